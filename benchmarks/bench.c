@@ -1,0 +1,262 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* The blocks: who runs which side for how many operations, and what it took. */
+
+#include "bench.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { TAG_COMMAND = 1, TAG_READY, TAG_DONE, TAG_DATA };
+
+/* side: an index as in sides_of(), or -1, the end of the case. */
+typedef struct command {
+    int64_t side;
+    uint64_t operations;
+} command;
+
+double bench_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+void bench_fail(const char *what, tern_status status) {
+    const char *detail = tern_error_detail();
+    fprintf(stderr, "tern-bench: %s: %s%s%s\n", what, tern_strerror(status),
+            detail[0] == '\0' ? "" : ": ", detail);
+    MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_FAILED);
+    exit(BENCH_EXIT_FAILED);
+}
+
+void bench_fail_mpi(const char *what, int error) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(error, text, &length);
+    fprintf(stderr, "tern-bench: %s: %s\n", what, text);
+    MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_FAILED);
+    exit(BENCH_EXIT_FAILED);
+}
+
+bool bench_selected(const bench *b, const char *name) {
+    return b->options.only == NULL || fnmatch(b->options.only, name, 0) == 0;
+}
+
+/* Where memory is shared the other rank needs nobody's help, and a rank that waits inside MPI is
+ * what MPI's own one-sided operations like best. Elsewhere tern needs its turn too. */
+static void receive(bench *b, void *data, size_t bytes, int tag) {
+    while (!b->shared) {
+        int there = 0;
+        bench_mpi(MPI_Iprobe(1 - b->rank, tag, b->comm, &there, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        if (there)
+            break;
+        (void)tern_progress(b->worker);
+    }
+    bench_mpi(MPI_Recv(data, (int)bytes, MPI_BYTE, 1 - b->rank, tag, b->comm, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+}
+
+static void send(bench *b, const void *data, size_t bytes, int tag) {
+    bench_mpi(MPI_Send(data, (int)bytes, MPI_BYTE, 1 - b->rank, tag, b->comm), "MPI_Send");
+}
+
+void bench_send(bench *b, const void *data, size_t bytes) { send(b, data, bytes, TAG_DATA); }
+
+void bench_receive(bench *b, void *data, size_t bytes) { receive(b, data, bytes, TAG_DATA); }
+
+void bench_meet(bench *b) {
+    char nothing = 0;
+    send(b, &nothing, 1, TAG_DATA);
+    receive(b, &nothing, 1, TAG_DATA);
+}
+
+tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address) {
+    tern_ptr p = TERN_NULL;
+    if (b->rank == owner) {
+        bench_ok(tern_alloc(b->worker, bytes, 4096, TERN_DOMAIN_GLOBAL, &p), "tern_alloc");
+        memset(tern_local(b->context, p), 0, bytes);
+        bench_send(b, &p, sizeof p);
+    } else {
+        bench_receive(b, &p, sizeof p);
+    }
+    if (address != NULL)
+        *address = tern_local(b->context, p);
+    return p;
+}
+
+void bench_unplace(bench *b, int owner, tern_ptr p) {
+    bench_meet(b);
+    if (b->rank == owner)
+        bench_ok(tern_free(b->worker, p), "tern_free");
+}
+
+/* How often the kernel has given this thread's core to another. */
+static int64_t switches(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
+/* The origin's half of a block: time of one operation. [out] disturbed: a rank that had work lost
+ * its core meanwhile. */
+static double block(bench *b, const bench_side *side, size_t index, uint64_t n, bool *disturbed) {
+    command c = {(int64_t)index, n};
+    int64_t theirs = 0;
+    send(b, &c, sizeof c, TAG_COMMAND);
+    if (side->prepare != NULL)
+        side->prepare(b, side->state, n);
+    receive(b, &theirs, sizeof theirs, TAG_READY);
+    int64_t mine = switches();
+    double start = bench_now();
+    side->origin(b, side->state, n);
+    if (side->target != NULL)
+        receive(b, &theirs, sizeof theirs, TAG_DONE);
+    double time = bench_now() - start;
+    *disturbed = theirs > 0 || switches() > mine;
+    return time / (double)n;
+}
+
+/* The target's half of all blocks of a case. */
+static void serve(bench *b, const bench_side *const *sides) {
+    for (;;) {
+        command c;
+        int64_t mine = 0;
+        receive(b, &c, sizeof c, TAG_COMMAND);
+        if (c.side < 0)
+            return;
+        const bench_side *side = sides[c.side];
+        if (side->prepare != NULL)
+            side->prepare(b, side->state, c.operations);
+        send(b, &mine, sizeof mine, TAG_READY);
+        if (side->target == NULL)
+            continue;
+        mine = switches();
+        side->target(b, side->state, c.operations);
+        mine = switches() - mine;
+        send(b, &mine, sizeof mine, TAG_DONE);
+    }
+}
+
+/* A block that was disturbed is run again, a few times: what is to be known is what the machine
+ * does, not what else runs on it. */
+static double quiet_block(bench *b, const bench_side *side, size_t index, uint64_t n,
+                          unsigned *disturbed) {
+    enum { TRIES = 6 };
+    bool was = true;
+    double least = 0;
+    for (int i = 0; i < TRIES && was; i++) {
+        double ns = block(b, side, index, n, &was);
+        if (i == 0 || ns < least || !was)
+            least = ns;
+    }
+    *disturbed += was;
+    return least;
+}
+
+static void end_case(bench *b) {
+    command c = {-1, 0};
+    send(b, &c, sizeof c, TAG_COMMAND);
+}
+
+static uint64_t at_most(const bench_side *side, double n) {
+    return side->most > 0 && n > (double)side->most ? side->most : (uint64_t)n;
+}
+
+/* So many operations as fill a block, found by running ever more of them: the warm-up as well. */
+static uint64_t calibrate(bench *b, const bench_side *side, size_t index, double block_ns) {
+    uint64_t n = 1;
+    unsigned ignored = 0;
+    double total = 0;
+    for (;;) {
+        total = quiet_block(b, side, index, n, &ignored) * (double)n;
+        if (total > block_ns / 4 || n == side->most || n > UINT64_MAX / 8)
+            break;
+        n = at_most(side, (double)n * (total < block_ns / 64 ? 8 : 2));
+    }
+    for (int again = 0; again < 2; again++) {
+        n = at_most(side, (double)n * block_ns / total + 1);
+        total = quiet_block(b, side, index, n, &ignored) * (double)n;
+    }
+    return at_most(side, (double)n * block_ns / total + 1);
+}
+
+static size_t sides_of(const bench_case *c, const bench_side **sides) {
+    sides[0] = &c->measured;
+    sides[1] = &c->ceiling;
+    for (size_t i = 0; i < c->peer_count; i++)
+        sides[2 + i] = &c->peers[i].side;
+    return 2 + c->peer_count;
+}
+
+/* Peers take part in at most so many pairs: theirs is a figure to know, not a ratio to hold. */
+#define PEER_PAIRS 11
+
+void bench_measure(bench *b, const bench_case *c) {
+    static bench_times times; /* large; the program has one thread */
+    const bench_side *sides[2 + BENCH_PEERS];
+    uint64_t n[2 + BENCH_PEERS] = {0};
+    if (!bench_selected(b, c->name))
+        return;
+    size_t count = sides_of(c, sides);
+    unsigned ignored = 0;
+    if (b->rank == BENCH_TARGET) {
+        serve(b, sides);
+        return;
+    }
+    bench_progress(b, c);
+    for (size_t i = 0; i < count; i++)
+        if (sides[i]->name != NULL)
+            n[i] = calibrate(b, sides[i], i, b->options.block_ns);
+    times.pairs = b->options.pairs;
+    times.disturbed = 0;
+    for (size_t pair = 0; pair < times.pairs; pair++) {
+        for (size_t turn = 0; turn < 2; turn++) {
+            size_t i = (pair + turn) % 2;
+            double *to = i == 0 ? times.measured : times.ceiling;
+            if (sides[i]->name != NULL)
+                to[pair] = quiet_block(b, sides[i], i, n[i], &times.disturbed);
+        }
+        for (size_t i = 2; i < count; i++)
+            times.peer[i - 2][pair] =
+                pair < PEER_PAIRS ? quiet_block(b, sides[i], i, n[i], &ignored) : -1;
+    }
+    end_case(b);
+    bench_report(b, c, &times);
+}
+
+/* Which of the sides is the fastest here, as both ranks then know: for ceilings that come in
+ * several shapes. The lower quartile of short blocks: neither the machine's bad moments nor one
+ * lucky block decide. */
+size_t bench_fastest(bench *b, const bench_side *sides, size_t count) {
+    enum { BLOCKS = 9 };
+    size_t fastest = 0;
+    if (b->rank == BENCH_TARGET) {
+        const bench_side **list = malloc(count * sizeof *list);
+        if (list == NULL)
+            bench_fail("malloc", TERN_ERR_MEMORY);
+        for (size_t i = 0; i < count; i++)
+            list[i] = &sides[i];
+        serve(b, list);
+        free(list);
+        bench_receive(b, &fastest, sizeof fastest);
+        return fastest;
+    }
+    double least = 0;
+    for (size_t i = 0; i < count; i++) {
+        double ns[BLOCKS];
+        unsigned ignored = 0;
+        uint64_t n = calibrate(b, &sides[i], i, b->options.block_ns / 5);
+        for (size_t at = 0; at < BLOCKS; at++)
+            ns[at] = quiet_block(b, &sides[i], i, n, &ignored);
+        double quartile = bench_quantile(ns, BLOCKS, 0.25);
+        if (i == 0 || quartile < least) {
+            least = quartile;
+            fastest = i;
+        }
+    }
+    end_case(b);
+    bench_send(b, &fastest, sizeof fastest);
+    return fastest;
+}

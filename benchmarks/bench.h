@@ -1,0 +1,196 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The frame of tern-bench: two ranks, the origin (rank 0) that measures and the target (rank 1).
+ *
+ * A case measures one thing beside its ceiling, the same necessary work with no generality, and
+ * beside peers, other ways to the same end. Each of them is a side. Sides run in blocks of about 10
+ * ms that alternate: measured, ceiling, ceiling, measured, ... The ratio of a case is the median
+ * over the pairs of blocks of measured / ceiling, both as time per operation, so that 1 is the
+ * ceiling and larger is worse. A machine that is slow for a while is slow for both blocks of a
+ * pair.
+ *
+ * Both ranks run the same program up to the blocks. There the origin commands: it sends the side
+ * and the number of operations; the target serves that side until it is sent the end of the case.
+ */
+
+#ifndef TERN_BENCHMARKS_BENCH_H
+#define TERN_BENCHMARKS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#include "tern/tern.h"
+
+enum { BENCH_ORIGIN, BENCH_TARGET };
+
+#define BENCH_PEERS 4
+#define BENCH_PARAMS 4
+#define BENCH_PAIRS_MAX 1001
+
+typedef struct bench_options {
+    const char *json; /* a file, "-" for standard output, or NULL */
+    const char *only; /* run cases whose name matches this glob, or NULL */
+    unsigned pairs;
+    double block_ns;
+    bool quick;
+    bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
+    bool pin;
+} bench_options;
+
+enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
+
+typedef struct bench {
+    bench_options options;
+    MPI_Comm comm; /* for the commands; sides that need one make their own */
+    int rank;
+    tern_context *context;
+    tern_worker *worker;
+    tern_worker_id other;
+    tern_transport transport; /* to the other rank */
+    bool shared;              /* the other's memory is reached by load and store */
+    bool same_kernel;         /* both ranks see one clock */
+    bool same_host;           /* both ranks see one host name */
+    int core[2];              /* of each rank, or -1: not pinned */
+    char mpi[64];             /* name and version */
+    FILE *table;              /* at the origin, else NULL */
+    FILE *json;               /* at the origin if asked for, else NULL */
+    const char *subject;      /* the subcommand that runs */
+    double started;
+    unsigned reported;
+    unsigned missed;
+} bench;
+
+/* One way to do a thing. origin does n operations on rank 0. target, if there is one, does its part
+ * on rank 1 and returns when all n are done: the block ends then. Without one, rank 1 waits inside
+ * MPI (and, unless memory is shared, inside tern_progress). prepare, if there is one, runs on both
+ * ranks before the clock does. */
+typedef struct bench_side {
+    const char *name;
+    void (*origin)(bench *b, void *state, uint64_t n);
+    void (*target)(bench *b, void *state, uint64_t n);
+    void *state;
+    void (*prepare)(bench *b, void *state, uint64_t n);
+    uint64_t most; /* operations in a block; 0: any number */
+} bench_side;
+
+static inline bench_side bench_way(const char *name, void (*origin)(bench *, void *, uint64_t),
+                                   void (*target)(bench *, void *, uint64_t), void *state) {
+    return (bench_side){.name = name, .origin = origin, .target = target, .state = state};
+}
+
+typedef struct bench_peer {
+    bench_side side;
+    double at_least; /* the peer must take so many times as long as tern; 0: no such target */
+} bench_peer;
+
+typedef enum bench_unit { BENCH_TIME, BENCH_RATE, BENCH_BANDWIDTH } bench_unit;
+
+typedef struct bench_param {
+    const char *name;
+    uint64_t value;
+    const char *text; /* instead of a value */
+} bench_param;
+
+typedef struct bench_case {
+    const char *name;
+    bench_param params[BENCH_PARAMS]; /* up to the first without a name */
+    bench_unit unit;
+    uint64_t bytes; /* of one operation, for BENCH_BANDWIDTH */
+    bench_side measured;
+    bench_side ceiling;  /* no name: there is none */
+    double ratio_target; /* the ratio must be at most this; 0: no target */
+    double time_target;  /* the time must be at most this many ns; 0: no target */
+    bench_peer peers[BENCH_PEERS];
+    size_t peer_count;
+} bench_case;
+
+/* Times of one operation in ns, by pair of blocks. */
+typedef struct bench_times {
+    size_t pairs;
+    unsigned disturbed; /* blocks of measured and ceiling in which a rank lost its core */
+    double measured[BENCH_PAIRS_MAX];
+    double ceiling[BENCH_PAIRS_MAX];
+    double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
+} bench_times;
+
+/* bench.c: the blocks. Both ranks call each of these with the same case. */
+bool bench_selected(const bench *b, const char *name);
+void bench_measure(bench *b, const bench_case *c);
+size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
+
+/* A barrier over the control communicator, with progress where a transport needs it. */
+void bench_meet(bench *b);
+/* Sends or receives a few bytes to or from the other rank. */
+void bench_send(bench *b, const void *data, size_t bytes);
+void bench_receive(bench *b, void *data, size_t bytes);
+
+/* Memory in the segment of rank owner that both ranks know; the address is NULL where it is not
+ * reached by load and store. */
+tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address);
+void bench_unplace(bench *b, int owner, tern_ptr p);
+
+/* Ends the program on both ranks. */
+void bench_fail(const char *what, tern_status status) __attribute__((noreturn));
+void bench_fail_mpi(const char *what, int error) __attribute__((noreturn));
+
+static inline void bench_ok(tern_status status, const char *what) {
+    if (__builtin_expect(status != TERN_OK, 0))
+        bench_fail(what, status);
+}
+
+static inline void bench_mpi(int error, const char *what) {
+    if (__builtin_expect(error != MPI_SUCCESS, 0))
+        bench_fail_mpi(what, error);
+}
+
+double bench_now(void); /* ns */
+
+/* p as if it had just been read from memory: the compiler may assume nothing about it, so that no
+ * check on it is moved out of a loop. Costs no instruction but what taking it apart costs. */
+static inline tern_ptr bench_opaque(tern_ptr p) {
+    uint64_t head, offset = p.offset;
+    memcpy(&head, &p, sizeof head);
+    __asm__ volatile("" : "+r"(head), "+r"(offset));
+    memcpy(&p, &head, sizeof head);
+    p.offset = offset;
+    return p;
+}
+
+/* The value is needed, and memory may have changed. */
+static inline void bench_use(uint64_t value) { __asm__ volatile("" : : "r"(value) : "memory"); }
+
+/* statistics.c */
+double bench_quantile(const double *values, size_t count, double q);
+static inline double bench_median(const double *values, size_t count) {
+    return bench_quantile(values, count, 0.5);
+}
+static inline double bench_spread(const double *values, size_t count) {
+    return bench_quantile(values, count, 0.75) - bench_quantile(values, count, 0.25);
+}
+
+/* output.c: the origin only. */
+void bench_title(bench *b, const char *subject);
+void bench_progress(bench *b, const bench_case *c);
+void bench_report(bench *b, const bench_case *c, const bench_times *times);
+void bench_note(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bench_describe(bench *b);
+void bench_close_output(bench *b);
+
+/* machine.c */
+void bench_pin(bench *b); /* before tern: collective; sets core, same_kernel, same_host */
+void bench_mpi_name(char *name, size_t room);
+void bench_cpu_name(char *name, size_t room);
+
+/* The subcommands. */
+void bench_transfer(bench *b);
+void bench_call(bench *b);
+void bench_attention(bench *b);
+void bench_containers(bench *b);
+
+#endif

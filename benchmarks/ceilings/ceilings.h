@@ -1,0 +1,128 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The ceilings: for each thing that is measured, the same necessary work with no generality, as
+ * fast as it can be made. One file each. All but message.c need neither tern nor MPI; tern-ceilings
+ * (alone.c) runs those between two processes of its own.
+ *
+ * Each does n operations. No compiler may merge, move or drop one: every operation is followed by a
+ * barrier for the compiler (no instruction), as it is in the loop of tern that it stands beside.
+ */
+
+#ifndef TERN_BENCHMARKS_CEILINGS_H
+#define TERN_BENCHMARKS_CEILINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* store_fence.c: a store of 8 bytes and a sequentially consistent fence. */
+void ceiling_store_fence(uint64_t *word, uint64_t n);
+
+/* load_chain.c: loads of 8 bytes, each at the offset from base that the one before gave. Returns
+ * the offset it ends at. */
+uint64_t ceiling_load_chain(const char *base, uint64_t offset, uint64_t n);
+
+/* Makes the chain: one random cycle through all words of bytes bytes. A word holds the offset of
+ * the next one, plus shift. */
+void ceiling_chain_make(uint64_t *words, size_t bytes, uint64_t shift);
+
+/* fetch_add.c, compare_and_swap.c: the processor's instruction on one word. Each returns the last
+ * value that it saw there. */
+uint64_t ceiling_fetch_add(uint64_t *word, uint64_t n);
+uint64_t ceiling_compare_and_swap(uint64_t *word, uint64_t n);
+
+/* copy.c: a copy of a size that the compiler does not know: up to so many bytes in line, above that
+ * by memcpy. */
+#define CEILING_COPY_INLINE 64
+void ceiling_copy(void *to, const void *from, size_t bytes, uint64_t n);
+
+/*
+ * flag.c: a round trip over two cache lines. Each word has one writer, that counts up.
+ */
+typedef struct ceiling_flag {
+    uint64_t *there; /* written by the asker, in the answerer's memory */
+    uint64_t *back;  /* written by the answerer, in the asker's */
+    uint64_t count;  /* each side's own */
+} ceiling_flag;
+
+void ceiling_flag_ask(ceiling_flag *flag, uint64_t n);
+void ceiling_flag_answer(ceiling_flag *flag, uint64_t n);
+
+/*
+ * ring.c: records from one process to another, published one by one, one indirect call each.
+ */
+typedef void (*ceiling_handler)(void *argument, const void *payload, size_t bytes);
+
+typedef struct ceiling_ring {
+    char *data;         /* in the consumer's memory, zeroed */
+    uint64_t *consumed; /* position, in the producer's memory, zeroed; written by the consumer */
+    uint64_t bytes;     /* of the ring: whole records */
+    uint64_t record;    /* of one record, header and all */
+    /* each side's own */
+    uint64_t position; /* bytes produced or consumed since the beginning; only grows */
+    uint64_t offset;   /* position modulo bytes */
+    uint64_t limit; /* producer: may produce up to there; consumer: tells consumed from there on */
+} ceiling_ring;
+
+/* A ring of about bytes bytes for payloads of 8, 64 or 256 bytes. */
+void ceiling_ring_make(ceiling_ring *ring, char *data, uint64_t *consumed, uint64_t bytes,
+                       uint64_t payload);
+/* Copies each payload from payload, whose first word counts up from 1. */
+void ceiling_ring_produce(ceiling_ring *ring, uint64_t *payload, uint64_t bytes, unsigned function,
+                          uint64_t n);
+/* Calls handlers[function] for each. pauses: how long an empty ring is left alone. */
+void ceiling_ring_consume(ceiling_ring *ring, const ceiling_handler *handlers, void *argument,
+                          unsigned pauses, uint64_t n);
+
+/*
+ * table.c: an open-addressed table of 8-byte keys and values over two parts, and queue.c: a queue
+ * of 8-byte items. Each takes for granted what tern must find out: that there is room, that an
+ * entry which is looked for is there and whole, that the item has been pushed.
+ */
+typedef struct ceiling_bucket {
+    uint64_t state; /* 0: free */
+    uint64_t key, value;
+    uint64_t unused; /* a bucket as large as tern's */
+} ceiling_bucket;
+
+typedef struct ceiling_table {
+    ceiling_bucket *part[2]; /* zeroed */
+    uint64_t buckets;        /* of one part, below 2^32 */
+} ceiling_table;
+
+/* The keys of a run: mix is a bijection, so that different numbers have different keys. */
+static inline uint64_t ceiling_mix(uint64_t z) {
+    z += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* A number below bound, which is below 2^32. */
+static inline uint64_t ceiling_random(uint64_t *state, uint64_t bound) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ((*state >> 32) * bound) >> 32;
+}
+
+/* n keys, of the numbers from first on, every second; the value is the number. */
+void ceiling_table_insert(const ceiling_table *table, uint64_t first, uint64_t n);
+/* n random keys of numbers below bound. Returns how many had another value than their number. */
+uint64_t ceiling_table_find(const ceiling_table *table, uint64_t *random, uint64_t bound,
+                            uint64_t n);
+/* Adds 1 to the values of n random keys of numbers below bound. */
+void ceiling_table_add(const ceiling_table *table, uint64_t *random, uint64_t bound, uint64_t n);
+/* The same, many keys at a time. */
+void ceiling_table_add_many(const ceiling_table *table, uint64_t *random, uint64_t bound,
+                            uint64_t n);
+
+typedef struct ceiling_queue {
+    uint64_t *tail, *head; /* in lines of their own */
+    uint64_t *items;
+    uint64_t mask; /* capacity less 1; a power of two */
+} ceiling_queue;
+
+void ceiling_queue_push(const ceiling_queue *queue, const uint64_t *item, uint64_t n);
+/* Returns the exclusive or of the items. */
+uint64_t ceiling_queue_pop(const ceiling_queue *queue, uint64_t n);
+
+#endif

@@ -1,0 +1,38 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* The ceilings that are made of MPI's messages: message.c. */
+
+#ifndef TERN_BENCHMARKS_MESSAGE_H
+#define TERN_BENCHMARKS_MESSAGE_H
+
+#include <mpi.h>
+
+#include "ceilings.h"
+
+typedef enum ceiling_receive {
+    CEILING_RECEIVE_BLOCKING, /* MPI_Recv */
+    CEILING_RECEIVE_PROBED,   /* MPI_Iprobe until there is one, then MPI_Recv: what a library that
+                                 has other things to look after must do */
+    CEILING_RECEIVE_POSTED    /* MPI_Irecv beforehand, then MPI_Test */
+} ceiling_receive;
+
+typedef struct ceiling_messages {
+    MPI_Comm comm; /* with nothing else on it */
+    int other;
+    ceiling_receive how;
+} ceiling_messages;
+
+/* Messages of 8 bytes of header and bytes of payload, up to 256; n of them, an indirect call each.
+ */
+void ceiling_messages_send(ceiling_messages *m, uint64_t *payload, uint64_t bytes,
+                           unsigned function, uint64_t n);
+void ceiling_messages_receive(ceiling_messages *m, const ceiling_handler *handlers, void *argument,
+                              uint64_t bytes, uint64_t n);
+
+/* Round trips of there bytes to the answerer and back bytes to the asker. */
+void ceiling_messages_ask(ceiling_messages *m, const void *out, uint64_t there, void *in,
+                          uint64_t back, uint64_t n);
+void ceiling_messages_answer(ceiling_messages *m, void *in, uint64_t there, const void *out,
+                             uint64_t back, uint64_t n);
+
+#endif

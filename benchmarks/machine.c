@@ -1,0 +1,122 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* The machine: a core of its own for each rank, and the names of processor and MPI. */
+
+#include "bench.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What each rank tells the other. Ranks with the same boot id run on the same kernel, hence on the
+ * same cores, whatever host names they have. */
+typedef struct place {
+    char boot_id[40], host[72];
+    cpu_set_t allowed;
+} place;
+
+static void read_line(const char *path, char *line, size_t room) {
+    FILE *file = fopen(path, "r");
+    line[0] = '\0';
+    if (file == NULL)
+        return;
+    if (fgets(line, (int)room, file) == NULL)
+        line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    fclose(file);
+}
+
+/* The lowest hardware thread of the core that cpu belongs to; cpu itself where nothing is known. */
+static int core_of(int cpu) {
+    char path[96], line[256];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    read_line(path, line, sizeof line);
+    return isdigit((unsigned char)line[0]) ? atoi(line) : cpu;
+}
+
+/* The index-th cpu of allowed, counting each core once; -1: there are not so many. */
+static int nth_core(const cpu_set_t *allowed, int index) {
+    int seen[CPU_SETSIZE], count = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET((size_t)cpu, allowed))
+            continue;
+        int core = core_of(cpu), known = 0;
+        for (int i = 0; i < count; i++)
+            known |= seen[i] == core;
+        if (known)
+            continue;
+        if (count == index)
+            return cpu;
+        seen[count++] = core;
+    }
+    return -1;
+}
+
+/* A launcher may have bound the ranks already, to whatever cores: together they may use all of
+ * them. */
+void bench_pin(bench *b) {
+    place places[2];
+    place *mine = &places[b->rank];
+    memset(places, 0, sizeof places);
+    read_line("/proc/sys/kernel/random/boot_id", mine->boot_id, sizeof mine->boot_id);
+    (void)gethostname(mine->host, sizeof mine->host - 1);
+    CPU_ZERO(&mine->allowed);
+    (void)sched_getaffinity(0, sizeof mine->allowed, &mine->allowed);
+    bench_mpi(
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, places, (int)sizeof *places, MPI_BYTE, b->comm),
+        "MPI_Allgather");
+    b->same_kernel =
+        places[0].boot_id[0] != '\0' && strcmp(places[0].boot_id, places[1].boot_id) == 0;
+    b->same_host = strcmp(places[0].host, places[1].host) == 0;
+    cpu_set_t cpus = mine->allowed;
+    int core = -1;
+    if (b->options.pin && b->same_kernel) {
+        CPU_OR(&cpus, &places[0].allowed, &places[1].allowed);
+        if (nth_core(&cpus, 1) >= 0)
+            core = nth_core(&cpus, b->rank);
+    } else if (b->options.pin) {
+        core = nth_core(&cpus, 0);
+    }
+    if (core >= 0) {
+        CPU_ZERO(&cpus);
+        CPU_SET((size_t)core, &cpus);
+        if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+            core = -1;
+    }
+    bench_mpi(MPI_Allgather(&core, 1, MPI_INT, b->core, 1, MPI_INT, b->comm), "MPI_Allgather");
+}
+
+/* "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", "Open MPI 4.1.4" out of "Open MPI v4.1.4,
+ * package: ..."; of any other MPI the first line. */
+void bench_mpi_name(char *name, size_t room) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char version[32];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, "\n")] = '\0';
+    if (sscanf(text, "MPICH Version: %31s", version) == 1)
+        snprintf(name, room, "MPICH %s", version);
+    else if (sscanf(text, "Open MPI v%31[^, ]", version) == 1)
+        snprintf(name, room, "Open MPI %s", version);
+    else
+        snprintf(name, room, "%.*s", (int)room - 1, text);
+}
+
+void bench_cpu_name(char *name, size_t room) {
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(name, room, "unknown");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        colon[strcspn(colon, "\n")] = '\0';
+        snprintf(name, room, "%s", colon);
+        break;
+    }
+    fclose(file);
+}

@@ -1,0 +1,218 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* tern-bench: options and subcommands. Every rank reads the same command line; rank 0 speaks. */
+
+#include "bench.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+typedef struct subject {
+    const char *name;
+    void (*run)(bench *b);
+    const char *what;
+} subject;
+
+static const subject subjects[] = {
+    {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's"},
+    {"call", bench_call, "calls one way and with a result beside a bare ring and flags"},
+    {"attention", bench_attention, "a put to a target that computes and calls nobody"},
+    {"containers", bench_containers, "hash table and queue by RMA and by call"},
+};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+static void usage(FILE *to) {
+    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n\n"
+                "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
+                "with no generality) in the same run. A ratio of 1 is the ceiling.\n\nsubjects:\n");
+    for (size_t i = 0; i < SUBJECTS; i++)
+        fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
+    fprintf(to, "  %-12s every one of them\n\noptions:\n", "all");
+    fprintf(to,
+            "      --json FILE    one JSON object a line to FILE; - is standard output, and the\n"
+            "                     table goes to standard error then\n"
+            "      --quick        fewer and shorter blocks: a look, not a measurement\n"
+            "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
+            "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
+            "      --only GLOB    only cases whose name matches\n"
+            "      --no-pin       leave the ranks on the cores where they are\n"
+            "      --check        exit with %d if a target is missed\n"
+            "  -h, --help         this\n\n"
+            "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
+            BENCH_PAIRS_MAX, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE,
+            BENCH_EXIT_MISSED);
+}
+
+/* One line from rank 0; BENCH_EXIT_USAGE on every rank. */
+static int refuse(const bench *b, const char *format, ...) {
+    if (b->rank == 0) {
+        va_list arguments;
+        va_start(arguments, format);
+        fprintf(stderr, "tern-bench: ");
+        vfprintf(stderr, format, arguments);
+        fprintf(stderr, " (--help)\n");
+        va_end(arguments);
+    }
+    return BENCH_EXIT_USAGE;
+}
+
+enum { JSON = 256, QUICK, PAIRS, BLOCK, ONLY, NO_PIN, CHECK };
+
+static const struct option long_options[] = {
+    {"json", required_argument, NULL, JSON},
+    {"quick", no_argument, NULL, QUICK},
+    {"pairs", required_argument, NULL, PAIRS},
+    {"block", required_argument, NULL, BLOCK},
+    {"only", required_argument, NULL, ONLY},
+    {"no-pin", no_argument, NULL, NO_PIN},
+    {"check", no_argument, NULL, CHECK},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* A number between least and most, and nothing after it. */
+static bool number(const char *text, double least, double most, double *value) {
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return errno == 0 && end != text && *end == '\0' && *value >= least && *value <= most;
+}
+
+/* -1: go on; else the exit status. */
+static int parse(bench *b, int argc, char **argv) {
+    bench_options *o = &b->options;
+    double pairs = 0, block_ms = 0;
+    int letter;
+    o->pin = true;
+    opterr = 0;
+    while ((letter = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        switch (letter) {
+        case JSON:
+            o->json = optarg;
+            break;
+        case QUICK:
+            o->quick = true;
+            break;
+        case PAIRS:
+            if (!number(optarg, 1, BENCH_PAIRS_MAX, &pairs))
+                return refuse(b, "--pairs takes 1 to %d, not '%s'", BENCH_PAIRS_MAX, optarg);
+            break;
+        case BLOCK:
+            if (!number(optarg, 0.1, 1000, &block_ms))
+                return refuse(b, "--block takes 0.1 to 1000 milliseconds, not '%s'", optarg);
+            break;
+        case ONLY:
+            o->only = optarg;
+            break;
+        case NO_PIN:
+            o->pin = false;
+            break;
+        case CHECK:
+            o->check = true;
+            break;
+        case 'h':
+            if (b->rank == 0)
+                usage(stdout);
+            return BENCH_EXIT_OK;
+        case ':':
+            return refuse(b, "%s needs a value", argv[optind - 1]);
+        default:
+            return refuse(b, "no such option: %s", argv[optind - 1]);
+        }
+    }
+    o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
+    o->block_ns = (block_ms > 0 ? block_ms : o->quick ? 4 : 10) * 1e6;
+    return -1;
+}
+
+static const subject *find(const char *name) {
+    for (size_t i = 0; i < SUBJECTS; i++)
+        if (strcmp(subjects[i].name, name) == 0)
+            return &subjects[i];
+    return NULL;
+}
+
+static int check_subjects(const bench *b, int count, char **names) {
+    if (count == 0)
+        return refuse(b, "which subject?");
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], "all") != 0 && find(names[i]) == NULL)
+            return refuse(b, "no such subject: %s", names[i]);
+    return -1;
+}
+
+/* Rank 0 alone writes. A file that cannot be opened ends both ranks. */
+static int open_output(bench *b) {
+    int error = 0;
+    if (b->rank == 0) {
+        bool to_stdout = b->options.json != NULL && strcmp(b->options.json, "-") == 0;
+        b->table = to_stdout ? stderr : stdout;
+        if (to_stdout) {
+            b->json = stdout;
+        } else if (b->options.json != NULL) {
+            b->json = fopen(b->options.json, "w");
+            error = b->json == NULL ? errno : 0;
+        }
+        if (error != 0)
+            fprintf(stderr, "tern-bench: %s: %s\n", b->options.json, strerror(error));
+    }
+    bench_mpi(MPI_Bcast(&error, 1, MPI_INT, 0, b->comm), "MPI_Bcast");
+    return error == 0 ? -1 : BENCH_EXIT_FAILED;
+}
+
+static int run(bench *b, int count, char **names) {
+    int size;
+    MPI_Comm_size(b->comm, &size);
+    if (size != 2)
+        return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
+    int status = open_output(b);
+    if (status >= 0)
+        return status;
+    bench_pin(b);
+    bench_mpi_name(b->mpi, sizeof b->mpi);
+    bench_ok(tern_context_create(b->comm, NULL, &b->context), "tern_context_create");
+    bench_ok(tern_worker_adopt(b->context, 0, &b->worker), "tern_worker_adopt");
+    b->other.rank = (uint32_t)(1 - b->rank);
+    bench_ok(tern_context_transport(b->context, b->other.rank, &b->transport),
+             "tern_context_transport");
+    b->shared = b->transport == TERN_SHM;
+    b->started = bench_now();
+    bench_describe(b);
+    for (int i = 0; i < count; i++) {
+        const subject *one = find(names[i]);
+        for (size_t s = 0; s < SUBJECTS; s++) {
+            if (one != NULL && one != &subjects[s])
+                continue;
+            bench_title(b, subjects[s].name);
+            subjects[s].run(b);
+            bench_meet(b);
+        }
+    }
+    if (b->rank == 0)
+        fprintf(stderr, "tern-bench: %4.0f s  %u cases, %u targets missed\n",
+                (bench_now() - b->started) / 1e9, b->reported, b->missed);
+    bench_close_output(b);
+    bench_ok(tern_worker_release(b->worker), "tern_worker_release");
+    bench_ok(tern_context_destroy(b->context), "tern_context_destroy");
+    bench_mpi(MPI_Bcast(&b->missed, 1, MPI_UNSIGNED, 0, b->comm), "MPI_Bcast");
+    return b->options.check && b->missed > 0 ? BENCH_EXIT_MISSED : BENCH_EXIT_OK;
+}
+
+int main(int argc, char **argv) {
+    static bench b;
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &b.comm);
+    MPI_Comm_set_errhandler(b.comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(b.comm, &b.rank);
+    int status = parse(&b, argc, argv);
+    if (status < 0)
+        status = check_subjects(&b, argc - optind, argv + optind);
+    if (status < 0)
+        status = run(&b, argc - optind, argv + optind);
+    MPI_Comm_free(&b.comm);
+    MPI_Finalize();
+    return status;
+}

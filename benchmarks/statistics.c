@@ -1,0 +1,26 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+#include "bench.h"
+
+#include <stdlib.h>
+
+static int ascending(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The q-quantile, linear between the two nearest values. */
+double bench_quantile(const double *values, size_t count, double q) {
+    double sorted[BENCH_PAIRS_MAX];
+    if (count == 0)
+        return 0;
+    if (count > BENCH_PAIRS_MAX)
+        count = BENCH_PAIRS_MAX;
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    double at = q * (double)(count - 1);
+    size_t below = (size_t)at;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}

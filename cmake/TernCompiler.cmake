@@ -1,0 +1,35 @@
+# How every C file of the project is compiled: the interface target tern_compiler.
+# C11 with GNU extensions, and the whole of glibc: tern runs on Linux only.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(tern_compiler INTERFACE)
+target_compile_definitions(tern_compiler INTERFACE _GNU_SOURCE)
+target_compile_options(tern_compiler INTERFACE -Wall -Wextra -Wconversion)
+if(TERN_WERROR)
+    target_compile_options(tern_compiler INTERFACE -Werror)
+endif()
+
+if(TERN_SANITIZE STREQUAL "address")
+    set(sanitizers address,undefined)
+elseif(TERN_SANITIZE STREQUAL "thread")
+    set(sanitizers thread)
+    # ThreadSanitizer does not see fences: what only a fence orders is reported, and is no race.
+    target_compile_options(tern_compiler INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-tsan>)
+elseif(TERN_SANITIZE)
+    message(FATAL_ERROR "TERN_SANITIZE is '${TERN_SANITIZE}': allowed are empty, address, thread")
+endif()
+if(TERN_SANITIZE)
+    add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer -g)
+    add_link_options(-fsanitize=${sanitizers})
+endif()
+unset(sanitizers)

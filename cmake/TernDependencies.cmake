@@ -1,0 +1,22 @@
+# What the library stands on. Each missing piece is an error that names its Debian package.
+
+function(tern_require found what package)
+    if(NOT ${found})
+        message(FATAL_ERROR "${what} is missing: apt install ${package} (or run scripts/setup)")
+    endif()
+endfunction()
+
+find_package(PkgConfig QUIET)
+tern_require(PKG_CONFIG_FOUND "pkg-config" pkg-config)
+
+find_package(MPI 3.0 COMPONENTS C)
+tern_require(MPI_C_FOUND "An MPI-3 for C" "libmpich-dev or libopenmpi-dev")
+
+pkg_check_modules(HWLOC IMPORTED_TARGET hwloc>=2.0)
+tern_require(HWLOC_FOUND "hwloc 2" libhwloc-dev)
+
+pkg_check_modules(XXHASH IMPORTED_TARGET libxxhash>=0.8)
+tern_require(XXHASH_FOUND "xxHash 0.8" libxxhash-dev)
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)

@@ -1,0 +1,39 @@
+# Which MPI this build uses (TERN_MPI: mpich or openmpi), the mpirun that belongs to it (TERN_MPIRUN),
+# and <build>/mpirun-tern, the one script that knows how that mpirun wants to be called.
+
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+check_symbol_exists(OPEN_MPI mpi.h TERN_MPI_IS_OPENMPI)
+check_symbol_exists(MPICH_VERSION mpi.h TERN_MPI_IS_MPICH)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
+if(TERN_MPI_IS_OPENMPI)
+    set(TERN_MPI openmpi)
+    set(banner "Open ?(MPI|RTE)")
+elseif(TERN_MPI_IS_MPICH)
+    set(TERN_MPI mpich)
+    set(banner "HYDRA|MPICH")
+else()
+    message(FATAL_ERROR "This MPI is neither MPICH (or made from it) nor Open MPI")
+endif()
+
+# Debian installs both side by side, and plain mpirun is the one of either: look for the full name
+# first and ask what was found who it is.
+get_filename_component(beside "${MPI_C_COMPILER}" DIRECTORY)
+find_program(TERN_MPIRUN NAMES mpirun.${TERN_MPI} mpiexec.${TERN_MPI} mpirun mpiexec
+             HINTS ${beside} DOC "the mpirun of the MPI in use")
+if(NOT TERN_MPIRUN)
+    message(FATAL_ERROR "No mpirun for ${TERN_MPI}: set TERN_MPIRUN")
+endif()
+execute_process(COMMAND ${TERN_MPIRUN} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
+if(NOT version MATCHES "${banner}")
+    message(FATAL_ERROR "${TERN_MPIRUN} does not belong to ${TERN_MPI}: set TERN_MPIRUN")
+endif()
+message(STATUS "MPI: ${TERN_MPI}, started by ${TERN_MPIRUN}")
+unset(beside)
+unset(banner)
+unset(version)
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/mpirun-tern.in ${PROJECT_BINARY_DIR}/mpirun-tern @ONLY
+               FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+                                WORLD_READ WORLD_EXECUTE)

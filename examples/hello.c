@@ -1,0 +1,49 @@
+/* Each rank writes a greeting into its neighbour's memory and calls the neighbour to read it there;
+ * rank 0 hosts a queue into which everybody pushes its number. Run: mpirun -n 4 hello */
+#include <stdio.h>
+#include <tern/tern.h>
+
+static void check(tern_status status) {
+    if (status == TERN_OK)
+        return;
+    fprintf(stderr, "hello: %s\n", tern_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static tern_status greet(tern_call_info *call, const void *arguments, size_t bytes) {
+    const tern_ptr *text = arguments; /* in this rank's memory */
+    if (bytes == sizeof *text)
+        printf("%s\n", (char *)tern_local(tern_worker_context(call->worker), *text));
+    return TERN_OK;
+}
+TERN_FUNCTION(greet)
+
+int main(int argc, char **argv) {
+    tern_context *context;
+    tern_worker *worker;
+    tern_queue *queue;
+    tern_ptr place;
+    char text[32];
+    MPI_Init(&argc, &argv);
+    check(tern_context_create(MPI_COMM_WORLD, NULL, &context));
+    check(tern_worker_adopt(context, 0, &worker));
+    uint32_t rank = tern_context_rank(context), next = (rank + 1) % tern_context_size(context);
+
+    snprintf(text, sizeof text, "hello from rank %u", rank);
+    check(tern_alloc_on(worker, next, TERN_NUMA_ANY, sizeof text, 0, TERN_DOMAIN_GLOBAL, &place));
+    check(tern_put(worker, place, text, sizeof text));
+    check(tern_fence(worker, next)); /* the put before the call */
+    check(tern_call(worker, (tern_worker_id){next, 0}, &greet_function, &place, sizeof place));
+    check(tern_quiesce(worker)); /* every call everywhere has run */
+
+    tern_queue_options options = {.item_bytes = sizeof rank, .capacity = 1024};
+    check(tern_queue_create(worker, &options, &queue));
+    check(tern_queue_push(worker, queue, &rank, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA));
+    check(tern_barrier(worker));
+    while (rank == 0 &&
+           tern_queue_pop(worker, queue, &next, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA) == TERN_OK)
+        printf("rank %u was here\n", next);
+    check(tern_queue_destroy(worker, queue));
+    check(tern_context_destroy(context));
+    return MPI_Finalize();
+}

@@ -1,0 +1,238 @@
+#include "job.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counter.h"
+#include "dump.h"
+#include "input.h"
+#include "outfile.h"
+#include "report.h"
+#include "summary.h"
+#include "table_file.h"
+#include "totals.h"
+
+typedef struct job {
+    const kmer_options *options;
+    MPI_Comm comm;
+    int rank, ranks;
+    kmer_input *inputs;
+    int input_count; /* that are open */
+    uint64_t bytes;  /* of all inputs */
+    uint64_t capacity;
+    kmer_outfile dump, output, histogram;
+    kmer_counter counter;
+    kmer_totals totals;
+} job;
+
+static int open_inputs(job *j, kmer_error *error) {
+    int count = j->options->input_count > 0 ? j->options->input_count : 1;
+    j->inputs = calloc((size_t)count, sizeof *j->inputs);
+    if (j->inputs == NULL)
+        return kmer_fail(error, "no memory for %d inputs", count);
+    while (j->input_count < count) {
+        kmer_input *input = &j->inputs[j->input_count];
+        const char *name = j->options->input_count > 0 ? j->options->inputs[j->input_count] : NULL;
+        if (kmer_input_open(input, name, error) != 0)
+            return -1;
+        j->input_count++;
+        j->bytes += input->size;
+    }
+    return 0;
+}
+
+/* There are no more different k-mers than bases, nor than there can be. */
+static int choose_capacity(job *j, kmer_error *error) {
+    uint64_t sum = 0, possible = kmer_how_many(j->options->k, j->options->canonical);
+    for (int i = 0; i < j->input_count && j->options->capacity == 0; i++) {
+        uint64_t bases;
+        if (kmer_input_bases(&j->inputs[i], &bases, error) != 0)
+            return -1;
+        sum += bases;
+    }
+    j->capacity = sum < possible ? sum : possible;
+    if (j->options->capacity > 0)
+        j->capacity = j->options->capacity;
+    else if (j->capacity == 0)
+        j->capacity = 1;
+    return 0;
+}
+
+/* What the first rank does for all, and tells them. */
+typedef struct preparation {
+    uint64_t capacity;
+    int memory_is_short; /* if all ranks are on one machine */
+    char output[PATH_MAX], dump[PATH_MAX], histogram[PATH_MAX];
+} preparation;
+
+static void prepare(job *j, preparation *p, kmer_error *error) {
+    const kmer_options *options = j->options;
+    if (error->exit != KMER_OK || choose_capacity(j, error) != 0 ||
+        kmer_outfile_create(&j->output, options->output, error) != 0 ||
+        kmer_outfile_create(&j->dump, options->dump, error) != 0 ||
+        kmer_outfile_create(&j->histogram, options->histogram, error) != 0)
+        return;
+    p->capacity = j->capacity;
+    p->memory_is_short = j->capacity > kmer_counter_room_here();
+    memcpy(p->output, j->output.part, PATH_MAX);
+    memcpy(p->dump, j->dump.part, PATH_MAX);
+    memcpy(p->histogram, j->histogram.part, PATH_MAX);
+}
+
+static void follow(job *j, const preparation *p, kmer_error *error) {
+    const kmer_options *options = j->options;
+    if (p->capacity == 0)
+        return; /* the first rank has failed */
+    if (kmer_outfile_join(&j->output, options->output, p->output, error) == 0)
+        (void)kmer_outfile_join(&j->dump, options->dump, p->dump, error);
+    j->capacity = p->capacity;
+}
+
+/* Collective. */
+static void fit_memory(job *j, kmer_error *error) {
+    uint64_t room = kmer_counter_room(j->comm);
+    if (j->options->capacity > room)
+        kmer_fail(error,
+                  "--capacity %" PRIu64 ": the memory holds %" PRIu64
+                  " k-mers: use a smaller one, or more machines",
+                  j->options->capacity, room);
+    else if (j->capacity > room)
+        j->capacity = room;
+}
+
+/* Collective: all that can fail before anything takes long. Each round of messages between ranks
+ * costs a time slice where there are more ranks than processors, so there are few. */
+static int set_up(job *j, tern_config *config, kmer_error *error) {
+    preparation p = {0};
+    (void)open_inputs(j, error);
+    if (j->rank == 0)
+        prepare(j, &p, error);
+    MPI_Bcast(&p, sizeof p, MPI_BYTE, 0, j->comm);
+    if (j->rank > 0)
+        follow(j, &p, error);
+    if (p.memory_is_short)
+        fit_memory(j, error);
+    (void)kmer_counter_configure(config, j->capacity, j->ranks, error);
+    return kmer_report(j->comm, error);
+}
+
+typedef struct reading {
+    const job *job;
+    kmer_error *error;
+} reading;
+
+static int read_inputs(kmer_sink *sink, void *argument) {
+    const reading *r = argument;
+    const kmer_options *options = r->job->options;
+    for (int i = 0; i < r->job->input_count; i++)
+        if (kmer_input_read(&r->job->inputs[i], options->k, options->canonical,
+                            (unsigned)r->job->rank, (unsigned)r->job->ranks, sink, r->error) != 0)
+            return -1;
+    return 0;
+}
+
+static int write_histogram(job *j, kmer_error *error) {
+    if (j->histogram.name == NULL) /* it is the first rank's alone */
+        return 0;
+    FILE *out = fdopen(dup(j->histogram.fd), "w");
+    if (out == NULL)
+        return kmer_fail_system(error, "write", j->histogram.name);
+    int result = kmer_totals_write_histogram(&j->totals, out);
+    if (fclose(out) != 0 || result < 0)
+        return kmer_fail_system(error, "write", j->histogram.name);
+    return 0;
+}
+
+/* Collective. Everything is written before anything gets its name. */
+static int write_outputs(job *j, kmer_error *error) {
+    const kmer_options *options = j->options;
+    (void)kmer_table_write(&j->output, &j->counter, &j->totals, options, j->comm, error);
+    (void)kmer_dump_write(&j->dump, &j->counter, &j->totals, options, j->comm, error);
+    (void)write_histogram(j, error);
+    (void)kmer_outfile_close(&j->output, error);
+    (void)kmer_outfile_close(&j->dump, error);
+    (void)kmer_outfile_close(&j->histogram, error);
+    int status = kmer_report(j->comm, error);
+    if (status == KMER_OK && kmer_outfile_commit(&j->output, error) == 0 &&
+        kmer_outfile_commit(&j->dump, error) == 0)
+        (void)kmer_outfile_commit(&j->histogram, error);
+    return status;
+}
+
+/* Collective. The times of the slowest rank, on the first one. */
+static int tell(job *j, kmer_times *times, kmer_error *error) {
+    times->read -= j->counter.seconds;
+    times->count = j->counter.seconds;
+    MPI_Reduce(j->rank == 0 ? MPI_IN_PLACE : times, times, sizeof *times / sizeof(double),
+               MPI_DOUBLE, MPI_MAX, 0, j->comm);
+    if (j->rank > 0 || error->exit != KMER_OK)
+        return 0;
+    kmer_summary summary = {
+        .options = j->options,
+        .counter = &j->counter,
+        .totals = &j->totals,
+        .times = *times,
+        .inputs = j->input_count,
+        .first_input = j->inputs[0].name,
+    };
+    return kmer_summary_write(&summary, stdout, error);
+}
+
+/* The steps one after the other; each fails on all ranks or on none. */
+static int run(job *j, double started, kmer_error *error) {
+    kmer_times times = {0};
+    tern_config config;
+    int status = set_up(j, &config, error);
+    if (status != KMER_OK)
+        return status;
+    (void)kmer_counter_open(&j->counter, j->comm, &config,
+                            j->options->via_given ? &j->options->via : NULL, j->capacity, error);
+    if ((status = kmer_report(j->comm, error)) != KMER_OK)
+        return status;
+
+    double ready = kmer_now();
+    times.start = ready - started;
+    bool watched = j->rank == 0 && (j->options->progress || isatty(STDERR_FILENO));
+    kmer_progress_start(&j->counter.progress, watched, j->bytes / (uint64_t)j->ranks);
+    reading r = {j, error};
+    (void)kmer_counter_count(&j->counter, read_inputs, &r, error);
+    if ((status = kmer_report(j->comm, error)) != KMER_OK)
+        return status;
+    double counted = kmer_now();
+    times.read = counted - ready;
+
+    if (kmer_totals_gather(&j->totals, &j->counter, j->comm, error) != 0)
+        return kmer_report(j->comm, error);
+    if ((status = write_outputs(j, error)) != KMER_OK)
+        return status;
+    double done = kmer_now();
+    times.write = done - counted;
+    times.total = done - started;
+
+    /* The report covers the names that the files have got, too. */
+    (void)tell(j, &times, error);
+    return kmer_report(j->comm, error);
+}
+
+int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started) {
+    kmer_error error = {0};
+    job j = {.options = options, .comm = comm};
+    j.output.fd = j.dump.fd = j.histogram.fd = -1;
+    MPI_Comm_rank(comm, &j.rank);
+    MPI_Comm_size(comm, &j.ranks);
+
+    int status = run(&j, started, &error);
+
+    kmer_counter_close(&j.counter);
+    kmer_outfile_discard(&j.dump);
+    kmer_outfile_discard(&j.output);
+    kmer_outfile_discard(&j.histogram);
+    for (int i = 0; i < j.input_count; i++)
+        kmer_input_close(&j.inputs[i]);
+    free(j.inputs);
+    return status;
+}

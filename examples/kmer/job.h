@@ -1,0 +1,16 @@
+#ifndef KMER_JOB_H
+#define KMER_JOB_H
+
+/*
+ * A count from beginning to end.
+ */
+
+#include <mpi.h>
+
+#include "options.h"
+
+/* Collective. Returns the exit status, the same on all ranks; the line that says what failed has
+ * been written. started: when the program began. */
+int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started);
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef KMER_SINK_H
+#define KMER_SINK_H
+
+/*
+ * Where the readers put k-mers: a batch, emptied by flush whenever it is full.
+ */
+
+#include "encoding.h"
+
+typedef struct kmer_sink {
+    uint64_t *keys;
+    size_t count;
+    size_t capacity; /* at least 1 */
+    /* Sets count to 0. Non-zero ends the reading. */
+    int (*flush)(struct kmer_sink *sink);
+    void *argument;
+    uint64_t bytes; /* of input that its reader has gone through, for those who wait */
+} kmer_sink;
+
+/* kmer_window_take into the sink. NULL: its flush ended the reading. */
+static inline const char *kmer_sink_take(kmer_sink *sink, kmer_window *window, const char *text,
+                                         const char *end) {
+    for (;;) {
+        size_t room = sink->capacity - sink->count;
+        const char *stop = (size_t)(end - text) > room ? text + room : end;
+        text = kmer_window_take(window, text, stop, sink->keys, &sink->count);
+        if (text < stop || stop == end)
+            return text;
+        if (sink->count == sink->capacity && sink->flush(sink) != 0)
+            return NULL;
+    }
+}
+
+#endif

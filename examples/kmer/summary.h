@@ -1,0 +1,33 @@
+#ifndef KMER_SUMMARY_H
+#define KMER_SUMMARY_H
+
+/*
+ * What the program says at the end, for people or for programs.
+ */
+
+#include <stdio.h>
+
+#include "counter.h"
+#include "options.h"
+#include "totals.h"
+
+typedef struct kmer_times {
+    double start; /* from the program's begin to the table */
+    double read;  /* input to k-mers */
+    double count; /* in the table's operations */
+    double write; /* totals and files */
+    double total;
+} kmer_times;
+
+typedef struct kmer_summary {
+    const kmer_options *options;
+    const kmer_counter *counter;
+    const kmer_totals *totals;
+    kmer_times times;
+    int inputs;
+    const char *first_input;
+} kmer_summary;
+
+int kmer_summary_write(const kmer_summary *summary, FILE *out, kmer_error *error);
+
+#endif

@@ -1,0 +1,129 @@
+#ifndef TERN_HASHTABLE_BUCKET_H
+#define TERN_HASHTABLE_BUCKET_H
+
+/*
+ * Bucket: room for one key. From its start, in 8-byte words:
+ *
+ *     state     changed by CAS and read by atomic loads only
+ *     counter   counter tables only: changed by fetch-and-add and read by atomic loads only
+ *     check     \
+ *     key        | the entry: put and got plainly, as a whole
+ *     value     /
+ *
+ * Key and value are padded with zeros to whole words. State and entry lie side by side, so that a
+ * bucket of up to 64 bytes costs one cache line, yet no byte is under both atomics and puts, which
+ * MPI forbids.
+ *
+ * State word, from bit 0:
+ *
+ *     0..1    kind: free (the whole word is 0), taken, locked
+ *     2       updated: the entry was, or is being, written a second time
+ *     8..31   tag: bits 32..55 of the key's hash
+ *     32..63  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
+ *
+ * A bucket goes free -> taken once, then back and forth between taken and locked. It never becomes
+ * free again and its key never changes.
+ *
+ * Check, from bit 0:
+ *
+ *     0..15   stamp: what the state is while nobody holds the lock, so that an update whose origin
+ *             has just read the entry can lock at its first CAS. 0xffff: updated; else rank + 1 of
+ *             the inserter (0xfffe: that or any greater one)
+ *     16..63  hash of stamp, key and value, seeded with the table's nonce and the bucket's index
+ *
+ * An entry that is torn, not yet written or left over from an older table does not pass.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { TERN_FREE = 0, TERN_TAKEN = 1, TERN_LOCKED = 2, TERN_KIND = 3, TERN_UPDATED = 4 };
+
+#define TERN_TAG UINT64_C(0xffffff00)
+#define TERN_STAMP UINT64_C(0xffff)
+#define TERN_STAMP_UPDATED UINT64_C(0xffff)
+#define TERN_STAMP_RANKS UINT64_C(0xfffe)
+
+/* What sizes a table has, in words but where it says bytes. */
+typedef struct tern_shape {
+    uint32_t key_words;
+    uint32_t value_words;
+    uint32_t entry_at; /* bytes from the bucket's start: 16 with a counter, else 8 */
+    uint32_t stride;   /* bytes from one bucket to the next */
+} tern_shape;
+
+/* Counters under keys of 8 bytes. Where it is a constant, the compiler leaves nothing of the
+ * general case. */
+#define TERN_SHAPE_COUNT8 ((tern_shape){1, 0, 16, 32})
+
+static inline int tern_shape_counts(tern_shape shape) { return shape.entry_at == 16; }
+
+/* Buckets in a cache line, a power of two. A part has a multiple of it. */
+static inline uint64_t tern_shape_line(tern_shape shape) {
+    return shape.stride < 64 ? 64 / shape.stride : 1;
+}
+
+static inline size_t tern_entry_words(tern_shape shape) {
+    return (size_t)1 + shape.key_words + shape.value_words;
+}
+
+static inline uint64_t tern_state_tag(uint64_t hash) { return (hash >> 24) & TERN_TAG; }
+
+static inline uint64_t tern_state_taken(uint64_t hash, uint32_t rank) {
+    return TERN_TAKEN | tern_state_tag(hash) | (uint64_t)rank << 32;
+}
+
+static inline uint64_t tern_state_locked(uint64_t hash, uint32_t rank) {
+    return TERN_LOCKED | TERN_UPDATED | tern_state_tag(hash) | (uint64_t)rank << 32;
+}
+
+static inline uint64_t tern_state_unlocked(uint64_t hash) {
+    return TERN_TAKEN | TERN_UPDATED | tern_state_tag(hash);
+}
+
+static inline int tern_state_may_hold(uint64_t state, uint64_t hash) {
+    return (state & TERN_TAG) == tern_state_tag(hash);
+}
+
+static inline uint32_t tern_state_rank(uint64_t state) { return (uint32_t)(state >> 32); }
+
+static inline uint64_t tern_stamp_inserted(uint32_t rank) {
+    return rank < TERN_STAMP_RANKS - 1 ? rank + UINT64_C(1) : TERN_STAMP_RANKS;
+}
+
+/* The state word that an entry with this check most likely has above it. */
+static inline uint64_t tern_state_of_check(uint64_t check, uint64_t hash) {
+    uint64_t stamp = check & TERN_STAMP;
+    return stamp == TERN_STAMP_UPDATED ? tern_state_unlocked(hash)
+                                       : tern_state_taken(hash, (uint32_t)(stamp - 1));
+}
+
+/* The check of the entry whose key and value stand behind entry[0]. Never 0: a stamp is not. */
+static inline uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_shape shape,
+                                        const uint64_t *entry, uint64_t stamp) {
+    size_t bytes = 8 * (tern_entry_words(shape) - 1);
+    uint64_t hash = XXH3_64bits_withSeed(entry + 1, bytes, nonce ^ (index << 16 | stamp));
+    return (hash & ~TERN_STAMP) | stamp;
+}
+
+typedef enum tern_verdict {
+    TERN_ENTRY_INVALID, /* torn, not yet written, or nobody's */
+    TERN_ENTRY_MINE,    /* whole, with the key that is looked for */
+    TERN_ENTRY_OTHER    /* whole, with another key */
+} tern_verdict;
+
+static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,
+                                            const uint64_t *entry, const uint64_t *key) {
+    if (entry[0] == 0 ||
+        tern_entry_check(nonce, index, shape, entry, entry[0] & TERN_STAMP) != entry[0])
+        return TERN_ENTRY_INVALID;
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < shape.key_words; i++)
+        different |= entry[1 + i] ^ key[i];
+    return different == 0 ? TERN_ENTRY_MINE : TERN_ENTRY_OTHER;
+}
+
+#endif

@@ -1,0 +1,175 @@
+#include "hashtable/call.h"
+
+#include "hashtable/operations.h"
+#include "hashtable/room.h"
+#include "tern/transfer.h"
+
+tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
+                                   size_t least) {
+    const tern_table_head *head = message;
+    if (bytes < least || bytes < sizeof *head)
+        return NULL;
+    tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, head->anchor};
+    const tern_anchor *anchor =
+        (const void *)tern_reach_address(worker, place, sizeof(tern_anchor));
+    if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_anchor) != 0 || head->nonce == 0 ||
+        anchor->nonce != head->nonce)
+        return NULL;
+    return anchor->table;
+}
+
+/* The table and the key of a message with extra bytes between head and key, and behind it the value
+ * if has_value. Checks the exact length and that the key belongs here. */
+static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
+                                size_t extra, bool has_value, tern_hashtable **table,
+                                const uint64_t **key, uint64_t *hash) {
+    size_t at = sizeof(tern_table_head) + extra;
+    tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, at);
+    if (t == NULL)
+        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+    size_t words = t->shape.key_words + (has_value ? t->shape.value_words : 0);
+    if (bytes != at + 8 * words)
+        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes where %zu are due", bytes,
+                         at + 8 * words);
+    const uint64_t *k = (const uint64_t *)(const void *)((const char *)message + at);
+    uint64_t h = tern_key_hash(t, k);
+    if (tern_hash_owner(t, h) != t->rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u", tern_hash_owner(t, h));
+    *table = t;
+    *key = k;
+    *hash = h;
+    return TERN_OK;
+}
+
+static void reply(tern_call_info *call, const void *result, size_t bytes) {
+    memcpy(call->result, result, bytes);
+    call->result_bytes = bytes;
+}
+
+/* The owner reads and writes its own part: nothing of it waits for another rank, and what would is
+ * TERN_ERR_AGAIN. Its entries need no flush. */
+
+static tern_status tern_hashtable_on_insert(tern_call_info *call, const void *message,
+                                            size_t bytes) {
+    tern_hashtable *table;
+    const uint64_t *key;
+    uint64_t hash;
+    tern_status status = read_message(call, message, bytes, 0, true, &table, &key, &hash);
+    if (status != TERN_OK)
+        return status;
+    bool there = false;
+    status = tern_operation_insert(call->worker, table, key, hash, key + table->shape.key_words,
+                                   TERN_PROMISE_WRITE_ONLY, &there);
+    uint64_t existed = there;
+    if (status == TERN_OK)
+        reply(call, &existed, sizeof existed);
+    return status;
+}
+TERN_FUNCTION(tern_hashtable_on_insert)
+
+static tern_status tern_hashtable_on_add(tern_call_info *call, const void *message, size_t bytes) {
+    tern_hashtable *table;
+    const uint64_t *key;
+    uint64_t hash, delta, before;
+    tern_status status = read_message(call, message, bytes, 8, false, &table, &key, &hash);
+    if (status != TERN_OK)
+        return status;
+    memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
+    status =
+        tern_operation_add(call->worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
+    if (status == TERN_OK)
+        reply(call, &before, sizeof before);
+    return status;
+}
+TERN_FUNCTION(tern_hashtable_on_add)
+
+static tern_status tern_hashtable_on_find(tern_call_info *call, const void *message, size_t bytes) {
+    tern_hashtable *table;
+    const uint64_t *key;
+    uint64_t hash;
+    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
+    if (status != TERN_OK)
+        return status;
+    status =
+        tern_operation_find(call->worker, table, key, hash, TERN_PROMISE_READ_WRITE, call->result);
+    if (status == TERN_OK)
+        call->result_bytes = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
+    return status;
+}
+TERN_FUNCTION(tern_hashtable_on_find)
+
+static size_t insert_bytes(const tern_hashtable *table) {
+    return sizeof(tern_table_head) + 8 * (tern_entry_words(table->shape) - 1);
+}
+
+tern_status tern_call_check_insert(const tern_hashtable *table) {
+    size_t bytes = insert_bytes(table), room = tern_call_room(table->context);
+    if (__builtin_expect(bytes <= room, 1))
+        return TERN_OK;
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
+                     "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                     bytes, room, table->context->config.ring_size);
+}
+
+tern_status tern_call_check_find(const tern_hashtable *table) {
+    if (__builtin_expect(table->value_bytes <= TERN_RESULT_MAX, 1))
+        return TERN_OK;
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "a call returns at most %u bytes and values have %zu; pass TERN_VIA_RMA",
+                     TERN_RESULT_MAX, table->value_bytes);
+}
+
+tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                             const tern_key *key, const void *value, bool *existed) {
+    tern_shape s = table->shape;
+    size_t bytes = insert_bytes(table);
+    tern_room room;
+    uint64_t *message = tern_room_take(&room, bytes);
+    if (message == NULL)
+        return TERN_ERR_MEMORY;
+    tern_table_head head = tern_table_head_to(table, owner);
+    memcpy(message, &head, sizeof head);
+    uint64_t *words = message + sizeof head / 8;
+    memcpy(words, key->words, 8 * s.key_words);
+    tern_words_fill(words + s.key_words, s.value_words, value, table->value_bytes);
+    uint64_t there = 0;
+    size_t got;
+    tern_status status = tern_call_return(worker, tern_table_worker(table, owner),
+                                          &tern_hashtable_on_insert_function, message, bytes,
+                                          &there, sizeof there, &got);
+    *existed = there != 0;
+    tern_room_free(&room);
+    return status;
+}
+
+tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                          const tern_key *key, uint64_t delta, uint64_t *before) {
+    struct {
+        tern_table_head head;
+        uint64_t delta;
+        uint64_t key[TERN_KEY_MAX / 8];
+    } message;
+    message.head = tern_table_head_to(table, owner);
+    message.delta = delta;
+    size_t bytes = 8 * (size_t)table->shape.key_words, got;
+    memcpy(message.key, key->words, bytes);
+    return tern_call_return(
+        worker, tern_table_worker(table, owner), &tern_hashtable_on_add_function, &message,
+        offsetof(__typeof__(message), key) + bytes, before, sizeof *before, &got);
+}
+
+tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                           const tern_key *key, void *value) {
+    struct {
+        tern_table_head head;
+        uint64_t key[TERN_KEY_MAX / 8];
+    } message;
+    message.head = tern_table_head_to(table, owner);
+    size_t bytes = 8 * (size_t)table->shape.key_words, got;
+    memcpy(message.key, key->words, bytes);
+    size_t capacity = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
+    return tern_call_return(worker, tern_table_worker(table, owner),
+                            &tern_hashtable_on_find_function, &message,
+                            offsetof(__typeof__(message), key) + bytes, value, capacity, &got);
+}

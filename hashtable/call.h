@@ -1,0 +1,47 @@
+#ifndef TERN_HASHTABLE_CALL_H
+#define TERN_HASHTABLE_CALL_H
+
+/*
+ * Operations by call: what the origin sends and how the owner finds its table. Every message starts
+ * with a head; keys and values follow as padded words.
+ */
+
+#include "hashtable/table.h"
+#include "tern/call.h"
+
+typedef struct tern_table_head {
+    uint64_t anchor; /* offset of the anchor in the target's segment */
+    uint64_t nonce;  /* of the table */
+} tern_table_head;
+
+static inline tern_table_head tern_table_head_to(const tern_hashtable *table, uint32_t owner) {
+    return (tern_table_head){table->part[owner].buckets.offset - sizeof(tern_anchor), table->nonce};
+}
+
+static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint32_t owner) {
+    return (tern_worker_id){owner, table->part[owner].worker};
+}
+
+/* The largest arguments that a ring takes. */
+static inline size_t tern_call_room(const tern_context *context) {
+    size_t room = context->config.ring_size / 2 - 64;
+    return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
+}
+
+/* In a handler: the table that a message of bytes is for, at least least of them. NULL: there is
+ * none (any more), or the message is too short. */
+tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
+                                   size_t least);
+
+/* TERN_ERR_UNSUPPORTED where a key and a value do not fit a message, or a value a result. */
+tern_status tern_call_check_insert(const tern_hashtable *table);
+tern_status tern_call_check_find(const tern_hashtable *table);
+
+tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                             const tern_key *key, const void *value, bool *existed);
+tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                          const tern_key *key, uint64_t delta, uint64_t *before);
+tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                           const tern_key *key, void *value);
+
+#endif

@@ -1,0 +1,206 @@
+#include "hashtable/call.h"
+
+#include <sys/random.h>
+
+#include "src/collective.h"
+#include "tern/transfer.h"
+
+/* What every rank tells the others. */
+typedef struct introduction {
+    uint64_t random;
+    tern_ptr memory;
+    uint32_t worker;
+    uint32_t unused;
+} introduction;
+
+static tern_status check_options(const tern_hashtable_options *o, tern_hashtable **table) {
+    if (o == NULL || table == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_create: %s is NULL",
+                         o == NULL ? "options" : "table");
+    if (o->key_bytes < 1 || o->key_bytes > TERN_KEY_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "key_bytes is %zu; allowed are 1 to %d", o->key_bytes,
+                         TERN_KEY_MAX);
+    if (o->value_bytes > TERN_VALUE_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "value_bytes is %zu; allowed are 0 to %d",
+                         o->value_bytes, TERN_VALUE_MAX);
+    if (o->counter != 0 && o->counter != 1)
+        return tern_fail(TERN_ERR_ARGUMENT, "counter is %d; allowed are 0 and 1", o->counter);
+    if (o->counter == 1 && o->value_bytes != 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "value_bytes is %zu; with counter = 1 it must be 0",
+                         o->value_bytes);
+    if (o->capacity == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a table holds at least one key");
+    if (o->call_only != 0 && o->call_only != 1)
+        return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
+    if (o->call_only == 1 && o->value_bytes > TERN_RESULT_MAX)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "value_bytes is %zu and a call returns at most %u bytes; create the table "
+                         "without call_only and find by TERN_VIA_RMA",
+                         o->value_bytes, TERN_RESULT_MAX);
+    return TERN_OK;
+}
+
+static uint32_t words(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
+
+/* Small buckets get a power of two, so that none lies in two cache lines; larger ones whole lines.
+ */
+static tern_shape shape_of(const tern_hashtable_options *o) {
+    tern_shape s = {words(o->key_bytes), words(o->value_bytes), o->counter ? 16 : 8, 16};
+    size_t bytes = s.entry_at + 8 * tern_entry_words(s);
+    while (s.stride < bytes)
+        s.stride = s.stride < 64 ? 2 * s.stride : s.stride + 64;
+    return s;
+}
+
+/* Buckets of one part. A part gets its share of the keys with a scatter around it, whose standard
+ * deviation is the square root of the share; six times that (taken up to twice too large) and a few
+ * more are never exceeded. Two thirds of the buckets are full then: filling a table took 42 ns a
+ * key, 48 with three quarters, 30 with one third. */
+static uint64_t buckets_of(uint64_t capacity, uint32_t ranks, tern_shape shape) {
+    const uint64_t limit = UINT64_C(1) << 43;
+    uint64_t keys = capacity < limit ? capacity : limit;
+    uint64_t share = (keys + ranks - 1) / ranks;
+    uint64_t root = UINT64_C(1) << ((65 - __builtin_clzll(share)) / 2);
+    uint64_t most = share + 6 * root + 8;
+    most = ranks == 1 || most > keys ? keys : most;
+    uint64_t line = tern_shape_line(shape);
+    return (most + most / 2 + line) / line * line;
+}
+
+static size_t part_bytes(const tern_hashtable *t) {
+    return sizeof(tern_anchor) + t->buckets * t->shape.stride;
+}
+
+static tern_status allocate(tern_worker *worker, const tern_hashtable *t, tern_ptr *memory) {
+    tern_domain domain = t->call_only ? TERN_DOMAIN_OWNER : TERN_DOMAIN_GLOBAL;
+    size_t bytes = part_bytes(t);
+    tern_status status = tern_alloc(worker, bytes, 0, domain, memory);
+    if (status == TERN_ERR_MEMORY)
+        return tern_fail(status,
+                         "the hash table takes %zu bytes (%.1f MiB) in the segment of every rank; "
+                         "raise TERN_SEGMENT_SIZE (now %zu)",
+                         bytes, (double)bytes / (1 << 20), t->context->config.segment_size);
+    return status;
+}
+
+/* Only what is read before it is written has to be zero: states, counters, and checks, where a zero
+ * saves looking further. */
+static void clear(const tern_hashtable *t, char *buckets) {
+    if (t->shape.stride <= 64) {
+        memset(buckets, 0, t->buckets * t->shape.stride);
+        return;
+    }
+    for (uint64_t i = 0; i < t->buckets; i++)
+        memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
+}
+
+/* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
+ * error too, unless it is null. */
+static tern_status introduce(tern_worker *worker, tern_hashtable *t, introduction *all,
+                             tern_ptr *memory) {
+    tern_context *context = worker->context;
+    introduction me = {0, TERN_NULL, worker->index, 0};
+    tern_status status = allocate(worker, t, &me.memory);
+    if (status == TERN_OK) {
+        *memory = me.memory;
+        clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor));
+        if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
+            status = tern_fail_system("getrandom");
+    }
+    status = tern_collective_agree(context, worker, status, "tern_hashtable_create");
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, worker, &me, sizeof me, all);
+    if (status != TERN_OK)
+        return status;
+    t->all_near = true;
+    for (uint32_t r = 0; r < t->ranks; r++) {
+        tern_part *part = &t->part[r];
+        t->nonce ^= all[r].random;
+        part->buckets = tern_ptr_add(all[r].memory, sizeof(tern_anchor));
+        part->worker = all[r].worker;
+        part->near = tern_reach_address(worker, part->buckets, t->buckets * t->shape.stride);
+        if (tern_atomic_address(worker, part->buckets, 8) == NULL)
+            part->near = NULL;
+        t->all_near = t->all_near && part->near != NULL;
+    }
+    t->nonce = t->nonce == 0 ? 1 : t->nonce;
+    *(tern_anchor *)tern_local(context, me.memory) = (tern_anchor){t->nonce, t};
+    return TERN_OK;
+}
+
+tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
+                                  tern_hashtable **table) {
+    static const char name[] = "tern_hashtable_create";
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    status = tern_collective_agree(context, worker, check_options(options, table), name);
+    if (status != TERN_OK)
+        return status;
+    uint64_t agreed[] = {options->key_bytes, options->value_bytes, (uint64_t)options->counter,
+                         options->capacity, (uint64_t)options->call_only};
+    status = tern_collective_same(context, worker, agreed, sizeof agreed,
+                                  "the options of tern_hashtable_create");
+    if (status != TERN_OK)
+        return status;
+
+    tern_ptr memory = TERN_NULL;
+    introduction *all = calloc(context->size, sizeof *all);
+    tern_part *part = calloc(context->size, sizeof *part);
+    tern_hashtable *t = calloc(1, sizeof *t);
+    if (all == NULL || t == NULL || part == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
+    status = tern_collective_agree(context, worker, status, name);
+    if (status != TERN_OK)
+        goto fail;
+    t->context = context;
+    t->shape = shape_of(options);
+    t->rank = context->rank;
+    t->ranks = context->size;
+    t->buckets = buckets_of(options->capacity, t->ranks, t->shape);
+    t->key_bytes = options->key_bytes;
+    t->value_bytes = options->value_bytes;
+    t->call_only = options->call_only != 0;
+    t->part = part;
+    status = introduce(worker, t, all, &memory);
+    /* A call may come as soon as another rank has returned: every anchor is in place before. */
+    if (status == TERN_OK)
+        status = tern_collective_barrier(context, worker);
+    if (status != TERN_OK)
+        goto fail;
+    free(all);
+    *table = t;
+    return TERN_OK;
+fail:
+    (void)tern_free(worker, memory);
+    free(t);
+    free(part);
+    free(all);
+    return status;
+}
+
+tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
+    if (table == NULL)
+        return TERN_OK;
+    if (worker == NULL || worker->context != table->context)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_hashtable_destroy: worker is NULL or of another context");
+    tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
+    if (status != TERN_OK)
+        return status;
+    /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
+     * there is none. */
+    tern_peers *peers = &worker->context->peers;
+    tern_peers_look(peers);
+    uint32_t dead = tern_peers_dead(peers);
+    status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
+    *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0, NULL};
+    tern_status freed = tern_free(worker, memory);
+    free(table->part);
+    free(table);
+    return status == TERN_OK ? freed : status;
+}

@@ -1,0 +1,138 @@
+#include "tern/hashtable.h"
+
+#include "hashtable/call.h"
+#include "hashtable/operations.h"
+
+/* The public operations on one key: arguments are checked here, then the operation is done by RMA
+ * or by a call. One whose owner is the caller is done in place either way. */
+
+/* Whether this process does the operation itself. One by call makes progress even then, as every
+ * wait for a reply does: the calls of others would starve behind a loop of them. */
+static bool in_place(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                     tern_via via) {
+    if (via == TERN_VIA_RMA)
+        return true;
+    if (owner != table->rank)
+        return false;
+    (void)tern_progress_round(worker);
+    return true;
+}
+
+tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
+                                 const void *keys, tern_promise promise, tern_promise excluded,
+                                 tern_via via, const char *name) {
+    if (worker == NULL || table == NULL || keys == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         worker == NULL  ? "worker"
+                         : table == NULL ? "table"
+                                         : "key");
+    if (worker->context != table->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and table are of different contexts", name);
+    if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
+    if (promise == excluded)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
+                         promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
+                                                           : "TERN_PROMISE_WRITE_ONLY");
+    if ((unsigned)via > TERN_VIA_CALL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
+    if (via == TERN_VIA_RMA && table->call_only)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "%s: the table is call_only; pass TERN_VIA_CALL or create it without",
+                         name);
+    return TERN_OK;
+}
+
+tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name) {
+    if (tern_shape_counts(table->shape) == counter)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_UNSUPPORTED, "%s: the table has %s", name,
+                     counter ? "values; create it with counter = 1"
+                             : "counters; use tern_hashtable_add");
+}
+
+tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
+                                   tern_status status) {
+    if (status == TERN_ERR_FULL)
+        return tern_fail(status,
+                         "all %llu buckets of rank %u's part hold other keys; create the table "
+                         "with a greater capacity",
+                         (unsigned long long)table->buckets, owner);
+    if (status == TERN_ERR_NOT_FOUND)
+        return tern_fail(status, "no such key");
+    return status;
+}
+
+tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
+                                  const void *value, tern_promise promise, tern_via via,
+                                  int *existed) {
+    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
+                                              via, "tern_hashtable_insert");
+    if (status == TERN_OK)
+        status = tern_hashtable_check_kind(table, 0, "tern_hashtable_insert");
+    if (status == TERN_OK && value == NULL && table->value_bytes > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_insert: value is NULL");
+    if (status == TERN_OK && via == TERN_VIA_CALL)
+        status = tern_call_check_insert(table);
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    bool there;
+    if (in_place(worker, table, owner, via))
+        status = tern_operation_insert(worker, table, k.words, k.hash, value, promise, &there);
+    else
+        status = tern_call_insert(worker, table, owner, &k, value, &there);
+    if (status == TERN_OK && existed != NULL)
+        *existed = there;
+    return tern_hashtable_outcome(table, owner, status);
+}
+
+tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
+                               uint64_t delta, tern_promise promise, tern_via via,
+                               uint64_t *before) {
+    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
+                                              via, "tern_hashtable_add");
+    if (status == TERN_OK)
+        status = tern_hashtable_check_kind(table, 1, "tern_hashtable_add");
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    uint64_t was;
+    if (in_place(worker, table, owner, via))
+        status = tern_operation_add(worker, table, k.words, k.hash, delta, promise, &was);
+    else
+        status = tern_call_add(worker, table, owner, &k, delta, &was);
+    if (status == TERN_OK && before != NULL)
+        *before = was;
+    return tern_hashtable_outcome(table, owner, status);
+}
+
+tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
+                                tern_promise promise, tern_via via, void *value) {
+    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_WRITE_ONLY,
+                                              via, "tern_hashtable_find");
+    if (status == TERN_OK && value == NULL && table->value_bytes > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_find: value is NULL");
+    if (status == TERN_OK && via == TERN_VIA_CALL)
+        status = tern_call_check_find(table);
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    if (in_place(worker, table, owner, via))
+        status = tern_operation_find(worker, table, k.words, k.hash, promise, value);
+    else
+        status = tern_call_find(worker, table, owner, &k, value);
+    return tern_hashtable_outcome(table, owner, status);
+}
+
+uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
+    if (table == NULL || key == NULL)
+        return UINT32_MAX;
+    return tern_hash_owner(table, tern_key_hash(table, key));
+}

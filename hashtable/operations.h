@@ -1,0 +1,33 @@
+#ifndef TERN_HASHTABLE_OPERATIONS_H
+#define TERN_HASHTABLE_OPERATIONS_H
+
+/*
+ * The operations themselves, done by whoever calls them: an origin by RMA, or the owner in a
+ * handler. They return TERN_ERR_FULL and TERN_ERR_NOT_FOUND without a detail. key: padded words.
+ */
+
+#include "hashtable/table.h"
+
+tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
+                                  uint64_t hash, const void *value, tern_promise promise,
+                                  bool *existed);
+tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
+                               const uint64_t *key, uint64_t hash, uint64_t delta,
+                               tern_promise promise, uint64_t *before);
+/* [out] value: its bytes, or the counter. May be NULL in a table without values. */
+tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table,
+                                const uint64_t *key, uint64_t hash, tern_promise promise,
+                                void *value);
+
+/*
+ * Adds delta to the counters of count keys, in order; the second lies step bytes after the first. A
+ * key that finds no room is skipped. [out] done: keys that were gone through, all if TERN_OK, else
+ * those before the one that failed; [out] added: how many of them were counted. step: key_bytes, or
+ * the padded size. own: every key belongs to this rank. Flushes nothing; far_put is set where
+ * something is to be flushed.
+ */
+tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
+                                    const void *keys, size_t step, size_t count, uint64_t delta,
+                                    bool own, size_t *done, size_t *added, bool *far_put);
+
+#endif

@@ -1,0 +1,50 @@
+#include "hashtable/probe.h"
+
+#include "hashtable/room.h"
+
+tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
+    tern_context *context = worker->context;
+    uint32_t rank = tern_state_rank(state);
+    if (worker->in_handler || worker->in_progress) {
+        /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
+        tern_peers_look(&context->peers);
+        if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
+            return tern_peer_fail(rank);
+        return tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
+    }
+    if (tern_progress_round(worker) > 0)
+        wait->rounds = 0;
+    return tern_wait_step(context, wait, rank);
+}
+
+tern_status tern_probe_settle(tern_probe p, uint64_t state, tern_verdict *verdict) {
+    const tern_hashtable *table = p.table;
+    const bool near = p.part->near != NULL;
+    uint32_t owner = p.part->buckets.rank;
+    bool flushed = near;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
+    while (status == TERN_OK) {
+        status = tern_entry_get(&p, table->shape, near, entry);
+        if (status != TERN_OK)
+            break;
+        tern_verdict found = tern_probe_judge(&p, table->shape, entry);
+        if (found != TERN_ENTRY_INVALID) {
+            *verdict = found;
+            break;
+        }
+        status = tern_probe_wait(p.worker, &wait, state);
+        if (status == TERN_OK && !flushed && tern_state_rank(state) == table->rank) {
+            /* It may be this worker's own put, of a phase that flushes only at its end. */
+            status = tern_flush(p.worker, owner);
+            flushed = true;
+        }
+        /* Once it was written, others may lock it: who is waited for changes. */
+        if (status == TERN_OK)
+            status = tern_state_load(&p, table->shape, near, &state);
+    }
+    tern_room_free(&room);
+    return status;
+}

@@ -1,0 +1,253 @@
+#ifndef TERN_HASHTABLE_PROBE_H
+#define TERN_HASHTABLE_PROBE_H
+
+/*
+ * Probing: the one algorithm behind every operation, walking from a key's first bucket to its own
+ * or to the first free one: linear probing of cache lines, each seen whole before the next,
+ * wrapping inside the owner's part. It is compiled twice: near (load/store and the processor's
+ * atomics reach the bucket) and far (gets, puts and tern's atomics). Near, a bucket's state is
+ * looked at first, since it shares the entry's cache line; far, the entry is, since it says all in
+ * one get.
+ *
+ * Linearization. Insert and add of a new key: when the whole entry has arrived in its bucket. Of a
+ * key that is there: when the check word arrives (insert), the fetch-and-add (add). Find: the read
+ * of the entry that it returns, or the look at the bucket that ended it, or at the last one where
+ * an insert had not arrived.
+ *
+ * Memory order. Entries need none: a reader believes what passes the check. What lies outside the
+ * check is ordered by it: near, the inserter's first store to the counter is ordered before its
+ * release store of the check, which pairs with the acquire in tern_entry_get of whoever then adds
+ * to the counter. Far, the first fetch-and-add has returned before the entry is put.
+ *
+ * Waits happen where another origin has taken a bucket and its entry is on the way. They make
+ * progress; in a handler they are TERN_ERR_AGAIN before anything is changed; if the other origin
+ * died, TERN_ERR_PEER.
+ */
+
+#include "hashtable/table.h"
+#include "src/wait.h"
+#include "tern/transfer.h"
+
+#define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+typedef struct tern_probe {
+    tern_worker *worker;
+    const tern_hashtable *table;
+    const tern_part *part; /* the owner's */
+    const uint64_t *key;
+    uint64_t hash;
+    uint64_t index; /* of the bucket that is looked at */
+    uint64_t left;  /* buckets to look at, this one included */
+} tern_probe;
+
+TERN_ALWAYS_INLINE tern_probe tern_probe_start(tern_worker *worker, const tern_hashtable *table,
+                                               const uint64_t *key, uint64_t hash) {
+    return (tern_probe){worker,        table, &table->part[tern_hash_owner(table, hash)],
+                        key,           hash,  tern_hash_bucket(table, hash),
+                        table->buckets};
+}
+
+/* The next bucket of the same cache line, around it; after the last of these, of the next line. */
+TERN_ALWAYS_INLINE void tern_probe_next(tern_probe *p, tern_shape s) {
+    const uint64_t rest = tern_shape_line(s) - 1;
+    p->index = (p->index & ~rest) | ((p->index + 1) & rest);
+    p->left--;
+    if (((p->table->buckets - p->left) & rest) != 0)
+        return;
+    p->index += rest + 1;
+    if (p->index >= p->table->buckets)
+        p->index -= p->table->buckets;
+}
+
+TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_probe *p, tern_shape s) {
+    return (uint64_t *)(void *)(p->part->near + p->index * s.stride + 8);
+}
+
+/* Where the bucket lies; at counts bytes from its start. */
+TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_probe *p, tern_shape s, uint32_t at) {
+    return p->part->near + p->index * s.stride + at;
+}
+
+TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_probe *p, tern_shape s, uint32_t at) {
+    return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
+}
+
+/* A state load pairs with nothing: what it says about entries is checked by reading them. */
+TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_probe *p, tern_shape s, bool near,
+                                               uint64_t *state) {
+    if (!near)
+        return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_ACQUIRE);
+    return TERN_OK;
+}
+
+/* [out] seen == expected: it was stored. Release orders a near entry before the unlocking CAS. */
+TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_probe *p, tern_shape s, bool near,
+                                              uint64_t expected, uint64_t desired, uint64_t *seen) {
+    if (!near)
+        return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
+    __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), &expected, desired,
+                                0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    *seen = expected;
+    return TERN_OK;
+}
+
+/* Near entries are copied word by word: others may be writing them. */
+TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_probe *p, tern_shape s, bool near,
+                                              uint64_t *entry) {
+    size_t words = tern_entry_words(s);
+    if (!near)
+        return tern_get(p->worker, entry, tern_bucket_far(p, s, s.entry_at), 8 * words);
+    const uint64_t *from = (const uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
+    entry[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+    for (size_t i = 1; i < words; i++)
+        entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    return TERN_OK;
+}
+
+TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_probe *p, tern_shape s, bool near,
+                                              const uint64_t *entry) {
+    size_t words = tern_entry_words(s);
+    if (!near)
+        return tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * words);
+    uint64_t *to = (uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
+    for (size_t i = 1; i < words; i++)
+        __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
+    __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
+    return TERN_OK;
+}
+
+TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_probe *p, tern_shape s,
+                                                 const uint64_t *entry) {
+    return tern_entry_judge(p->table->nonce, p->index, s, entry, p->key);
+}
+
+/* One turn of a wait for the origin that state names. */
+tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
+
+/* Waits until the entry of a taken bucket is whole. [out] verdict. The probe goes by value, so that
+ * the hot path keeps its own in registers. */
+tern_status tern_probe_settle(tern_probe p, uint64_t state, tern_verdict *verdict);
+
+/* What a claim came to. */
+typedef struct tern_claim {
+    bool created;   /* the bucket was free and is now taken: its entry is to be put */
+    uint64_t state; /* what it was when last seen or guessed, if it was there */
+} tern_claim;
+
+/*
+ * Moves to the key's bucket, or takes the first free one. look: far, read an entry before trying to
+ * take its bucket, which pays if the key is likely to be there. entry: room to read into.
+ * TERN_ERR_FULL: every bucket of the part holds another key, and will for ever.
+ */
+TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_probe *p, tern_shape s, bool near, bool look,
+                                                uint64_t *entry, tern_claim *claim) {
+    const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
+    for (; p->left > 0; tern_probe_next(p, s)) {
+        tern_status status;
+        tern_verdict verdict;
+        uint64_t state = TERN_FREE;
+        if (near) {
+            (void)tern_state_load(p, s, near, &state);
+            if (state != TERN_FREE && !tern_state_may_hold(state, p->hash))
+                continue;
+        }
+        if (near ? state != TERN_FREE : look) {
+            status = tern_entry_get(p, s, near, entry);
+            if (__builtin_expect(status != TERN_OK, 0))
+                return status;
+            verdict = tern_probe_judge(p, s, entry);
+            if (verdict == TERN_ENTRY_OTHER)
+                continue;
+            if (verdict == TERN_ENTRY_MINE) {
+                claim->created = false;
+                claim->state = near ? state : tern_state_of_check(entry[0], p->hash);
+                return TERN_OK;
+            }
+        }
+        if (state == TERN_FREE) {
+            status = tern_state_cas(p, s, near, TERN_FREE, mine, &state);
+            if (__builtin_expect(status != TERN_OK, 0))
+                return status;
+            if (state == TERN_FREE) {
+                claim->created = true;
+                claim->state = mine;
+                return TERN_OK;
+            }
+            if (!tern_state_may_hold(state, p->hash))
+                continue;
+        }
+        status = tern_probe_settle(*p, state, &verdict);
+        if (status != TERN_OK)
+            return status;
+        if (verdict == TERN_ENTRY_MINE) {
+            claim->created = false;
+            claim->state = state;
+            return TERN_OK;
+        }
+    }
+    return TERN_ERR_FULL;
+}
+
+/* Near: moves to where a claim would find the key or would have to do more than read. True: the key
+ * is there, for ever. */
+TERN_ALWAYS_INLINE bool tern_probe_look(tern_probe *p, tern_shape s) {
+    uint64_t entry[1 + TERN_KEY_MAX / 8];
+    for (; p->left > 0; tern_probe_next(p, s)) {
+        uint64_t state;
+        (void)tern_state_load(p, s, true, &state);
+        if (state == TERN_FREE)
+            break;
+        if (!tern_state_may_hold(state, p->hash))
+            continue;
+        (void)tern_entry_get(p, s, true, entry);
+        tern_verdict verdict = tern_probe_judge(p, s, entry);
+        if (verdict != TERN_ENTRY_OTHER)
+            return verdict == TERN_ENTRY_MINE;
+    }
+    return false;
+}
+
+/* Makes the entry of the key of p in entry, whose value words are there already. */
+TERN_ALWAYS_INLINE void tern_entry_seal(const tern_probe *p, tern_shape s, uint64_t *entry,
+                                        uint64_t stamp) {
+    for (uint32_t i = 0; i < s.key_words; i++)
+        entry[1 + i] = p->key[i];
+    entry[0] = tern_entry_check(p->table->nonce, p->index, s, entry, stamp);
+}
+
+/* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
+ * set where an entry was put that a flush should follow. entry: room. */
+TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_probe *p, tern_shape s, bool near, bool look,
+                                              uint64_t delta, uint64_t *entry, uint64_t *before,
+                                              bool *far_put) {
+    tern_claim claim;
+    tern_status status = tern_probe_claim(p, s, near, look, entry, &claim);
+    if (__builtin_expect(status != TERN_OK, 0))
+        return status;
+    if (!claim.created) {
+        if (!near)
+            return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), delta, before);
+        *before = __atomic_fetch_add(tern_counter_near(p, s), delta, __ATOMIC_ACQ_REL);
+        return TERN_OK;
+    }
+    /* Nobody else touches the counter before the entry is there: whoever finds the key finds what
+     * was added. */
+    tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
+    if (near) {
+        __atomic_store_n(tern_counter_near(p, s), delta, __ATOMIC_RELAXED);
+    } else {
+        status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), delta, NULL);
+        if (status != TERN_OK)
+            return status;
+        *far_put = true;
+    }
+    *before = 0;
+    return tern_entry_put(p, s, near, entry);
+}
+
+/* The same for whatever table it is, from hashtable.c. */
+tern_status tern_probe_add_any(tern_probe *p, bool look, uint64_t delta, uint64_t *before,
+                               bool *far_put);
+
+#endif

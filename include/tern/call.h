@@ -1,0 +1,108 @@
+#ifndef TERN_CALL_H
+#define TERN_CALL_H
+
+/*
+ * Remote invocation (Seriema, paper 000 section 3; design 8): run a function on another worker,
+ * fire and forget or with a result. Arguments are plain bytes, copied into the target's ring; the
+ * function runs inside the target worker's tern_progress. Calls of one worker to another run in the
+ * order in which they were made. Functions are named, never addressed: their names are compared
+ * across ranks when a context is created, and no address is sent.
+ */
+
+#include <stddef.h>
+
+#include "tern/context.h"
+#include "tern/transfer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a handler may ask about its call. Valid while the handler runs. */
+typedef struct tern_call_info {
+    tern_worker *worker;   /* the worker that runs the handler */
+    tern_worker_id origin; /* who called */
+    void *result;          /* room of TERN_RESULT_MAX bytes for the result, 8-byte aligned */
+    size_t result_bytes;   /* set by the handler; 0 at entry */
+} tern_call_info;
+
+/* The largest result of a call, and the largest arguments, in bytes. Arguments also have to fit
+ * half a ring (TERN_RING_SIZE / 2 - 64). */
+#define TERN_RESULT_MAX 1024u
+#define TERN_ARGUMENTS_MAX (8u << 20)
+
+/* A handler. The arguments are 8-byte aligned and lie in the ring: they are gone when it returns.
+ * It may call, put and use atomics; it may not wait (TERN_ERR_STATE). What it returns: TERN_OK; any
+ * error, which is the status of tern_call_return at the caller, or is counted and logged for
+ * tern_call; TERN_ERR_AGAIN leaves the call where it is, to be run again later, before any other of
+ * its caller. A handler must not change anything before it returns TERN_ERR_AGAIN. */
+typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments, size_t bytes);
+
+/* A registered function; made by TERN_FUNCTION or tern_function_register. */
+typedef struct tern_function {
+    const char *name;
+    tern_handler handler;
+    uint32_t id; /* of this process; 0: not registered */
+} tern_function;
+
+/* Registers function for every context that is created later. The object and its name must live as
+ * long as the process. TERN_ERR_EXISTS: the name is taken by another handler; TERN_ERR_ARGUMENT: no
+ * name, no handler; TERN_ERR_FULL: more than 65,535 functions. Any thread. */
+TERN_API tern_status tern_function_register(tern_function *function);
+
+/* At file scope: registers handler under its own name before main() and declares handler_function
+ * to pass to tern_call. */
+#define TERN_FUNCTION(handler_name)                                                                \
+    static tern_function handler_name##_function = {#handler_name, handler_name, 0};               \
+    __attribute__((constructor)) static void handler_name##_register(void) {                       \
+        (void)tern_function_register(&handler_name##_function);                                    \
+    }
+
+/* Runs function on target with a copy of the arguments, once, and returns at once. A full ring is
+ * waited for, making progress; a handler's call is queued instead, in order, and TERN_ERR_AGAIN
+ * when TERN_OVERFLOW_MEMORY is used up. TERN_ERR_RANGE: too many bytes; TERN_ERR_NOT_FOUND: the
+ * function was registered after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
+TERN_API tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                               const tern_function *function, const void *arguments, size_t bytes);
+
+/* The same, but TERN_ERR_AGAIN on a full ring, wherever it is called. */
+TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
+                                   const tern_function *function, const void *arguments,
+                                   size_t bytes);
+
+/* Runs function on target and waits for its result, making progress. [out] result: up to capacity
+ * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, or
+ * TERN_ERR_RANGE if capacity is too small (the function has run), or as for tern_call;
+ * TERN_ERR_STATE in a handler. */
+TERN_API tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
+                                      const tern_function *function, const void *arguments,
+                                      size_t bytes, void *result, size_t capacity,
+                                      size_t *result_bytes);
+
+/* A result under way. Owned by the caller; zeroed is empty. */
+typedef struct tern_future {
+    uint64_t state[2];
+} tern_future;
+
+/* Issues the call and returns; up to TERN_FUTURES per worker at a time, then TERN_ERR_AGAIN. */
+#define TERN_FUTURES 64
+TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
+                                     const tern_function *function, const void *arguments,
+                                     size_t bytes, tern_future *future);
+/* [out] done: 1 when the result is there. Makes progress, never blocks. */
+TERN_API tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done);
+/* Waits for the result, hands it out as tern_call_return does and empties the future. */
+TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
+                                      size_t capacity, size_t *result_bytes);
+
+/* Collective over the ranks, one worker of each. Returns on every rank when no call is under way
+ * anywhere: all that were made have run, those that they made too, and all have answered. Makes
+ * progress for this worker and for every worker of the process that no thread has adopted; other
+ * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
+TERN_API tern_status tern_quiesce(tern_worker *worker);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

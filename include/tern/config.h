@@ -1,0 +1,95 @@
+#ifndef TERN_CONFIG_H
+#define TERN_CONFIG_H
+
+/*
+ * Configuration: every knob of tern, as a struct and as environment variables TERN_*. Precedence,
+ * low to high: the default, the environment, what the program writes into the struct after
+ * tern_config_init(). A TERN_* variable that is not a knob, or a value that is not allowed, is an
+ * error that names it and lists what is. All ranks of a context must agree on every knob but the
+ * log level. `tern-info` prints each knob with its value, where it came from and what it does.
+ */
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "tern/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How two ranks that share no memory reach each other (design 5). */
+typedef enum tern_transport_choice {
+    TERN_TRANSPORT_AUTO, /* rma where a put lands without its target's help, else p2p */
+    TERN_TRANSPORT_SHM,  /* shared memory or an error */
+    TERN_TRANSPORT_RMA,  /* MPI one-sided */
+    TERN_TRANSPORT_P2P   /* messages that the target's progress serves */
+} tern_transport_choice;
+
+typedef enum tern_huge_pages {
+    TERN_HUGE_PAGES_AUTO, /* the largest that the system has, else transparent, else ordinary */
+    TERN_HUGE_PAGES_NONE,
+    TERN_HUGE_PAGES_2M,
+    TERN_HUGE_PAGES_1G
+} tern_huge_pages;
+
+typedef enum tern_rma_commit {
+    TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put (design 6) */
+    TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
+} tern_rma_commit;
+
+/* Who applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes over rma. */
+typedef enum tern_rma_atomics {
+    TERN_RMA_ATOMICS_AUTO, /* MPI where its puts are one-sided and its atomics sound, else owner */
+    TERN_RMA_ATOMICS_MPI,  /* MPI's atomics, everywhere and by everyone */
+    TERN_RMA_ATOMICS_OWNER /* the owner's processor, asked by a message */
+} tern_rma_atomics;
+
+typedef enum tern_log_level {
+    TERN_LOG_NONE,
+    TERN_LOG_ERROR,
+    TERN_LOG_WARN,
+    TERN_LOG_INFO,
+    TERN_LOG_DEBUG
+} tern_log_level;
+
+/* Each field is the knob of the same name: TERN_SEGMENT_SIZE is segment_size. Sizes are in bytes.
+ */
+typedef struct tern_config {
+    tern_transport_choice transport;
+    size_t ranks_per_node; /* size of virtual nodes; 0: the real ones */
+    size_t workers;        /* per process, 1 to 1,024 */
+    size_t segment_size;   /* heap of each rank that others can reach */
+    tern_huge_pages huge_pages;
+    int prefault;           /* 1: touch the whole segment at creation */
+    size_t ring_size;       /* one ring: power of two, 4 KiB to 16 MiB */
+    size_t ring_memory;     /* all rings into one rank together */
+    size_t overflow_memory; /* of a worker, for calls of its handlers that find their ring full */
+    size_t idle_polls;      /* empty polls after which a ring is left to its bell */
+    size_t active_rings;    /* so many rings are polled without end whatever their traffic */
+    size_t mpi_interval;    /* polls of memory between two calls for MPI progress */
+    tern_rma_commit rma_commit;
+    tern_rma_atomics rma_atomics;
+    tern_log_level log_level;
+} tern_config;
+
+/* [out] config: every knob at its default, then overridden by the environment. TERN_ERR_CONFIG
+ * names an unknown TERN_* variable or a bad value. Local, never blocks, any thread. */
+TERN_API tern_status tern_config_init(tern_config *config);
+
+/* Sets one knob from text as the environment would: tern_config_set(&c, "TERN_WORKERS", "2"). Sizes
+ * take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG as above; config is unchanged
+ * then. */
+TERN_API tern_status tern_config_set(tern_config *config, const char *name, const char *value);
+
+/* Checks every field. TERN_ERR_CONFIG names the first bad one and says what is allowed. */
+TERN_API tern_status tern_config_check(const tern_config *config);
+
+/* Writes the table of knobs: name, value, origin (default, environment or program), meaning. */
+TERN_API void tern_config_print(const tern_config *config, FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+#ifndef TERN_CONTEXT_H
+#define TERN_CONTEXT_H
+
+/*
+ * Context: one use of tern over one communicator. Several may live at once; they share nothing but
+ * the log level and the MPI lock. A context holds workers, the named endpoints of its processes: a
+ * thread adopts one and passes it to every operation. (rank, index) names a worker everywhere.
+ *
+ * Thread rules: a worker is used by one thread at a time, different workers of one process run in
+ * parallel. One worker needs MPI_THREAD_SINGLE; more need MPI_THREAD_SERIALIZED. tern makes all its
+ * MPI calls under one lock of the process, which an application that calls MPI from another thread
+ * takes too (tern_mpi_lock).
+ */
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "tern/config.h"
+#include "tern/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_context tern_context;
+typedef struct tern_worker tern_worker;
+
+/* Names a worker of the job. */
+typedef struct tern_worker_id {
+    uint32_t rank;
+    uint32_t index;
+} tern_worker_id;
+
+/* How a rank reaches another. */
+typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
+
+/* Collective over comm, may block. config NULL means tern_config_init's. tern works on a duplicate
+ * of comm and leaves comm, its error handler and MPI's lifetime to the application. Either every
+ * rank gets TERN_OK and a context or every rank gets an error: the rank at fault its own, the
+ * others one that names that rank. TERN_ERR_STATE: MPI is not running, or its thread level is below
+ * what config needs. TERN_ERR_CONFIG: a bad knob. TERN_ERR_MISMATCH: ranks disagree on knobs or
+ * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had.
+ * TERN_ERR_MEMORY, _SYSTEM, _MPI. */
+TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *config,
+                                         tern_context **context);
+
+/* Collective, may block: finishes every call under way, then frees everything. NULL is fine. After
+ * the death of a peer it is local, frees what is local and leaks MPI's objects rather than hang.
+ * TERN_ERR_STATE: called from a handler. Must come before MPI_Finalize. */
+TERN_API tern_status tern_context_destroy(tern_context *context);
+
+/* Local, never block, any thread. */
+TERN_API uint32_t tern_context_rank(const tern_context *context);
+TERN_API uint32_t tern_context_size(const tern_context *context);
+TERN_API uint32_t tern_context_workers(const tern_context *context); /* of each process */
+TERN_API const tern_config *tern_context_config(const tern_context *context);
+
+/* The transport by which this process reaches rank; itself by TERN_SHM. TERN_ERR_ARGUMENT: no such
+ * rank. Local. */
+TERN_API tern_status tern_context_transport(const tern_context *context, uint32_t rank,
+                                            tern_transport *transport);
+TERN_API const char *tern_transport_name(tern_transport transport);
+
+/* Takes worker index of this process for the calling thread. TERN_ERR_ARGUMENT: no such index.
+ * TERN_ERR_STATE: another owner has it. Local, never blocks. */
+TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker);
+
+/* Gives the worker back, for any thread to adopt. TERN_ERR_STATE: in a handler. */
+TERN_API tern_status tern_worker_release(tern_worker *worker);
+
+TERN_API tern_context *tern_worker_context(const tern_worker *worker);
+TERN_API tern_worker_id tern_worker_self(const tern_worker *worker);
+
+/* The lock under which tern makes every MPI call of the process. Hold it around MPI calls made by
+ * threads other than those that use tern, for as short as can be. Not recursive. */
+TERN_API void tern_mpi_lock(void);
+TERN_API void tern_mpi_unlock(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

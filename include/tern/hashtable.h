@@ -1,0 +1,114 @@
+#ifndef TERN_HASHTABLE_H
+#define TERN_HASHTABLE_H
+
+/*
+ * Distributed hash table (BCL, paper 003; design 10). Keys and values are bytes of sizes fixed at
+ * creation. A key belongs to one rank, by its hash; there open addressing places it. Every
+ * operation can be done by RMA or by a call, on the same table at the same time, and takes a
+ * promise of what else may run meanwhile, which decides what it costs.
+ *
+ *     operation                        read/write                   phase
+ *     insert, new key                  CAS + W                      the same
+ *     insert, key is there             R + CAS + W + A              the same
+ *     find, present / absent           R / R + A                    R / R
+ *     find in a counter table          R + A / R + A                R / R
+ *     add                              R + A; new: R + CAS + A + W  the same
+ *     any by call                      one round trip               the same
+ *
+ * (R a get, W a put, A an atomic; away from collisions. What load/store reaches costs none of them.
+ * An insert starts with what the one before it needed: when new keys and known ones alternate, it
+ * costs one R or CAS more.) A phase of writes saves the flush after a put, which operations of
+ * other phases need: its end, a tern_barrier, is one flush for all.
+ *
+ * Linearizable: an operation that has returned is seen by all that begin later; values are never
+ * torn. A bucket that another rank is just writing is waited for, with progress, if it may hold the
+ * same key; TERN_ERR_PEER if that rank died. In handlers, operations by RMA are TERN_ERR_AGAIN
+ * instead, nothing changed, and over transports that wait, as all operations by call,
+ * TERN_ERR_STATE; add_many always is. On a key that the caller's rank owns, an operation by call is
+ * done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is
+ * TERN_ERR_AGAIN if the program holds them all.
+ */
+
+#include "tern/context.h"
+#include "tern/promise.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_hashtable tern_hashtable;
+
+/* What a table is made of. Zeroed fields take the defaults in brackets. */
+typedef struct tern_hashtable_options {
+    size_t key_bytes;   /* 1 to 1,024 */
+    size_t value_bytes; /* 0 to 65,536; plain values, put whole. By call: found up to
+                           TERN_RESULT_MAX, inserted if key and value fit TERN_RING_SIZE / 2 - 80 */
+    int counter;        /* 1: each key has a 64-bit counter, from 0, changed by tern_hashtable_add;
+                           value_bytes must be 0 [0] */
+    uint64_t capacity;  /* keys that must fit into the whole table, 1 or more; the table takes more
+                           room than that, so that its load stays below 0.8 on average */
+    int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
+                           atomics on every transport [0] */
+} tern_hashtable_options;
+
+/* Collective over the ranks, one worker of each, which then takes the calls; blocks.
+ * TERN_ERR_ARGUMENT: options out of range; TERN_ERR_MISMATCH: they differ between ranks;
+ * TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much it takes;
+ * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return. */
+TERN_API tern_status tern_hashtable_create(tern_worker *worker,
+                                           const tern_hashtable_options *options,
+                                           tern_hashtable **table);
+/* Collective; every operation must have returned everywhere. NULL is fine. The table is gone even
+ * where the status is TERN_ERR_PEER. */
+TERN_API tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table);
+
+/* Stores value under key, whether the key is there or not. [out] existed (may be NULL).
+ * TERN_ERR_FULL: every bucket of the owner's part holds another key; the table is unchanged.
+ * TERN_ERR_UNSUPPORTED: the table has counters, or is call_only and via is TERN_VIA_RMA, or key and
+ * value are too large for a call. */
+TERN_API tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table,
+                                           const void *key, const void *value, tern_promise promise,
+                                           tern_via via, int *existed);
+
+/* Adds delta to the counter of key, inserting the key if it is absent. [out] before (may be NULL):
+ * the counter before. TERN_ERR_FULL: no room for a new key; nothing was counted.
+ * TERN_ERR_UNSUPPORTED: the table has values, or as above. */
+TERN_API tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
+                                        uint64_t delta, tern_promise promise, tern_via via,
+                                        uint64_t *before);
+
+/* Adds delta to the counters of count keys that lie one after the other at keys. By call: one
+ * message per owner and some 500 keys; by RMA: pipelined. Serves other ranks meanwhile. Keys that
+ * find no room are passed over: TERN_ERR_FULL, and the others were counted; [out] added (may be
+ * NULL; set whatever the status, once counting has begun): how many were. */
+TERN_API tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table,
+                                             const void *keys, size_t count, uint64_t delta,
+                                             tern_promise promise, tern_via via, size_t *added);
+
+/* [out] value: value_bytes bytes, or the uint64_t counter. TERN_ERR_NOT_FOUND: no such key.
+ * TERN_ERR_UNSUPPORTED: as above, or the value is too large for a call. */
+TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table,
+                                         const void *key, tern_promise promise, tern_via via,
+                                         void *value);
+
+/* Calls visit for each key of the part that this rank owns, with its value (or the address of a
+ * copy of its counter), in no order, until visit returns non-zero, which ends it with TERN_OK. No
+ * rank may insert or add meanwhile; both copies are 8-byte aligned and gone when visit returns.
+ * Local, does not wait for others. */
+TERN_API tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable *table,
+                                             int (*visit)(const void *key, const void *value,
+                                                          void *argument),
+                                             void *argument);
+
+/* [out] count: keys in this rank's part. Local; exact when nobody inserts. */
+TERN_API tern_status tern_hashtable_local_size(tern_worker *worker, tern_hashtable *table,
+                                               uint64_t *count);
+
+/* The rank that owns key; UINT32_MAX if table or key is NULL. Local. */
+TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,30 @@
+#ifndef TERN_PROMISE_H
+#define TERN_PROMISE_H
+
+/*
+ * Promise: what the caller of a container's operation promises about the operations that may run at
+ * the same time (BCL's concurrency promises, paper 003 section II-C), and by which way it is done.
+ * Phases are kept apart by tern_barrier. An operation whose own promise excludes it, such as an
+ * insert in a phase of reads, is TERN_ERR_ARGUMENT.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tern_promise {
+    TERN_PROMISE_READ_WRITE, /* nothing: any operation may run at the same time */
+    TERN_PROMISE_WRITE_ONLY, /* a phase of writes: only operations that insert or push */
+    TERN_PROMISE_READ_ONLY   /* a phase of reads: only operations that find or pop */
+} tern_promise;
+
+typedef enum tern_via {
+    TERN_VIA_RMA, /* one-sided, by the caller */
+    TERN_VIA_CALL /* remote invocation, by the owner's progress */
+} tern_via;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

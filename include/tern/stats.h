@@ -1,0 +1,50 @@
+#ifndef TERN_STATS_H
+#define TERN_STATS_H
+
+/*
+ * Statistics: counters of what a worker has done since it was made, for tests of cost claims, for
+ * benchmarks and for people who wonder. Counting costs an increment of memory that only the
+ * worker's thread writes.
+ */
+
+#include "tern/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(field, meaning) */
+#define TERN_STATS_TABLE(X)                                                                        \
+    X(puts, "puts to memory that is not reached by load/store")                                    \
+    X(gets, "gets from such memory")                                                               \
+    X(atomics, "atomics on such memory")                                                           \
+    X(flushes, "flushes that had something to wait for")                                           \
+    X(messages_sent, "two-sided messages sent by tern")                                            \
+    X(messages_served, "two-sided messages served for others")                                     \
+    X(records_received, "records consumed from rings")                                             \
+    X(batches_sent, "batches published over rma or p2p")                                           \
+    X(batches_torn, "polls that met a batch that did not validate yet")                            \
+    X(rings_opened, "rings set up towards other workers")                                          \
+    X(rings_idled, "rings left to their bell")                                                     \
+    X(bells_rung, "bells rung at other workers")                                                   \
+    X(credits_waited, "times a full ring was met")                                                 \
+    X(calls_sent, "calls issued")                                                                  \
+    X(calls_overflowed, "calls of handlers that waited for room in a ring")                        \
+    X(calls_executed, "calls executed for others and itself")                                      \
+    X(calls_refused, "calls whose handler returned an error")                                      \
+    X(records_malformed, "records refused as malformed")
+
+typedef struct tern_stats {
+#define X(field, meaning) uint64_t field;
+    TERN_STATS_TABLE(X)
+#undef X
+} tern_stats;
+
+/* [out] stats: a copy of the worker's counters. The worker's own thread. */
+TERN_API void tern_stats_get(const tern_worker *worker, tern_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+#ifndef TERN_STATUS_H
+#define TERN_STATUS_H
+
+/*
+ * Status: what every function of tern that can fail returns. A status says which kind of thing went
+ * wrong; tern_error_detail() says, for the last failure seen by this thread, what, where and what
+ * to do. A function that fails leaves its outputs and the state of its objects as they were.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TERN_API __attribute__((visibility("default")))
+#else
+#error "tern needs a compiler with GNU extensions (gcc or clang)"
+#endif
+
+typedef enum tern_status {
+    TERN_OK = 0,
+    TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */
+    TERN_ERR_CONFIG,      /* a knob is unknown, malformed, or cannot be had here */
+    TERN_ERR_RANGE,       /* a global pointer or length lies outside its segment or limit */
+    TERN_ERR_MEMORY,      /* a segment, an arena or the process is out of memory */
+    TERN_ERR_FULL,        /* a bounded container has no room; nothing was stored */
+    TERN_ERR_EMPTY,       /* a container has nothing to hand out */
+    TERN_ERR_NOT_FOUND,   /* no such key, function or object */
+    TERN_ERR_EXISTS,      /* the thing is there already */
+    TERN_ERR_AGAIN,       /* not now: a limit is reached that progress will lift; try again */
+    TERN_ERR_TIMEOUT,     /* the deadline passed first */
+    TERN_ERR_PEER,        /* a rank that is needed has died */
+    TERN_ERR_STATE,       /* the call is not allowed here: in a handler, after destroy, ... */
+    TERN_ERR_MISMATCH,    /* ranks disagree on something that must be equal everywhere */
+    TERN_ERR_UNSUPPORTED, /* cannot be done on this transport or system */
+    TERN_ERR_MPI,         /* MPI reported an error */
+    TERN_ERR_SYSTEM,      /* the operating system reported an error */
+    TERN_STATUS_COUNT
+} tern_status;
+
+/* The meaning of a status in a few words. Never NULL, also for values that are no status. Static
+ * memory. Any thread, never blocks. */
+TERN_API const char *tern_strerror(tern_status status);
+
+/* The text of the last failure that a function of tern reported to this thread: the thing, the
+ * value and the remedy. An empty string before the first failure. Valid until this thread's next
+ * failure. Any thread, never blocks. */
+TERN_API const char *tern_error_detail(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

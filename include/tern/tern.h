@@ -1,0 +1,20 @@
+#ifndef TERN_TERN_H
+#define TERN_TERN_H
+
+/* All of tern. Each header below can also be included alone. */
+
+#include "tern/call.h"
+#include "tern/config.h"
+#include "tern/context.h"
+#include "tern/hashtable.h"
+#include "tern/log.h"
+#include "tern/memory.h"
+#include "tern/progress.h"
+#include "tern/promise.h"
+#include "tern/queue.h"
+#include "tern/stats.h"
+#include "tern/status.h"
+#include "tern/transfer.h"
+#include "tern/version.h"
+
+#endif

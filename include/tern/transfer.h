@@ -1,0 +1,254 @@
+#ifndef TERN_TRANSFER_H
+#define TERN_TRANSFER_H
+
+/*
+ * One-sided transfer: put, get, atomics, completion and order (design 4 and 5).
+ *
+ * Completion. tern_put returns when the source may be reused; tern_flush when the puts and atomics
+ * to a target are complete there, visible to it and to whoever it tells. tern_get returns with the
+ * data.
+ *
+ * Order. Operations of one worker on one target are ordered like this:
+ *
+ *     put -> put, put -> atomic, put -> call    only by tern_fence (or tern_flush) between them
+ *     atomic -> atomic on the same word         always
+ *     get -> anything                           always, a get has returned
+ *
+ * Single-copy atomicity. Puts and gets of 1, 2, 4 and 8 bytes, naturally aligned on both sides, are
+ * never torn over shm and p2p. Over rma they may be.
+ *
+ * Every access is checked against the segment: TERN_ERR_RANGE, and nothing is touched. Bytes may be
+ * 0. Any of these may be used in handlers, except those that wait for another rank: over shm none
+ * does.
+ *
+ * Over shm an operation makes no system call and no MPI call, and its target need not take part.
+ * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
+ * non-blocking flush: over rma tern_flush holds the MPI lock, and a deadline cannot end it.
+ */
+
+#include <string.h>
+
+#include "tern/memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A non-blocking operation under way; owned by the caller, not to be copied or moved until it is
+ * complete. A zeroed request is complete. */
+typedef struct tern_request {
+    uint64_t state[4];
+} tern_request;
+
+/* Not for applications: what the inlined operations below read. It is the first member of a worker.
+ */
+typedef struct tern_reach {
+    char *base;     /* address of offset TERN_PTR_ORIGIN, or NULL: not by load/store */
+    uint64_t bytes; /* of the heap; 0 if not by load/store */
+} tern_reach;
+
+typedef struct tern_worker_view {
+    const tern_reach *reach; /* by rank */
+    uint32_t ranks;
+    uint32_t direct_domains; /* bit d: the processor's atomics serve domain d */
+} tern_worker_view;
+
+/* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
+static inline char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    if (__builtin_expect(p.rank >= view->ranks || p.segment != 0, 0))
+        return NULL;
+    const tern_reach *reach = &view->reach[p.rank];
+    uint64_t at = p.offset - TERN_PTR_ORIGIN;
+    if (__builtin_expect(bytes > reach->bytes || at > reach->bytes - bytes, 0))
+        return NULL;
+    return reach->base + at;
+}
+
+/* Not for applications: where the inlined operations go when load/store does not do. */
+TERN_API tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes);
+TERN_API tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes);
+TERN_API void tern_copy(void *to, const void *from, size_t bytes);
+
+/* Copies bytes from local memory to a global place. On return the source may be reused.
+ * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. */
+static inline tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
+                                   size_t bytes) {
+    char *address = tern_reach_address(worker, to, bytes);
+    if (__builtin_expect(address == NULL, 0))
+        return tern_put_far(worker, to, from, bytes);
+    if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
+        uint64_t word;
+        memcpy(&word, from, 8);
+        __atomic_store_n((uint64_t *)(void *)address, word, __ATOMIC_RELAXED);
+    } else {
+        tern_copy(address, from, bytes);
+    }
+    return TERN_OK;
+}
+
+/* Copies bytes from a global place to local memory; blocks until they are there. Errors as put. */
+static inline tern_status tern_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+    const char *address = tern_reach_address(worker, from, bytes);
+    if (__builtin_expect(address == NULL, 0))
+        return tern_get_far(worker, to, from, bytes);
+    if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
+        uint64_t word = __atomic_load_n((const uint64_t *)(const void *)address, __ATOMIC_RELAXED);
+        memcpy(to, &word, 8);
+    } else {
+        tern_copy(to, address, bytes);
+    }
+    return TERN_OK;
+}
+
+/* Start a put or a get and return. The local memory must stay as it is (put) or untouched (get)
+ * until the request is complete. A request that is complete means for a put what tern_put's return
+ * means. */
+TERN_API tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                                 tern_request *request);
+TERN_API tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
+                                 tern_request *request);
+
+/* [out] done: 1 when request is complete. Makes progress. Never blocks. */
+TERN_API tern_status tern_test(tern_worker *worker, tern_request *request, int *done);
+/* Waits for the request, making progress. */
+TERN_API tern_status tern_wait(tern_worker *worker, tern_request *request);
+TERN_API tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t count);
+
+/* Not for applications. */
+TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
+
+/* Waits until every put and atomic of this worker to rank is complete there. Over shm a
+ * sequentially consistent fence. Non-blocking puts must have been waited for. TERN_ERR_ARGUMENT,
+ * TERN_ERR_PEER. */
+static inline tern_status tern_flush(tern_worker *worker, uint32_t rank) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    if (__builtin_expect(rank >= view->ranks || view->reach[rank].bytes == 0, 0))
+        return tern_flush_far(worker, rank);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return TERN_OK;
+}
+
+/* The same towards every rank. */
+TERN_API tern_status tern_flush_all(tern_worker *worker);
+
+/* Orders this worker's earlier puts and atomics to rank before its later puts, atomics and calls
+ * there. Cheaper than a flush: nothing but a compiler barrier and a release fence over shm and p2p.
+ */
+TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
+
+/* Collective over the ranks of the context, called by one worker of each; blocks, making progress.
+ * Every put and atomic of these workers is complete at its target before any rank returns.
+ * TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler. */
+TERN_API tern_status tern_barrier(tern_worker *worker);
+
+/*
+ * Atomics on naturally aligned words of 4 or 8 bytes. [out] old: the value before; may be NULL.
+ * Each returns when it is done. Which memory takes them from whom is its tern_domain.
+ * TERN_ERR_RANGE; TERN_ERR_ARGUMENT: not aligned; TERN_ERR_UNSUPPORTED: TERN_DOMAIN_NODE memory of
+ * another node. Order: sequentially consistent over shm; elsewhere they are atomic, and ordered per
+ * word.
+ */
+typedef enum tern_atomic_op {
+    TERN_ATOMIC_ADD,
+    TERN_ATOMIC_AND,
+    TERN_ATOMIC_OR,
+    TERN_ATOMIC_XOR,
+    TERN_ATOMIC_SWAP,
+    TERN_ATOMIC_CAS,
+    TERN_ATOMIC_LOAD,
+    TERN_ATOMIC_STORE
+} tern_atomic_op;
+
+/* Not for applications: any atomic, of width 4 or 8; operand is what to add, store, ... */
+TERN_API tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                     unsigned width, uint64_t operand, uint64_t expected,
+                                     uint64_t *old);
+
+/* Not for applications: the word's address if the processor's atomics serve it. */
+static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    char *address = tern_reach_address(worker, p, width);
+    int direct = p.domain < 32 && ((view->direct_domains >> p.domain) & 1) != 0;
+    return direct && ((uintptr_t)address & (width - 1)) == 0 ? address : NULL;
+}
+
+#define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
+    static inline tern_status tern_atomic_##name##suffix(tern_worker *worker, tern_ptr p,          \
+                                                         type operand, type *old) {                \
+        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        if (__builtin_expect(word == NULL, 0)) {                                                   \
+            uint64_t before = 0;                                                                   \
+            tern_status status =                                                                   \
+                tern_atomic_far(worker, p, op, sizeof(type), operand, 0, &before);                 \
+            if (status == TERN_OK && old != NULL)                                                  \
+                *old = (type)before;                                                               \
+            return status;                                                                         \
+        }                                                                                          \
+        type before = builtin(word, operand, __ATOMIC_SEQ_CST);                                    \
+        if (old != NULL)                                                                           \
+            *old = before;                                                                         \
+        return TERN_OK;                                                                            \
+    }
+
+#define TERN_ATOMICS(type, suffix)                                                                 \
+    TERN_ATOMIC_FETCH(fetch_add, TERN_ATOMIC_ADD, __atomic_fetch_add, type, suffix)                \
+    TERN_ATOMIC_FETCH(fetch_and, TERN_ATOMIC_AND, __atomic_fetch_and, type, suffix)                \
+    TERN_ATOMIC_FETCH(fetch_or, TERN_ATOMIC_OR, __atomic_fetch_or, type, suffix)                   \
+    TERN_ATOMIC_FETCH(fetch_xor, TERN_ATOMIC_XOR, __atomic_fetch_xor, type, suffix)                \
+    TERN_ATOMIC_FETCH(swap, TERN_ATOMIC_SWAP, __atomic_exchange_n, type, suffix)                   \
+    /* Stores desired if the word holds expected; old tells (old == expected: it was stored). */   \
+    static inline tern_status tern_atomic_cas##suffix(tern_worker *worker, tern_ptr p,             \
+                                                      type expected, type desired, type *old) {    \
+        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        if (__builtin_expect(word == NULL, 0)) {                                                   \
+            uint64_t before = 0;                                                                   \
+            tern_status status = tern_atomic_far(worker, p, TERN_ATOMIC_CAS, sizeof(type),         \
+                                                 desired, expected, &before);                      \
+            if (status == TERN_OK && old != NULL)                                                  \
+                *old = (type)before;                                                               \
+            return status;                                                                         \
+        }                                                                                          \
+        __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_SEQ_CST,                 \
+                                    __ATOMIC_SEQ_CST);                                             \
+        if (old != NULL)                                                                           \
+            *old = expected;                                                                       \
+        return TERN_OK;                                                                            \
+    }                                                                                              \
+    static inline tern_status tern_atomic_load##suffix(tern_worker *worker, tern_ptr p,            \
+                                                       type *value) {                              \
+        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        if (__builtin_expect(word == NULL, 0)) {                                                   \
+            uint64_t now = 0;                                                                      \
+            tern_status status =                                                                   \
+                tern_atomic_far(worker, p, TERN_ATOMIC_LOAD, sizeof(type), 0, 0, &now);            \
+            if (status == TERN_OK)                                                                 \
+                *value = (type)now;                                                                \
+            return status;                                                                         \
+        }                                                                                          \
+        *value = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                          \
+        return TERN_OK;                                                                            \
+    }                                                                                              \
+    static inline tern_status tern_atomic_store##suffix(tern_worker *worker, tern_ptr p,           \
+                                                        type value) {                              \
+        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        if (__builtin_expect(word == NULL, 0))                                                     \
+            return tern_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0, NULL);    \
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                           \
+        return TERN_OK;                                                                            \
+    }
+
+/* tern_atomic_fetch_add(worker, p, operand, &old) and so on for fetch_and, fetch_or, fetch_xor,
+ * swap; tern_atomic_cas(worker, p, expected, desired, &old); tern_atomic_load(worker, p, &value);
+ * tern_atomic_store(worker, p, value); each on uint64_t, and with the suffix 32 on uint32_t. */
+TERN_ATOMICS(uint64_t, )
+TERN_ATOMICS(uint32_t, 32)
+
+#undef TERN_ATOMICS
+#undef TERN_ATOMIC_FETCH
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

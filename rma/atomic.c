@@ -1,0 +1,74 @@
+#include "rma/state.h"
+#include "src/error.h"
+
+/* One family of atomics per word: the width is the caller's, the order sequentially consistent. */
+#define APPLY(type)                                                                                \
+    static uint64_t apply_##type(type *word, tern_atomic_op op, type operand, type expected) {     \
+        switch (op) {                                                                              \
+        case TERN_ATOMIC_ADD:                                                                      \
+            return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);                            \
+        case TERN_ATOMIC_AND:                                                                      \
+            return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);                            \
+        case TERN_ATOMIC_OR:                                                                       \
+            return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);                             \
+        case TERN_ATOMIC_XOR:                                                                      \
+            return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);                            \
+        case TERN_ATOMIC_SWAP:                                                                     \
+            return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);                           \
+        case TERN_ATOMIC_CAS:                                                                      \
+            __atomic_compare_exchange_n(word, &expected, operand, 0, __ATOMIC_SEQ_CST,             \
+                                        __ATOMIC_SEQ_CST);                                         \
+            return expected;                                                                       \
+        case TERN_ATOMIC_LOAD:                                                                     \
+            return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                        \
+        case TERN_ATOMIC_STORE:                                                                    \
+            __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);                                     \
+            return 0;                                                                              \
+        }                                                                                          \
+        return 0;                                                                                  \
+    }
+
+APPLY(uint32_t)
+APPLY(uint64_t)
+
+uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
+                           uint64_t expected) {
+    if (width == 4)
+        return apply_uint32_t(word, op, (uint32_t)operand, (uint32_t)expected);
+    return apply_uint64_t(word, op, operand, expected);
+}
+
+tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                            uint64_t operand, uint64_t expected, uint64_t *old) {
+    tern_context *context = worker->context;
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(context, p, width, &offset);
+    if (status != TERN_OK)
+        return status;
+    if (p.offset % width != 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "an atomic of %u bytes at offset %llu: not aligned",
+                         width, (unsigned long long)p.offset);
+    bool near = tern_is_near(context, p.rank);
+    if (p.domain == TERN_DOMAIN_NODE && !near)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "memory of rank %u was allocated for atomics of its own node; allocate it "
+                         "with TERN_DOMAIN_GLOBAL or TERN_DOMAIN_OWNER",
+                         p.rank);
+    if (p.domain > TERN_DOMAIN_OWNER)
+        return tern_fail(TERN_ERR_ARGUMENT, "there is no atomic domain %u", p.domain);
+    if (p.rank != context->rank && !near) {
+        status = tern_worker_may_wait(worker, "an atomic on another node");
+        if (status != TERN_OK)
+            return status;
+    }
+    worker->stats.atomics++;
+    uint64_t before = 0;
+    if (p.domain == TERN_DOMAIN_GLOBAL)
+        status = tern_rma_of(context)->far->atomic(worker, p.rank, offset, op, width, operand,
+                                                   expected, &before);
+    else
+        status = tern_message_atomic(worker, p.rank, offset, op, width, operand, expected, &before);
+    if (status == TERN_OK && old != NULL)
+        *old = before;
+    return status;
+}

@@ -1,0 +1,131 @@
+#include "rma/batch.h"
+
+#include <stddef.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "rma/state.h"
+
+/* Mixing position and lengths into the seed spares a second pass over the header. */
+static uint64_t checksum(const tern_context *context, uint32_t origin, uint32_t target,
+                         const tern_batch *batch, const void *records) {
+    uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
+                         (uint64_t)origin << 32 | target};
+    uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
+    return XXH3_64bits_withSeed(records, batch->bytes, seed);
+}
+
+uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
+    tern_batch batch = {out->batch, (uint32_t)(out->write - out->batch - TERN_BATCH_BYTES),
+                        out->batch_skip, 0};
+    char *at = out->data + (out->batch & out->mask);
+    batch.check = checksum(worker->context, worker->id, out->target, &batch, at + TERN_BATCH_BYTES);
+    memcpy(at, &batch, sizeof batch);
+    return out->write - out->batch;
+}
+
+/* Bytes before the end of the lap that the open batch, or the next one, begins in: 0 if the open
+ * batch ends with the lap. */
+static uint64_t left_in_lap(const tern_out *out) {
+    uint64_t begin = out->batch_open ? out->batch : out->write;
+    return out->mask + 1 - (begin & out->mask) - (out->write - begin);
+}
+
+static void open_batch(tern_out *out) {
+    out->batch_open = true;
+    out->batch = out->write;
+    out->batch_skip = 0;
+    out->write += TERN_BATCH_BYTES;
+}
+
+/* Ends the lap: the open batch, or an empty one, tells the target to leave out the rest of the
+ * ring. Where not even a batch header fits, both sides leave it out unasked. */
+static tern_status wrap(tern_worker *worker, tern_out *out) {
+    uint64_t left = left_in_lap(out);
+    if (!out->batch_open && left < TERN_BATCH_BYTES) {
+        out->write += left;
+        return TERN_OK;
+    }
+    if (!out->batch_open) {
+        if (!tern_ring_has_room(worker, out, left))
+            return TERN_ERR_AGAIN;
+        open_batch(out);
+        left -= TERN_BATCH_BYTES;
+    }
+    out->batch_skip = (uint32_t)left;
+    tern_status status = out->via->publish(worker, out);
+    if (status != TERN_OK)
+        return status;
+    out->first_header = 0;
+    worker->stats.batches_sent++;
+    return TERN_OK;
+}
+
+tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+    uint64_t left = left_in_lap(out);
+    if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
+        tern_status status = wrap(worker, out);
+        if (status != TERN_OK)
+            return status;
+    }
+    uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
+    if (!tern_ring_has_room(worker, out, need))
+        return TERN_ERR_AGAIN;
+    /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
+     * memory is written again. One flush a lap (Seriema 4.4, selective signaling). */
+    uint64_t lap = out->write / (out->mask + 1);
+    if (lap != out->lap) {
+        tern_status status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
+        if (status != TERN_OK)
+            return status;
+        out->lap = lap;
+    }
+    if (!out->batch_open)
+        open_batch(out);
+    return TERN_OK;
+}
+
+/* With TERN_RMA_COMMIT=flush the origin put this after the batch had landed. */
+static bool is_published(const tern_in *in) {
+    uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
+    uint64_t inverse = atomic_load_explicit(&in->header->published[1], memory_order_acquire);
+    return position == ~inverse && (int64_t)(position - in->position) > 0;
+}
+
+uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
+    tern_context *context = worker->context;
+    bool checksums = context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+    for (;;) {
+        in->position += in->skip;
+        in->limit = in->position;
+        in->skip = 0;
+        uint64_t left = in->mask + 1 - (in->position & in->mask);
+        if (left < TERN_BATCH_BYTES) {
+            in->skip = left;
+            continue;
+        }
+        char *at = in->data + (in->position & in->mask);
+        /* The words are written by MPI while we look: each is read once, position first. */
+        if (atomic_load_explicit((_Atomic uint64_t *)(void *)at, memory_order_acquire) !=
+                in->position ||
+            (!checksums && !is_published(in)))
+            return 0;
+        tern_batch batch;
+        memcpy(&batch, at, sizeof batch);
+        batch.position = in->position;
+        if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
+            batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
+            (checksums && batch.check != checksum(context, in->origin, worker->id, &batch,
+                                                  at + TERN_BATCH_BYTES))) {
+            worker->stats.batches_torn++;
+            return 0;
+        }
+        in->position += TERN_BATCH_BYTES;
+        in->limit = in->position + batch.bytes;
+        in->skip = batch.skip;
+        if (batch.bytes > 0)
+            return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
+                                        memory_order_acquire);
+    }
+}

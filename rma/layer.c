@@ -1,0 +1,271 @@
+#include "rma/layer.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rma/poll.h"
+#include "rma/state.h"
+#include "rma/window.h"
+#include "src/collective.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/topology.h"
+
+#define SEGMENT_MAGIC 0x746e656d67657331u
+
+/* The NUMA nodes that this process runs on, but not more than it has workers. */
+static tern_status place(tern_context *context, tern_rma *rma) {
+    rma->parts = 1;
+    hwloc_topology_t topology;
+    tern_status status = tern_topology_load(&topology);
+    if (status != TERN_OK)
+        return status;
+    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+    if (binding != NULL && hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) == 0)
+        rma->parts = tern_topology_numa(topology, binding, rma->numa);
+    if (rma->parts > context->workers)
+        rma->parts = context->workers;
+    hwloc_bitmap_free(binding);
+    hwloc_topology_destroy(topology);
+    return TERN_OK;
+}
+
+static tern_status make_heaps(tern_rma *rma) {
+    rma->heap = calloc(rma->parts, sizeof(tern_heap *));
+    if (rma->heap == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the heap");
+    uint64_t part = rma->layout.heap_bytes / rma->parts / TERN_HEAP_GRANULE * TERN_HEAP_GRANULE;
+    /* Offsets count from the start of the heap, which is aligned to 2 MiB in every mapping. */
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < rma->parts && status == TERN_OK; i++)
+        status = tern_heap_create(i * part, part, &rma->heap[i]);
+    return status;
+}
+
+static tern_status make_segment(tern_context *context, tern_rma *rma) {
+    tern_layout_compute(&context->config, context->size, &rma->layout);
+    rma->segment = calloc(context->size, sizeof *rma->segment);
+    rma->reach = calloc(context->size, sizeof *rma->reach);
+    if (rma->segment == NULL || rma->reach == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %u segments", context->size);
+    for (uint32_t r = 0; r < context->size; r++)
+        rma->segment[r].fd = -1;
+    tern_status status = place(context, rma);
+    if (status == TERN_OK)
+        status = make_heaps(rma);
+    tern_segment *mine = &rma->segment[context->rank];
+    if (status == TERN_OK)
+        status = tern_segment_create(&context->config, &rma->layout, rma->numa, rma->parts, mine);
+    if (status != TERN_OK)
+        return status;
+    rma->mine = mine->base;
+    tern_segment_header *header = (void *)rma->mine;
+    header->magic = SEGMENT_MAGIC;
+    header->nonce = context->nonce;
+    return TERN_OK;
+}
+
+static tern_status map_node(tern_context *context, tern_rma *rma) {
+    int *fds = malloc(context->size * sizeof *fds);
+    tern_status status =
+        fds != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
+    status = tern_collective_agree(context, NULL, status, "sharing segments");
+    if (status != TERN_OK) {
+        free(fds);
+        return status;
+    }
+    for (uint32_t r = 0; r < context->size; r++)
+        fds[r] = -1;
+    status = tern_segment_share(context, rma->segment[context->rank].fd, fds);
+    for (uint32_t r = 0; r < context->size; r++) {
+        if (fds[r] < 0)
+            continue;
+        if (status == TERN_OK)
+            status = tern_segment_map(&context->config, &rma->layout, fds[r], &rma->segment[r]);
+        if (rma->segment[r].fd < 0)
+            close(fds[r]);
+    }
+    free(fds);
+    for (uint32_t r = 0; status == TERN_OK && r < context->size; r++) {
+        char *base = rma->segment[r].base;
+        if (base == NULL)
+            continue;
+        const tern_segment_header *header = (const void *)base;
+        if (header->magic != SEGMENT_MAGIC || header->nonce != context->nonce)
+            status = tern_fail(TERN_ERR_SYSTEM, "what rank %u shared is not its segment", r);
+        rma->reach[r] = (tern_reach){base + rma->layout.heap, rma->layout.heap_bytes};
+        /* The descriptor is not needed any more. */
+        close(rma->segment[r].fd);
+        rma->segment[r].fd = -1;
+    }
+    return tern_collective_agree(context, NULL, status, "mapping segments");
+}
+
+/* Chooses what serves pairs that share no memory, and says why (design 5). */
+static tern_status choose_far(tern_context *context, tern_rma *rma) {
+    tern_transport_choice choice = context->config.transport;
+    if (choice == TERN_TRANSPORT_P2P) {
+        rma->far = &tern_transport_p2p;
+        return TERN_OK;
+    }
+    tern_probe probe;
+    tern_status status = tern_window_probe(context, &probe);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_atomics atomics = context->config.rma_atomics;
+    if (choice == TERN_TRANSPORT_RMA && !probe.works)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "TERN_TRANSPORT=rma, but MPI makes no window here; use p2p");
+    if (choice == TERN_TRANSPORT_RMA && atomics == TERN_RMA_ATOMICS_MPI && !probe.atomics)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "TERN_RMA_ATOMICS=mpi, but this MPI's atomics crash or lose updates "
+                         "(Open MPI before 4.1.5); use auto or owner");
+    bool take = choice == TERN_TRANSPORT_RMA || (probe.works && probe.one_sided);
+    if (context->rank == 0)
+        tern_log(TERN_LOG_INFO, "transport between nodes: %s, because %s", take ? "rma" : "p2p",
+                 choice == TERN_TRANSPORT_RMA ? "TERN_TRANSPORT says so"
+                 : !probe.works               ? "MPI makes no window here"
+                 : probe.one_sided            ? "a put lands while its target sleeps outside MPI"
+                                   : "a put does not land while its target sleeps outside MPI");
+    if (!take) {
+        rma->far = &tern_transport_p2p;
+        return TERN_OK;
+    }
+    rma->far = &tern_transport_rma;
+    bool mpi_atomics = atomics == TERN_RMA_ATOMICS_MPI ||
+                       (atomics == TERN_RMA_ATOMICS_AUTO && probe.one_sided && probe.atomics);
+    return tern_window_open(context, rma->mine, rma->segment[context->rank].bytes, mpi_atomics,
+                            &rma->window);
+}
+
+static tern_status make_workers(tern_context *context, tern_rma *rma) {
+    uint32_t total = context->size * context->workers;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *worker = context->worker[i];
+        tern_rma_worker *mine = calloc(1, sizeof *mine);
+        if (mine == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+        worker->layer[TERN_LAYER_RMA] = mine;
+        mine->out = calloc(total, sizeof(tern_out *));
+        mine->in = calloc(total, sizeof(tern_in *));
+        mine->active = calloc(total, sizeof(tern_in *));
+        if (rma->far != NULL)
+            mine->dirty = calloc(context->size, 1);
+        if (mine->out == NULL || mine->in == NULL || mine->active == NULL ||
+            (rma->far != NULL && mine->dirty == NULL))
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker of %u", total);
+        mine->board = tern_board(context, worker->id);
+        uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
+        if (rma->window == NULL || !tern_window_has_atomics(rma->window))
+            direct |= 1u << TERN_DOMAIN_GLOBAL;
+        worker->view = (tern_worker_view){rma->reach, context->size, direct};
+    }
+    return TERN_OK;
+}
+
+/* The barrier of publishers only works if every process takes part in it. */
+static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
+    uint64_t refused = !tern_membarrier_register();
+    tern_status status = tern_collective_sum(context, NULL, &refused, 1);
+    rma->fences = refused > 0;
+    if (rma->fences && context->rank == 0)
+        tern_log(TERN_LOG_INFO, "membarrier is refused; every publish fences");
+    return status;
+}
+
+static void close_layer(tern_context *context) {
+    tern_rma *rma = tern_rma_of(context);
+    if (rma == NULL)
+        return;
+    tern_messages_close(context, rma->messages);
+    tern_window_close(context, rma->window);
+    uint32_t total = context->size * context->workers;
+    bool alive = tern_peers_dead(&context->peers) == TERN_NOBODY;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
+        if (mine == NULL)
+            continue;
+        for (uint32_t t = 0; t < total; t++) {
+            tern_out *out = mine->out != NULL ? mine->out[t] : NULL;
+            /* After a death MPI may still read staging memory. */
+            if (out != NULL && out->via != &tern_transport_shm && alive)
+                free(out->data);
+            free(out);
+            if (mine->in != NULL)
+                free(mine->in[t]);
+        }
+        free(mine->out);
+        free(mine->in);
+        free(mine->active);
+        free(mine->dirty);
+        free(mine);
+    }
+    for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)
+        tern_heap_destroy(rma->heap[i]);
+    free(rma->heap);
+    for (uint32_t r = 0; rma->segment != NULL && r < context->size; r++)
+        tern_segment_destroy(&rma->segment[r]);
+    free(rma->segment);
+    free(rma->reach);
+    pthread_mutex_destroy(&rma->heap_lock);
+    free(rma);
+    context->layer[TERN_LAYER_RMA] = NULL;
+}
+
+static tern_status open_layer(tern_context *context) {
+    tern_rma *rma = calloc(1, sizeof *rma);
+    tern_status status =
+        rma != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a context");
+    if (rma != NULL) {
+        context->layer[TERN_LAYER_RMA] = rma;
+        pthread_mutex_init(&rma->heap_lock, NULL);
+        tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);
+        status = make_segment(context, rma);
+    }
+    status = tern_collective_agree(context, NULL, status, "making segments");
+    if (status == TERN_OK)
+        status = map_node(context, rma);
+    if (status == TERN_OK && context->nodes > 1)
+        status = choose_far(context, rma);
+    if (status == TERN_OK)
+        status = make_workers(context, rma);
+    if (status == TERN_OK && rma->far != NULL)
+        status = tern_messages_open(context, &rma->messages);
+    status = tern_collective_agree(context, NULL, status, "setting up transfers");
+    if (status == TERN_OK)
+        status = agree_on_fences(context, rma);
+    if (status != TERN_OK)
+        close_layer(context);
+    return status;
+}
+
+static tern_status drain(tern_context *context, tern_worker *worker) {
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_status status = tern_flush_all(context->worker[i]);
+        if (status != TERN_OK)
+            return status;
+    }
+    tern_status status = tern_barrier(worker);
+    if (status == TERN_OK && tern_rma_of(context)->messages != NULL)
+        status = tern_messages_drain(context);
+    /* Nobody unmaps what another still polls: the last look of all is behind this. */
+    return status == TERN_OK ? tern_collective_barrier(context, NULL) : status;
+}
+
+const tern_layer tern_rma_layer = {
+    .name = "opening memory and transfers",
+    .open = open_layer,
+    .drain = drain,
+    .close = close_layer,
+    .progress = tern_ring_poll,
+};
+
+tern_status tern_context_transport(const tern_context *context, uint32_t rank,
+                                   tern_transport *transport) {
+    if (context == NULL || transport == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_transport: NULL argument");
+    if (rank >= context->size)
+        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+    *transport = tern_way_to(context, rank)->name;
+    return TERN_OK;
+}

@@ -1,0 +1,8 @@
+#ifndef TERN_RMA_LAYER_H
+#define TERN_RMA_LAYER_H
+
+#include "src/layer.h"
+
+extern const tern_layer tern_rma_layer;
+
+#endif

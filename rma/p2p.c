@@ -1,0 +1,176 @@
+#include <stdlib.h>
+
+#include "rma/far.h"
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/mpi.h"
+
+/*
+ * p2p: ranks of different nodes where MPI's one-sided operations are emulated. Every operation is a
+ * message that the target's progress serves; messages of a pair are served in order, so a fence is
+ * nothing and a flush is a question.
+ */
+
+static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    (void)request; /* the source is copied: complete at once */
+    const char *source = from;
+    while (bytes > 0) {
+        size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
+        tern_message message = {
+            .kind = TERN_MESSAGE_PUT, .origin = worker->id, .offset = offset, .bytes = piece};
+        tern_status status = tern_message_send_all(worker, rank, &message, source, piece);
+        if (status != TERN_OK)
+            return status;
+        tern_rma_worker_of(worker)->dirty[rank] = 1;
+        offset += piece;
+        source += piece;
+        bytes -= piece;
+    }
+    return TERN_OK;
+}
+
+static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                           size_t bytes, tern_request *request) {
+    tern_message message = {
+        .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = bytes};
+    MPI_Request receive;
+    tern_status status = tern_message_ask(worker, rank, &message, to, bytes, &receive);
+    if (status == TERN_OK)
+        tern_request_set(request, rank, receive);
+    return status;
+}
+
+tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                tern_atomic_op op, unsigned width, uint64_t operand,
+                                uint64_t expected, uint64_t *old) {
+    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
+                            .origin = worker->id,
+                            .offset = offset,
+                            .bytes = (uint64_t)op | (uint64_t)width << 8,
+                            .operand = {operand, expected}};
+    return tern_message_question(worker, rank, &message, old, sizeof *old);
+}
+
+static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->dirty[rank] == 0)
+        return TERN_OK;
+    worker->stats.flushes++;
+    tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
+    char nothing = 0;
+    tern_status status = tern_message_question(worker, rank, &message, &nothing, 0);
+    if (status == TERN_OK)
+        mine->dirty[rank] = 0;
+    return status;
+}
+
+tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
+    uint32_t rank = tern_rank_of(worker->context, out->target);
+    int done = 0;
+    if (out->data == NULL) {
+        char *staging = malloc(out->mask + 1);
+        if (staging == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
+        tern_message message = {
+            .kind = TERN_MESSAGE_OPEN, .origin = worker->id, .target = out->target};
+        tern_status status = tern_message_ask(worker, rank, &message, out->open_reply,
+                                              sizeof out->open_reply, &out->open_request.mpi);
+        if (status != TERN_OK) {
+            free(staging);
+            return status;
+        }
+        out->data = staging;
+    }
+    tern_status status = TERN_MPI(MPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
+    if (status != TERN_OK)
+        return status;
+    if (!done)
+        return TERN_ERR_AGAIN;
+    if (out->open_reply[0] != TERN_OK)
+        return tern_fail((tern_status)out->open_reply[0],
+                         "rank %u has no ring left; raise TERN_RING_MEMORY or lower "
+                         "TERN_RING_SIZE",
+                         rank);
+    out->ring = (uint32_t)out->open_reply[1];
+    out->limit = out->mask + 1;
+    return TERN_OK;
+}
+
+static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    uint32_t rank = tern_rank_of(context, out->target);
+    /* One message a batch, unless it is larger than a message or wraps. */
+    while (out->first != out->write) {
+        uint64_t at = out->first & out->mask, bytes = out->write - out->first;
+        if (bytes > out->mask + 1 - at)
+            bytes = out->mask + 1 - at;
+        if (bytes > TERN_MESSAGE_MAX)
+            bytes = TERN_MESSAGE_MAX;
+        tern_message message = {
+            .kind = TERN_MESSAGE_BATCH,
+            .origin = worker->id,
+            .target = out->ring,
+            .offset = out->first,
+            .bytes = bytes,
+            .operand = {out->target % context->workers, out->first + bytes == out->write}};
+        tern_status status = tern_message_send(worker, rank, &message, out->data + at, bytes);
+        if (status != TERN_OK)
+            return status;
+        out->first += bytes;
+    }
+    return TERN_OK;
+}
+
+uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
+    tern_credit *credits =
+        (void *)(tern_rma_worker_of(worker)->board + tern_rma_of(worker->context)->layout.credits);
+    tern_credit *credit = &credits[out->target];
+    uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
+    uint64_t inverse = atomic_load_explicit(&credit->inverse, memory_order_acquire);
+    return position == ~inverse ? position : out->limit - out->mask - 1;
+}
+
+static tern_status p2p_report(tern_worker *worker, tern_in *in) {
+    tern_message message = {.kind = TERN_MESSAGE_CREDIT,
+                            .origin = worker->id,
+                            .target = in->origin,
+                            .offset = in->position};
+    return tern_message_send(worker, in->origin_id.rank, &message, NULL, 0);
+}
+
+static tern_status p2p_reply(tern_worker *worker, uint32_t target, uint32_t cell,
+                             const tern_cell *image) {
+    tern_message message = {
+        .kind = TERN_MESSAGE_REPLY,
+        .origin = worker->id,
+        .target = target,
+        .offset = cell,
+        .operand = {atomic_load_explicit(&image->sequence, memory_order_relaxed), image->status}};
+    return tern_message_send_all(worker, tern_rank_of(worker->context, target), &message,
+                                 image->payload, image->bytes);
+}
+
+tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done) {
+    MPI_Request mpi;
+    (void)worker;
+    memcpy(&mpi, &request->state[1], sizeof mpi);
+    tern_status status = TERN_MPI(MPI_Test(&mpi, done, MPI_STATUS_IGNORE));
+    memcpy(&request->state[1], &mpi, sizeof mpi);
+    return status;
+}
+
+const tern_transport_ops tern_transport_p2p = {
+    .name = TERN_P2P,
+    .put = p2p_put,
+    .get = p2p_get,
+    .atomic = tern_message_atomic,
+    .flush = p2p_flush,
+    .test = tern_far_test,
+    .open = tern_message_open_ring,
+    .publish = p2p_publish,
+    .consumed = tern_far_consumed,
+    .report = p2p_report,
+    .reply = p2p_reply,
+    .poll = tern_message_poll,
+};

@@ -1,0 +1,197 @@
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rma/batch.h"
+#include "rma/bell.h"
+#include "rma/poll.h"
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/log.h"
+
+/*
+ * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
+ * idle and left to its bell, unless so few are active that polling them is cheaper. The cost of a
+ * round grows with active senders, not with ranks.
+ */
+
+/* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely.
+ */
+#define RARE_ROUNDS 64u
+
+bool tern_membarrier_register(void) {
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+static void activate(tern_rma_worker *mine, tern_in *in) {
+    if (in->active || in->closed)
+        return;
+    in->active = true;
+    in->empty = 0;
+    mine->active[mine->active_count++] = in;
+}
+
+/* Meets the ring that an origin has announced. The entry comes from shared memory: it is read once
+ * and checked. */
+static tern_in *accept_ring(tern_worker *worker, uint32_t origin) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
+    uint64_t entry = atomic_load_explicit(&table[origin], memory_order_acquire);
+    if (entry == 0)
+        return NULL;
+    uint32_t ring = (uint32_t)(entry - 1);
+    tern_ring_header *header =
+        entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
+    if (header == NULL || atomic_load(&header->owner) != (uint64_t)origin + 1) {
+        worker->stats.records_malformed++;
+        tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own", origin,
+                 (unsigned long long)entry);
+        return NULL;
+    }
+    tern_in *in = calloc(1, sizeof *in);
+    if (in == NULL) {
+        tern_log(TERN_LOG_ERROR, "no memory to accept a ring from worker %u", origin);
+        return NULL;
+    }
+    in->data = tern_ring_data_at(context, context->rank, ring);
+    in->mask = context->config.ring_size - 1;
+    in->header = header;
+    in->origin = origin;
+    in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
+    in->via = tern_way_to(context, in->origin_id.rank);
+    in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
+    mine->in[origin] = in;
+    return in;
+}
+
+static void hear_bells(tern_worker *worker) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (!tern_bell_rung(mine->board))
+        return;
+    _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
+    uint32_t workers = worker->context->size * worker->context->workers;
+    for (uint32_t w = 0; w < (workers + 63) / 64; w++) {
+        if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
+            continue;
+        uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
+        for (; rung != 0; rung &= rung - 1) {
+            uint32_t origin = w * 64 + (uint32_t)__builtin_ctzll(rung);
+            if (origin >= workers)
+                continue;
+            tern_in *in = mine->in[origin];
+            if (in == NULL)
+                in = accept_ring(worker, origin);
+            if (in == NULL)
+                continue;
+            atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+            activate(mine, in);
+        }
+    }
+}
+
+/* Marks the ring idle, then looks once more. The membarrier makes every running sender either have
+ * its header visible to that look or see the mark; with fences the sender's own fence does. */
+static bool may_sleep(tern_worker *worker, tern_in *in) {
+    atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
+    if (!tern_rma_of(worker->context)->fences)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (tern_ring_peek(worker, in) == 0)
+        return true;
+    atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+    return false;
+}
+
+/* Tells the origin when half a ring is consumed. A transport without room is asked again later. */
+static void report(tern_worker *worker, tern_in *in) {
+    if (in->position - in->reported > in->mask / 2 && in->via->report(worker, in) == TERN_OK)
+        in->reported = in->position;
+}
+
+static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    unsigned kind = tern_record_kind(header);
+    if (kind == TERN_RECORD_SKIP && tern_ring_check(in, header)) {
+        tern_ring_advance(in, header);
+        report(worker, in);
+        return 1;
+    }
+    if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {
+        tern_ring_refuse(worker, in, header, "of no known kind");
+        return 0;
+    }
+    size_t handled = rma->handler[kind](worker, in);
+    worker->stats.records_received += handled;
+    report(worker, in);
+    return handled;
+}
+
+static void publish_pending(tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out *out = mine->pending;
+    mine->pending = NULL;
+    while (out != NULL) {
+        tern_out *next = out->next_pending;
+        out->pending = false;
+        tern_ring_publish(worker, out);
+        out = next;
+    }
+}
+
+size_t tern_ring_poll(tern_worker *worker) {
+    tern_context *context = worker->context;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    size_t events = 0;
+    uint32_t round = mine->rounds++;
+    hear_bells(worker);
+    for (size_t i = 0; i < mine->active_count; i++) {
+        tern_in *in = mine->active[i];
+        bool quiet = in->empty >= context->config.idle_polls;
+        if (quiet && in->via->reads_own_batches && round % RARE_ROUNDS != 0)
+            continue;
+        uint64_t header = tern_ring_peek(worker, in);
+        if (header != 0) {
+            in->streaming = in->empty == 0 && in->via == &tern_transport_shm;
+            in->empty = 0;
+            events += consume(worker, in, header);
+        } else {
+            /* What the transport had no room for, or bytes that were only left out. */
+            report(worker, in);
+            if (!quiet) {
+                in->empty++;
+            } else if (!in->via->reads_own_batches &&
+                       mine->active_count > context->config.active_rings && may_sleep(worker, in)) {
+                worker->stats.rings_idled++;
+                in->active = false;
+            }
+        }
+        if (in->closed || !in->active) {
+            in->active = false;
+            mine->active[i--] = mine->active[--mine->active_count];
+        }
+    }
+    if (mine->pending != NULL)
+        publish_pending(worker);
+    const tern_transport_ops *far = tern_rma_of(context)->far;
+    if (far != NULL && (events > 0 || round % context->config.mpi_interval == 0))
+        events += far->poll(worker);
+    return events;
+}
+
+void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
+    worker->stats.records_malformed++;
+    in->closed = true;
+    tern_log(TERN_LOG_ERROR,
+             "record %016llx from rank %u worker %u at position %llu is malformed: %s; its ring is "
+             "closed",
+             (unsigned long long)header, in->origin_id.rank, in->origin_id.index,
+             (unsigned long long)in->position, what);
+}
+
+void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler) {
+    tern_rma_of(context)->handler[kind] = handler;
+}

@@ -1,0 +1,47 @@
+#ifndef TERN_RMA_REPLY_H
+#define TERN_RMA_REPLY_H
+
+/*
+ * Replies: a result comes back one-sided, into a cell that the asker reserved in its own board,
+ * never into a ring (design 8). A cell's sequence number grows with each use, so an answer that was
+ * not waited for cannot be taken for a later one.
+ */
+
+#include "rma/segment.h"
+#include "tern/call.h"
+
+/* The sequence word is written last; over rma the whole image is one put, and check, XXH3 over the
+ * rest seeded with the context's nonce, tells a whole one. */
+typedef struct tern_cell {
+    _Alignas(TERN_LINE) _Atomic uint64_t sequence;
+    uint64_t check;
+    uint32_t status;
+    uint32_t bytes;
+    char payload[TERN_RESULT_MAX];
+} tern_cell;
+
+/* What travels with a request: where its answer goes. */
+typedef struct tern_return_address {
+    uint32_t cell;
+    uint32_t unused;
+    uint64_t sequence;
+} tern_return_address;
+
+/* Reserves a cell. TERN_ERR_AGAIN: all are in use. */
+tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
+/* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */
+bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address);
+/* The cell of an answer that has arrived; valid until tern_reply_release. */
+const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address);
+void tern_reply_release(tern_worker *worker, const tern_return_address *address);
+
+/* Answers from rank to worker `to` are written by its transport. payload: up to TERN_RESULT_MAX. */
+tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
+                            tern_status status, const void *payload, size_t bytes);
+
+/* Writes an image into a cell that this process can store to. */
+void tern_reply_store(tern_cell *cell, const tern_cell *image);
+
+uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image);
+
+#endif

@@ -1,0 +1,216 @@
+#include "rma/ring.h"
+
+#include <stdlib.h>
+
+#include "rma/batch.h"
+#include "rma/bell.h"
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+
+size_t tern_ring_record_max(const tern_context *context) {
+    return context->config.ring_size / 2 - 64;
+}
+
+/* Claims a free ring of a rank whose segment is mapped, for origin. The CAS names the taker, so a
+ * rank that dies here blocks nobody. */
+static tern_status claim(tern_context *context, uint32_t rank, uint32_t origin, uint32_t *ring) {
+    size_t count = tern_rma_of(context)->layout.ring_count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = (uint32_t)((origin + i) % count);
+        tern_ring_header *header = tern_ring_header_at(context, rank, at);
+        uint64_t nobody = 0;
+        if (!atomic_compare_exchange_strong(&header->owner, &nobody, (uint64_t)origin + 1))
+            continue;
+        *ring = at;
+        return TERN_OK;
+    }
+    return tern_fail(TERN_ERR_MEMORY,
+                     "all %zu rings into rank %u are taken; raise TERN_RING_MEMORY or lower "
+                     "TERN_RING_SIZE",
+                     count, rank);
+}
+
+/* Tells the target worker of a ring that was claimed: its table first, then its bell. The release
+ * store pairs with the acquire load in accept. */
+static void announce(tern_context *context, uint32_t target, uint32_t origin, uint32_t ring) {
+    char *board = tern_board(context, target);
+    _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    atomic_store_explicit(&table[origin], (uint64_t)ring + 1, memory_order_release);
+    tern_bell_ring(board, tern_rma_of(context)->layout.bells, origin);
+}
+
+tern_status tern_ring_grant(tern_context *context, uint32_t origin, uint32_t target_index,
+                            uint32_t *ring) {
+    tern_status status = claim(context, context->rank, origin, ring);
+    if (status == TERN_OK)
+        announce(context, context->rank * context->workers + target_index, origin, *ring);
+    return status;
+}
+
+tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    uint32_t rank = tern_rank_of(context, out->target);
+    tern_status status = claim(context, rank, worker->id, &out->ring);
+    if (status != TERN_OK)
+        return status;
+    out->data = tern_ring_data_at(context, rank, out->ring);
+    out->header = tern_ring_header_at(context, rank, out->ring);
+    out->near = true;
+    out->limit = out->mask + 1;
+    announce(context, out->target, worker->id, out->ring);
+    return TERN_OK;
+}
+
+tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out *fresh = mine->out[target];
+    if (fresh == NULL) {
+        fresh = calloc(1, sizeof *fresh);
+        if (fresh == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a ring");
+        fresh->target = target;
+        fresh->mask = worker->context->config.ring_size - 1;
+        fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
+        tern_status status = fresh->via->open(worker, fresh);
+        if (status != TERN_OK && status != TERN_ERR_AGAIN) {
+            free(fresh);
+            return status;
+        }
+        fresh->opening = status == TERN_ERR_AGAIN;
+        mine->out[target] = fresh;
+        worker->stats.rings_opened++;
+    } else if (fresh->opening) {
+        tern_status status = fresh->via->open(worker, fresh);
+        if (status != TERN_OK)
+            return status;
+        fresh->opening = false;
+    }
+    if (fresh->opening)
+        return tern_fail(TERN_ERR_AGAIN, "the ring to worker %u is being set up", target);
+    *out = fresh;
+    return TERN_OK;
+}
+
+/* Takes what the target has given back. */
+static void refresh_limit(tern_worker *worker, tern_out *out) {
+    uint64_t limit = out->via->consumed(worker, out) + out->mask + 1;
+    /* An older or an impossible value is not taken: consumed never passes what was written. */
+    if (limit - out->limit <= out->write - (out->limit - out->mask - 1))
+        out->limit = limit;
+}
+
+/* Where publishing needs a fence, nothing is sent the short way. */
+static void refresh_now_limit(const tern_worker *worker, tern_out *out) {
+    if (!out->near || out->held || tern_rma_of(worker->context)->fences)
+        return;
+    uint64_t lap_end = (out->write | out->mask) + 1 + 8;
+    out->now_limit = out->limit < lap_end ? out->limit : lap_end;
+}
+
+void tern_ring_hold(tern_out *out, bool held) {
+    out->held = held;
+    out->now_limit = 0; /* the next slow reservation sets it anew */
+}
+
+bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
+    if (out->write + bytes <= out->limit)
+        return true;
+    refresh_limit(worker, out);
+    return out->write + bytes <= out->limit;
+}
+
+/* The rest of the ring that is too short is skipped first, with a record of its own, so that the
+ * target can consume it and the record needs at most half a ring of credit: that always comes. */
+static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
+    uint64_t left = out->mask + 1 - (out->write & out->mask);
+    if (left < size) {
+        if (!tern_ring_has_room(worker, out, left + 8))
+            return TERN_ERR_AGAIN;
+        tern_ring_commit(out, tern_record_header(TERN_RECORD_SKIP, 0, (size_t)left - 8));
+    }
+    return tern_ring_has_room(worker, out, size + 8) ? TERN_OK : TERN_ERR_AGAIN;
+}
+
+tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
+    if (bytes > tern_ring_record_max(worker->context))
+        return tern_fail(TERN_ERR_RANGE, "a record of %zu bytes; a ring of %zu takes %zu", bytes,
+                         worker->context->config.ring_size, tern_ring_record_max(worker->context));
+    uint64_t size = tern_record_size(bytes);
+    tern_status status = out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
+                                                     : reserve_plain(worker, out, size);
+    if (status == TERN_ERR_AGAIN) {
+        /* What is not published can never be consumed. */
+        tern_ring_publish(worker, out);
+        worker->stats.credits_waited++;
+        return tern_fail(TERN_ERR_AGAIN,
+                         "the ring to worker %u is full; let progress run, or raise "
+                         "TERN_RING_SIZE",
+                         out->target);
+    }
+    if (status != TERN_OK)
+        return status;
+    refresh_now_limit(worker, out);
+    *room = out->data + (out->write & out->mask) + 8;
+    return TERN_OK;
+}
+
+void tern_ring_publish(tern_worker *worker, tern_out *out) {
+    if (out->first_header == 0)
+        return;
+    if (out->near) {
+        tern_ring_publish_near(worker, out, tern_rma_of(worker->context)->fences);
+        return;
+    }
+    if (out->via->publish(worker, out) == TERN_OK) {
+        out->first_header = 0;
+        worker->stats.batches_sent++;
+    } else if (!out->pending) {
+        tern_rma_worker *mine = tern_rma_worker_of(worker);
+        out->pending = true;
+        out->next_pending = mine->pending;
+        mine->pending = out;
+    }
+}
+
+void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
+    worker->stats.bells_rung++;
+    tern_bell_ring(tern_board(worker->context, out->target),
+                   tern_rma_of(worker->context)->layout.bells, worker->id);
+}
+
+void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,
+                      uint64_t position, const char *records, size_t bytes, bool last) {
+    tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
+    char *data = tern_ring_data_at(context, context->rank, ring);
+    uint64_t mask = context->config.ring_size - 1;
+    /* published[0] is where the batch under way begins, published[1] its withheld first header: the
+     * words are this thread's own here, since only rma uses them otherwise. */
+    uint64_t first = atomic_load_explicit(&header->published[0], memory_order_relaxed);
+    uint64_t first_header = atomic_load_explicit(&header->published[1], memory_order_relaxed);
+    if (first_header == 0) {
+        memcpy(&first_header, records, sizeof first_header);
+        first = position;
+        memcpy(data + (position & mask) + 8, records + 8, bytes - 8);
+    } else {
+        memcpy(data + (position & mask), records, bytes);
+    }
+    if (last) {
+        atomic_store_explicit(tern_ring_word(data, mask, position + bytes), 0,
+                              memory_order_relaxed);
+        /* Pairs with tern_ring_peek, like a near publish. */
+        atomic_store_explicit(tern_ring_word(data, mask, first), first_header,
+                              memory_order_release);
+        first_header = 0;
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
+            uint32_t target = context->rank * context->workers + target_index;
+            uint64_t origin = atomic_load_explicit(&header->owner, memory_order_relaxed) - 1;
+            tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
+                           (uint32_t)origin);
+        }
+    }
+    atomic_store_explicit(&header->published[0], first, memory_order_relaxed);
+    atomic_store_explicit(&header->published[1], first_header, memory_order_relaxed);
+}

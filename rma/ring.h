@@ -1,0 +1,261 @@
+#ifndef TERN_RMA_RING_H
+#define TERN_RMA_RING_H
+
+/*
+ * Ring: records from one worker to another, single producer, single consumer, strictly FIFO (design
+ * 6). The records lie in the target's arena; a far origin keeps a staging copy of the same shape.
+ *
+ * Record: an 8-byte header {kind:8, id:24, bytes:32} and the payload, padded to 8 bytes. Positions
+ * are 64-bit, only grow, and are compared by difference; position p lies at p modulo the ring's
+ * size. A record never wraps.
+ *
+ * Validity is in the header itself, so that a poll touches one cache line: a header is never zero,
+ * and before a header is published the word where the next one will lie is made zero. So the
+ * consumer meets either a published header or zero, never something old. Publishing a run of
+ * records is one release store, of its first header, which is withheld until then; it pairs with
+ * the consumer's acquire load of that header, and everything written before it is visible with it.
+ * Over rma, where no order of puts can be had, runs are batches that validate themselves
+ * (rma/batch.h) and `limit` bounds what the consumer may read.
+ *
+ * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
+ * touch the record's lines, the producer's own tern_out and the ring's header line, which changes
+ * only when the consumer reports half a ring or goes idle. Guarded by `tern-bench call`.
+ */
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "rma/segment.h"
+#include "rma/transport.h"
+
+/* In the target's segment, one line per ring. */
+typedef struct tern_ring_header {
+    _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
+    _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
+    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the bell */
+    _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
+} tern_ring_header;
+
+/* What a target tells a far origin it has consumed: taken only if both words agree. */
+typedef struct tern_credit {
+    _Atomic uint64_t position, inverse;
+} tern_credit;
+
+/* Kinds of records. Each layer handles its own. */
+enum {
+    TERN_RECORD_NONE,
+    TERN_RECORD_SKIP,
+    TERN_RECORD_SERVICE,
+    TERN_RECORD_CALL,
+    TERN_RECORD_CALL_RETURN,
+    TERN_RECORD_KINDS
+};
+
+static inline uint64_t tern_record_header(unsigned kind, uint32_t id, size_t bytes) {
+    return (uint64_t)kind | (uint64_t)id << 8 | (uint64_t)bytes << 32;
+}
+
+static inline unsigned tern_record_kind(uint64_t header) { return (unsigned)(header & 0xff); }
+
+static inline uint32_t tern_record_id(uint64_t header) {
+    return (uint32_t)(header >> 8) & 0xffffff;
+}
+
+static inline size_t tern_record_bytes(uint64_t header) { return (size_t)(header >> 32); }
+
+/* What a record of so many payload bytes takes in the ring. */
+static inline uint64_t tern_record_size(size_t bytes) {
+    return 8 + (((uint64_t)bytes + 7) & ~(uint64_t)7);
+}
+
+/* The origin's side. */
+typedef struct tern_out {
+    char *data;               /* near: the ring itself; far: staging */
+    uint64_t mask;            /* size - 1 */
+    uint64_t write;           /* position of the next record */
+    uint64_t now_limit;       /* near: the nearer of limit and 8 past the end of the lap; else 0,
+                               which sends every record the long way */
+    uint64_t limit;           /* nothing at or past it may be written yet */
+    uint64_t first;           /* position of the first record not published */
+    uint64_t first_header;    /* its header; 0: all is published */
+    tern_ring_header *header; /* near */
+    const tern_transport_ops *via;
+    struct tern_out *next_pending; /* published later: the transport had no room */
+    bool near;                     /* data is the ring itself */
+    bool pending, opening;
+    bool held;             /* nothing is sent the short way: earlier records still wait elsewhere */
+    uint32_t target;       /* worker number */
+    uint32_t ring;         /* index in the target's arena */
+    bool batch_open;       /* rma: records are being gathered behind a batch header */
+    uint64_t batch;        /* its position */
+    uint32_t batch_skip;   /* what its target leaves out after it */
+    uint64_t lap;          /* of the staging memory whose puts are known to be done */
+    int64_t open_reply[2]; /* far: what the target answers to the opening */
+    tern_message_request open_request;
+} tern_out;
+
+/* The target's side. */
+typedef struct tern_in {
+    char *data;
+    uint64_t mask;
+    uint64_t position; /* of the next record to consume */
+    uint64_t limit;    /* rma: end of what is validated; otherwise the end of time */
+    uint64_t reported; /* position that the origin was last told */
+    uint32_t empty;    /* polls in a row that found nothing */
+    uint32_t origin;   /* worker number */
+    tern_worker_id origin_id;
+    bool active, closed;
+    bool streaming; /* near: the last poll found records too */
+    tern_ring_header *header;
+    const tern_transport_ops *via;
+    uint64_t skip;          /* rma: bytes to leave out when limit is reached */
+    uint64_t credit_put[2]; /* rma: what is being put into the origin's credit cell */
+} tern_in;
+
+/* A handler consumes records of its kind from the head of in, at least one unless the head has to
+ * wait, and returns how many. It checks lengths against tern_ring_check. */
+typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
+
+static inline _Atomic uint64_t *tern_ring_word(char *data, uint64_t mask, uint64_t position) {
+    return (_Atomic uint64_t *)(void *)(data + (position & mask));
+}
+
+/* Completes the reserved record. It becomes visible with the next publish. The first header of a
+ * run is withheld from a near ring; staging takes it at once. Relaxed stores: the publishing
+ * release store orders them. */
+static inline void tern_ring_commit(tern_out *out, uint64_t header) {
+    uint64_t next = out->write + tern_record_size(tern_record_bytes(header));
+    bool near = out->near;
+    if (near)
+        atomic_store_explicit(tern_ring_word(out->data, out->mask, next), 0, memory_order_relaxed);
+    if (!near || out->first_header != 0)
+        atomic_store_explicit(tern_ring_word(out->data, out->mask, out->write), header,
+                              memory_order_relaxed);
+    if (out->first_header == 0) {
+        out->first = out->write;
+        out->first_header = header;
+    }
+    out->write = next;
+}
+
+/* Asks for a line that will be written soon, to be this processor's own. The lines ahead lie in the
+ * consumer's cache, stores leave a processor in order, and few that wait for their line are enough
+ * to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler is told of
+ * the processor.) */
+static inline void tern_own_line(const char *line) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+/* How far ahead, by measurement: `tern-bench call`. */
+#define TERN_RING_AHEAD 1024u
+
+/* The two halves of sending one record at once to a near ring that has nothing unpublished: reserve
+ * (NULL: not here and now, use
+ * tern_ring_reserve), then commit and publish in one. bytes: a
+ * multiple of 8. now_limit is one bound for two: room for the record and the zero after it, and no
+ * wrap. */
+static inline uint64_t *tern_ring_reserve_now(tern_out *out, size_t bytes) {
+    if (__builtin_expect(out->write + bytes + 16 > out->now_limit || out->first_header != 0, 0))
+        return NULL;
+    return (uint64_t *)(void *)(out->data + (out->write & out->mask) + 8);
+}
+
+/* While held, tern_ring_reserve_now finds no room. */
+void tern_ring_hold(tern_out *out, bool held);
+
+/* Whether the bell is to be rung. Orders as tern_ring_publish_near. */
+static inline bool tern_ring_send_now(tern_out *out, uint64_t header) {
+    uint64_t at = out->write, next = at + tern_record_bytes(header) + 8;
+    /* Not what the consumer still has to read. */
+    if (at + TERN_RING_AHEAD < out->now_limit)
+        tern_own_line(out->data + ((at + TERN_RING_AHEAD) & out->mask));
+    atomic_store_explicit(tern_ring_word(out->data, out->mask, next), 0, memory_order_relaxed);
+    out->write = next;
+    atomic_store_explicit(tern_ring_word(out->data, out->mask, at), header, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0;
+}
+
+void tern_ring_ring_bell(tern_worker *worker, tern_out *out);
+
+/* Makes the committed records of a near ring visible. The release store of the first header pairs
+ * with the acquire load in tern_ring_peek. The idle mark may be read early: the target issues a
+ * membarrier between setting it and its last look, so either it sees our header or we see its mark.
+ * Where membarrier is refused, fences is set. */
+static inline void tern_ring_publish_near(tern_worker *worker, tern_out *out, bool fences) {
+    atomic_store_explicit(tern_ring_word(out->data, out->mask, out->first), out->first_header,
+                          memory_order_release);
+    out->first_header = 0;
+    if (__builtin_expect(fences, 0))
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
+        tern_ring_ring_bell(worker, out);
+}
+
+/* Reserves by any transport: wraps, takes credit, opens batches. [out] room. TERN_ERR_AGAIN: no
+ * room until the target consumes. TERN_ERR_RANGE: larger than tern_ring_record_max. */
+tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room);
+
+/* Whether so many bytes may be written now; takes new credit if need be. */
+bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes);
+
+/* Publishes by any transport; what finds no room there is published by later progress. */
+void tern_ring_publish(tern_worker *worker, tern_out *out);
+
+/* The largest payload of a record: half a ring less headers. */
+size_t tern_ring_record_max(const tern_context *context);
+
+/* Opens a ring to a worker whose segment is mapped, with no help of its. */
+tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);
+
+/* The ring to a worker, opened if need be. [out] out. TERN_ERR_AGAIN: the opening is under way
+ * (far); TERN_ERR_MEMORY: the target's arena is used up; TERN_ERR_PEER. */
+tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out);
+
+/* A header, or 0. The acquire load pairs with the release store of a publish. */
+uint64_t tern_batch_accept(tern_worker *worker, tern_in *in);
+static inline uint64_t tern_ring_peek(tern_worker *worker, tern_in *in) {
+    if (__builtin_expect(in->position >= in->limit, 0))
+        return tern_batch_accept(worker, in);
+    return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
+                                memory_order_acquire);
+}
+
+static inline char *tern_ring_payload(const tern_in *in) {
+    return in->data + (in->position & in->mask) + 8;
+}
+
+/* Whether the record with this header lies inside the ring and inside what is published: the length
+ * is read once, with the header, and checked before use. */
+static inline bool tern_ring_check(const tern_in *in, uint64_t header) {
+    uint64_t size = tern_record_size(tern_record_bytes(header));
+    return size <= in->mask + 1 - (in->position & in->mask) && size <= in->limit - in->position;
+}
+
+static inline void tern_ring_advance(tern_in *in, uint64_t header) {
+    in->position += tern_record_size(tern_record_bytes(header));
+}
+
+/* Reports a malformed record, counts it and closes the ring: nothing after it can be trusted. */
+void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what);
+
+/* Consumes from this worker's active rings, hears bells, tells credits. Returns records handled. */
+size_t tern_ring_poll(tern_worker *worker);
+
+/* Sets a ring up in this rank's arena for a far origin; any thread with the MPI lock. [out] ring.
+ */
+tern_status tern_ring_grant(tern_context *context, uint32_t origin, uint32_t target_index,
+                            uint32_t *ring);
+
+/* Appends a batch that a message brought, [position, position + bytes), to the ring of a far
+ * origin; any thread with the MPI lock. Fragments of a batch come in order; last ends it. */
+void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,
+                      uint64_t position, const char *records, size_t bytes, bool last);
+
+#endif

@@ -1,0 +1,75 @@
+#ifndef TERN_RMA_SEGMENT_H
+#define TERN_RMA_SEGMENT_H
+
+/*
+ * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node
+ * (design 4). It holds, in this order:
+ *
+ *     header   one page: identity, and on rank 0 the words of the node-wide barrier
+ *     boards   one per worker: bells, ring table, credit cells, reply cells
+ *     rings    headers of the rings into this rank, one cache line each
+ *     arena    the rings' records
+ *     heap     what tern_alloc hands out; the only part that tern_ptr names
+ *
+ * All of it is zero at first and takes memory only when touched. The layout is a pure function of
+ * the job's size and configuration, so every rank computes everybody's.
+ */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/context.h"
+
+#define TERN_LINE 64u
+#define TERN_PAGE 4096u
+#define TERN_HUGE ((size_t)2 << 20)
+
+/* A word with a cache line to itself. */
+typedef struct tern_line {
+    _Alignas(TERN_LINE) _Atomic uint64_t word;
+} tern_line;
+
+typedef struct tern_segment_header {
+    uint64_t magic;
+    uint64_t nonce;       /* of the context */
+    tern_line arrived;    /* rank 0: ranks that have entered the barrier */
+    tern_line generation; /* rank 0: barriers that have ended */
+} tern_segment_header;
+
+/* Offsets in bytes from the start of the segment; of a board, from the board's start. */
+typedef struct tern_layout {
+    size_t boards, board_bytes;
+    size_t bells;   /* board: _Atomic uint64_t[], a bit per worker of the job */
+    size_t table;   /* board: _Atomic uint64_t[], the ring from each worker: index + 1, or 0 */
+    size_t credits; /* board: tern_credit[], what each worker has consumed of our records */
+    size_t cells;   /* board: tern_cell[TERN_FUTURES] */
+    size_t rings, ring_count;
+    size_t arena, ring_bytes;
+    size_t heap, heap_bytes;
+    size_t bytes;
+} tern_layout;
+
+void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout);
+
+typedef struct tern_segment {
+    int fd;
+    char *base;
+    size_t bytes;
+    size_t page_size;
+} tern_segment;
+
+/* Makes this rank's segment: largest pages first, bound to numa[0 .. parts), the heap cut evenly.
+ */
+tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
+                                const int *numa, size_t parts, tern_segment *segment);
+/* Maps the segment of another rank of the node. */
+tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
+                             tern_segment *segment);
+void tern_segment_destroy(tern_segment *segment);
+
+/* Collective: hands fd to every rank of the node and takes theirs: fds[r] for ranks of this node,
+ * -1 for the others and this one. */
+tern_status tern_segment_share(tern_context *context, int fd, int *fds);
+
+#endif

@@ -1,0 +1,151 @@
+#include "rma/message.h"
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/log.h"
+
+/*
+ * Serving the messages of other processes: by any thread that makes progress, with the MPI lock
+ * held. Everything in a message is checked before it is used: a malformed one is logged, counted
+ * and answered, if it wants an answer, with zeros.
+ */
+
+/* Inside the segment, without overflow. */
+static char *place(tern_context *context, uint64_t offset, uint64_t bytes) {
+    const tern_rma *rma = tern_rma_of(context);
+    if (bytes > rma->layout.bytes || offset > rma->layout.bytes - bytes)
+        return NULL;
+    return rma->mine + offset;
+}
+
+static bool own_worker(const tern_context *context, uint32_t number) {
+    return number / context->workers == context->rank;
+}
+
+static bool valid_origin(const tern_context *context, uint32_t source,
+                         const tern_message *message) {
+    return message->origin / context->workers == source;
+}
+
+static bool serve_put(tern_context *context, const tern_message *message, const char *payload,
+                      size_t bytes) {
+    char *to = place(context, message->offset, bytes);
+    if (to != NULL)
+        tern_copy(to, payload, bytes);
+    return to != NULL;
+}
+
+static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
+    unsigned op = (unsigned)(message->bytes & 0xff), width = (unsigned)(message->bytes >> 8);
+    char *word = place(worker->context, message->offset, 8);
+    if (word == NULL || op > TERN_ATOMIC_STORE || (width != 4 && width != 8) ||
+        message->offset % width != 0)
+        return false;
+    uint64_t old = tern_atomic_apply(word, (tern_atomic_op)op, width, message->operand[0],
+                                     message->operand[1]);
+    tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
+    return true;
+}
+
+static bool serve_open(tern_worker *worker, uint32_t source, const tern_message *message) {
+    tern_context *context = worker->context;
+    if (!own_worker(context, message->target))
+        return false;
+    uint32_t ring = 0;
+    tern_status status =
+        tern_ring_grant(context, message->origin, message->target % context->workers, &ring);
+    int64_t answer[2] = {(int64_t)status, (int64_t)ring};
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+    return true;
+}
+
+static bool serve_batch(tern_context *context, const tern_message *message, const char *payload,
+                        size_t bytes) {
+    const tern_rma *rma = tern_rma_of(context);
+    uint32_t ring = message->target, index = (uint32_t)message->operand[0];
+    uint64_t size = rma->layout.ring_bytes;
+    if (ring >= rma->layout.ring_count || index >= context->workers || bytes < 8 ||
+        bytes % 8 != 0 || bytes > size - message->offset % size)
+        return false;
+    tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
+    if (atomic_load_explicit(&header->owner, memory_order_relaxed) != (uint64_t)message->origin + 1)
+        return false;
+    tern_ring_append(context, ring, index, message->offset, payload, bytes,
+                     message->operand[1] != 0);
+    return true;
+}
+
+/* Pairs with far_consumed: the inverse is written first and read last. */
+static bool serve_credit(tern_context *context, const tern_message *message) {
+    if (!own_worker(context, message->target))
+        return false;
+    tern_credit *credits =
+        (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
+    tern_credit *credit = &credits[message->origin];
+    atomic_store_explicit(&credit->inverse, ~message->offset, memory_order_release);
+    atomic_store_explicit(&credit->position, message->offset, memory_order_release);
+    return true;
+}
+
+static bool serve_reply(tern_context *context, const tern_message *message, const char *payload,
+                        size_t bytes) {
+    uint64_t cell = message->offset;
+    if (!own_worker(context, message->target) || cell >= TERN_FUTURES || bytes > TERN_RESULT_MAX)
+        return false;
+    tern_cell image;
+    atomic_init(&image.sequence, message->operand[0]);
+    image.status = (uint32_t)message->operand[1];
+    image.bytes = (uint32_t)bytes;
+    memcpy(image.payload, payload, bytes);
+    tern_cell *cells =
+        (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.cells);
+    tern_reply_store(&cells[cell], &image);
+    return true;
+}
+
+void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes) {
+    tern_context *context = worker->context;
+    bool good = valid_origin(context, source, message);
+    const char *from = NULL;
+    switch (good ? message->kind : UINT32_MAX) {
+    case TERN_MESSAGE_PUT:
+        good = serve_put(context, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_GET:
+        from = place(context, message->offset, message->bytes);
+        good = from != NULL;
+        if (good)
+            tern_message_answer(worker, source, message->tag, from, message->bytes, true);
+        break;
+    case TERN_MESSAGE_ATOMIC:
+        good = serve_atomic(worker, source, message);
+        break;
+    case TERN_MESSAGE_FLUSH:
+        /* Messages are served in order: all puts before this one are done. */
+        tern_message_answer(worker, source, message->tag, NULL, 0, false);
+        break;
+    case TERN_MESSAGE_OPEN:
+        good = serve_open(worker, source, message);
+        break;
+    case TERN_MESSAGE_BATCH:
+        good = serve_batch(context, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_CREDIT:
+        good = serve_credit(context, message);
+        break;
+    case TERN_MESSAGE_REPLY:
+        good = serve_reply(context, message, payload, bytes);
+        break;
+    default:
+        good = false;
+    }
+    if (good)
+        return;
+    worker->stats.records_malformed++;
+    tern_log(TERN_LOG_ERROR, "a message of kind %u from rank %u is malformed and was not served",
+             message->kind, source);
+    int64_t nothing[2] = {TERN_ERR_RANGE, 0};
+    if (message->tag != 0)
+        tern_message_answer(worker, source, message->tag, nothing,
+                            message->kind == TERN_MESSAGE_OPEN ? sizeof nothing : 0, false);
+}

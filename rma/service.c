@@ -1,0 +1,96 @@
+#include "rma/service.h"
+
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+enum { SERVICE_ALLOCATE, SERVICE_FREE };
+
+/* The payload of a service record; its id says which service. */
+typedef struct service {
+    tern_return_address back;
+    tern_memory_request memory; /* SERVICE_ALLOCATE */
+    uint64_t offset;            /* SERVICE_FREE */
+} service;
+
+static tern_status send(tern_worker *worker, uint32_t target, uint32_t id, const service *request) {
+    tern_out *out = NULL;
+    tern_status status = tern_ring_open(worker, target, &out);
+    if (status != TERN_OK)
+        return status;
+    void *room = NULL;
+    status = tern_ring_reserve(worker, out, sizeof *request, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, request, sizeof *request);
+    tern_ring_commit(out, tern_record_header(TERN_RECORD_SERVICE, id, sizeof *request));
+    tern_ring_publish(worker, out);
+    return TERN_OK;
+}
+
+/* Any worker of the rank could serve; worker 0 does. */
+static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service *request,
+                       uint64_t *answer) {
+    tern_context *context = worker->context;
+    tern_status status = tern_worker_may_wait(worker, "asking another rank for memory");
+    if (status == TERN_OK)
+        status = tern_reply_expect(worker, &request->back);
+    if (status != TERN_OK)
+        return status;
+    tern_wait_state wait = TERN_WAIT_START;
+    bool sent = false;
+    while (!tern_reply_arrived(worker, &request->back)) {
+        if (!sent) {
+            status = send(worker, rank * context->workers, id, request);
+            sent = status == TERN_OK;
+            if (!sent && status != TERN_ERR_AGAIN)
+                goto out;
+        }
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(context, &wait, rank)) != TERN_OK)
+            goto out;
+    }
+    const tern_cell *cell = tern_reply_cell(worker, &request->back);
+    status = (tern_status)cell->status;
+    if (status != TERN_OK)
+        status = tern_fail(status, "rank %u: %.*s", rank, (int)cell->bytes, cell->payload);
+    else
+        memcpy(answer, cell->payload, sizeof *answer);
+out:
+    tern_reply_release(worker, &request->back);
+    return status;
+}
+
+tern_status tern_service_allocate(tern_worker *worker, uint32_t rank,
+                                  const tern_memory_request *request, uint64_t *offset) {
+    service s = {.memory = *request};
+    return ask(worker, rank, SERVICE_ALLOCATE, &s, offset);
+}
+
+tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offset) {
+    service s = {.offset = offset};
+    uint64_t nothing;
+    return ask(worker, rank, SERVICE_FREE, &s, &nothing);
+}
+
+size_t tern_service_consume(tern_worker *worker, tern_in *in) {
+    uint64_t header = tern_ring_peek(worker, in);
+    if (!tern_ring_check(in, header) || tern_record_bytes(header) != sizeof(service) ||
+        tern_record_id(header) > SERVICE_FREE) {
+        tern_ring_refuse(worker, in, header, "no service of tern");
+        return 0;
+    }
+    service s;
+    memcpy(&s, tern_ring_payload(in), sizeof s);
+    uint64_t offset = 0;
+    tern_status status = tern_record_id(header) == SERVICE_ALLOCATE
+                             ? tern_memory_take(worker->context, &s.memory, &offset)
+                             : tern_memory_give(worker->context, s.offset);
+    const char *detail = tern_error_detail();
+    const void *payload = status == TERN_OK ? (const void *)&offset : detail;
+    size_t bytes = status == TERN_OK ? sizeof offset : strlen(detail);
+    tern_ring_advance(in, header);
+    (void)tern_reply_send(worker, in->origin, &s.back, status, payload, bytes);
+    return 1;
+}

@@ -1,0 +1,86 @@
+#include "rma/state.h"
+#include "src/error.h"
+
+/*
+ * shm: ranks that map each other's segments. Memory is reached by load/store, so puts, gets and
+ * atomics of the application are inlined in transfer.h and come here only through requests; the
+ * ring operations are those of rma/ring.h.
+ */
+
+static char *at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
+    return tern_rma_of(worker->context)->segment[rank].base + offset;
+}
+
+static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    (void)request;
+    tern_copy(at(worker, rank, offset), from, bytes);
+    return TERN_OK;
+}
+
+static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                           size_t bytes, tern_request *request) {
+    (void)request;
+    tern_copy(to, at(worker, rank, offset), bytes);
+    return TERN_OK;
+}
+
+static tern_status shm_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                              tern_atomic_op op, unsigned width, uint64_t operand,
+                              uint64_t expected, uint64_t *old) {
+    *old = tern_atomic_apply(at(worker, rank, offset), op, width, operand, expected);
+    return TERN_OK;
+}
+
+static tern_status shm_flush(tern_worker *worker, uint32_t rank) {
+    (void)worker;
+    (void)rank;
+    atomic_thread_fence(memory_order_seq_cst);
+    return TERN_OK;
+}
+
+static tern_status shm_test(tern_worker *worker, tern_request *request, int *done) {
+    (void)worker;
+    (void)request;
+    *done = 1;
+    return TERN_OK;
+}
+
+static tern_status shm_publish(tern_worker *worker, tern_out *out) {
+    tern_ring_publish_near(worker, out, tern_rma_of(worker->context)->fences);
+    return TERN_OK;
+}
+
+/* Acquire pairs with the release in shm_report: the target has read what we overwrite. */
+static uint64_t shm_consumed(tern_worker *worker, const tern_out *out) {
+    (void)worker;
+    return atomic_load_explicit(&out->header->consumed, memory_order_acquire);
+}
+
+static tern_status shm_report(tern_worker *worker, tern_in *in) {
+    (void)worker;
+    atomic_store_explicit(&in->header->consumed, in->position, memory_order_release);
+    return TERN_OK;
+}
+
+static tern_status shm_reply(tern_worker *worker, uint32_t target, uint32_t cell,
+                             const tern_cell *image) {
+    tern_context *context = worker->context;
+    tern_cell *cells = (void *)(tern_board(context, target) + tern_rma_of(context)->layout.cells);
+    tern_reply_store(&cells[cell], image);
+    return TERN_OK;
+}
+
+const tern_transport_ops tern_transport_shm = {
+    .name = TERN_SHM,
+    .put = shm_put,
+    .get = shm_get,
+    .atomic = shm_atomic,
+    .flush = shm_flush,
+    .test = shm_test,
+    .open = tern_ring_open_near,
+    .publish = shm_publish,
+    .consumed = shm_consumed,
+    .report = shm_report,
+    .reply = shm_reply,
+};

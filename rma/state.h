@@ -1,0 +1,106 @@
+#ifndef TERN_RMA_STATE_H
+#define TERN_RMA_STATE_H
+
+/* What the rma layer hangs on contexts and workers. */
+
+#include <pthread.h>
+
+#include "rma/heap.h"
+#include "rma/message.h"
+#include "rma/reply.h"
+#include "rma/ring.h"
+#include "rma/segment.h"
+#include "rma/transport.h"
+#include "src/topology.h"
+
+struct tern_window;
+
+typedef struct tern_rma {
+    tern_layout layout;
+    tern_segment *segment; /* by rank; base NULL: not of this node */
+    tern_reach *reach;     /* by rank, what the inlined operations read */
+    char *mine;            /* base of this rank's segment */
+    size_t parts;          /* of the heap, one per NUMA node of the workers */
+    int numa[TERN_NUMA_MAX];
+    tern_heap **heap;
+    pthread_mutex_t heap_lock;
+    const tern_transport_ops *far; /* NULL: every rank shares memory */
+    tern_message_engine *messages; /* NULL: every rank shares memory */
+    struct tern_window *window;    /* rma */
+    tern_record_handler handler[TERN_RECORD_KINDS];
+    bool fences; /* no membarrier: publishing fences instead */
+} tern_rma;
+
+typedef struct tern_rma_worker {
+    tern_out **out; /* by worker number; NULL: no ring yet */
+    tern_in **in;   /* by worker number */
+    tern_in **active;
+    size_t active_count;
+    tern_out *pending; /* rings with records that a transport had no room for */
+    uint32_t rounds;
+    char *board;
+    uint8_t *dirty; /* by rank: puts or atomics since the last flush; NULL if all are near */
+    uint64_t sequence;
+    uint64_t cells_used; /* bit per cell */
+} tern_rma_worker;
+
+static inline tern_rma *tern_rma_of(const tern_context *context) {
+    return context->layer[TERN_LAYER_RMA];
+}
+
+static inline tern_rma_worker *tern_rma_worker_of(const tern_worker *worker) {
+    return worker->layer[TERN_LAYER_RMA];
+}
+
+static inline bool tern_is_near(const tern_context *context, uint32_t rank) {
+    return tern_rma_of(context)->segment[rank].base != NULL;
+}
+
+static inline const tern_transport_ops *tern_way_to(const tern_context *context, uint32_t rank) {
+    return tern_is_near(context, rank) ? &tern_transport_shm : tern_rma_of(context)->far;
+}
+
+static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number) {
+    return number / context->workers;
+}
+
+/* The board of a worker whose segment this process maps. */
+static inline char *tern_board(const tern_context *context, uint32_t number) {
+    const tern_rma *rma = tern_rma_of(context);
+    return rma->segment[tern_rank_of(context, number)].base + rma->layout.boards +
+           number % context->workers * rma->layout.board_bytes;
+}
+
+/* Offset of a worker's board in its rank's segment. */
+static inline uint64_t tern_board_offset(const tern_context *context, uint32_t number) {
+    const tern_layout *layout = &tern_rma_of(context)->layout;
+    return layout->boards + number % context->workers * layout->board_bytes;
+}
+
+static inline tern_ring_header *tern_ring_header_at(const tern_context *context, uint32_t rank,
+                                                    uint32_t ring) {
+    const tern_rma *rma = tern_rma_of(context);
+    return (tern_ring_header *)(void *)(rma->segment[rank].base + rma->layout.rings) + ring;
+}
+
+static inline char *tern_ring_data_at(const tern_context *context, uint32_t rank, uint32_t ring) {
+    const tern_rma *rma = tern_rma_of(context);
+    return rma->segment[rank].base + rma->layout.arena + ring * rma->layout.ring_bytes;
+}
+
+/* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
+ * bytes) is not inside its heap. */
+tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
+                               uint64_t *offset);
+
+/* Applies an atomic by the processor and returns the word before (rma/atomic.c). */
+uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
+                           uint64_t expected);
+
+/* Registers who consumes records of a kind; while the context is being created. */
+void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler);
+
+/* Requests to the owner of a segment (rma/service.c). */
+size_t tern_service_consume(tern_worker *worker, tern_in *in);
+
+#endif

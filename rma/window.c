@@ -1,0 +1,294 @@
+#include "rma/window.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "rma/batch.h"
+#include "rma/far.h"
+#include "rma/state.h"
+#include "src/collective.h"
+#include "src/error.h"
+#include "src/mpi.h"
+#include "src/wait.h"
+
+/*
+ * rma: ranks of different nodes through MPI's one-sided operations, on one window over the segments
+ * (design 5, 15). Gets, puts and fetching atomics are request-based and tested, the MPI lock held
+ * per test. CAS and flush have no such form in MPI-3: they hold the lock until they are done.
+ */
+
+#define STAGES 8u /* replies under way */
+#define PIECE ((size_t)1 << 30)
+
+typedef struct stage {
+    MPI_Request mpi;
+    tern_cell image;
+} stage;
+
+struct tern_window {
+    MPI_Win win;
+    bool mpi_atomics;
+    stage stage[STAGES];   /* under the MPI lock */
+    uint64_t published[2]; /* staging of TERN_RMA_COMMIT=flush, flushed before it is reused */
+};
+
+static MPI_Win win_of(const tern_worker *worker) {
+    return tern_rma_of(worker->context)->window->win;
+}
+
+tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
+                             tern_window **window) {
+    tern_window *fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
+    tern_status status = fresh != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory");
+    status = tern_collective_agree(context, NULL, status, "making the window");
+    if (status != TERN_OK) {
+        free(fresh);
+        return status;
+    }
+    memset(fresh, 0, sizeof *fresh);
+    fresh->mpi_atomics = mpi_atomics;
+    for (uint32_t i = 0; i < STAGES; i++)
+        fresh->stage[i].mpi = MPI_REQUEST_NULL;
+    status = TERN_MPI(
+        MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, context->comm, &fresh->win));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Win_set_errhandler(fresh->win, MPI_ERRORS_RETURN));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, fresh->win));
+    if (status != TERN_OK) {
+        free(fresh);
+        return status;
+    }
+    *window = fresh;
+    return TERN_OK;
+}
+
+bool tern_window_has_atomics(const tern_window *window) { return window->mpi_atomics; }
+
+void tern_window_close(tern_context *context, tern_window *window) {
+    if (window == NULL)
+        return;
+    if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
+        (void)TERN_MPI(MPI_Win_unlock_all(window->win));
+        (void)TERN_MPI(MPI_Win_free(&window->win));
+        free(window);
+    }
+}
+
+/* Waits for a request of ours, serving others. */
+static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
+        int done = 0;
+        tern_status status = TERN_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (status != TERN_OK || done)
+            return status;
+        if (tern_progress_round(worker) + tern_message_poll(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+            return status;
+    }
+}
+
+static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset, void *local,
+                         size_t bytes, MPI_Request *request) {
+    return put ? TERN_MPI(MPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset,
+                                   (int)bytes, MPI_BYTE, win_of(worker), request))
+               : TERN_MPI(MPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset,
+                                   (int)bytes, MPI_BYTE, win_of(worker), request));
+}
+
+/* MPI counts in int: all but the last gigabyte is waited for. */
+static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
+                            char *local, size_t bytes, tern_request *request) {
+    MPI_Request mpi;
+    tern_status status;
+    for (; bytes > PIECE; bytes -= PIECE, offset += PIECE, local += PIECE) {
+        status = start(worker, put, rank, offset, local, PIECE, &mpi);
+        if (status == TERN_OK)
+            status = complete(worker, rank, &mpi);
+        if (status != TERN_OK)
+            return status;
+    }
+    status = start(worker, put, rank, offset, local, bytes, &mpi);
+    if (status != TERN_OK)
+        return status;
+    if (request == NULL)
+        return complete(worker, rank, &mpi);
+    tern_request_set(request, rank, mpi);
+    return TERN_OK;
+}
+
+static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    return transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+}
+
+static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                           size_t bytes, tern_request *request) {
+    return transfer(worker, false, rank, offset, to, bytes, request);
+}
+
+static tern_status rma_cas(tern_worker *worker, uint32_t rank, uint64_t offset, MPI_Datatype type,
+                           uint64_t *operand, uint64_t *expected, uint64_t *old) {
+    tern_mpi_lock();
+    int code = MPI_Compare_and_swap(operand, expected, old, type, (int)rank, (MPI_Aint)offset,
+                                    win_of(worker));
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_flush((int)rank, win_of(worker));
+    tern_mpi_unlock();
+    return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Compare_and_swap");
+}
+
+static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                              tern_atomic_op op, unsigned width, uint64_t operand,
+                              uint64_t expected, uint64_t *old) {
+    if (!tern_rma_of(worker->context)->window->mpi_atomics)
+        return tern_message_atomic(worker, rank, offset, op, width, operand, expected, old);
+    const MPI_Op ops[] = {[TERN_ATOMIC_ADD] = MPI_SUM,      [TERN_ATOMIC_AND] = MPI_BAND,
+                          [TERN_ATOMIC_OR] = MPI_BOR,       [TERN_ATOMIC_XOR] = MPI_BXOR,
+                          [TERN_ATOMIC_SWAP] = MPI_REPLACE, [TERN_ATOMIC_LOAD] = MPI_NO_OP,
+                          [TERN_ATOMIC_STORE] = MPI_REPLACE};
+    MPI_Datatype type = width == 4 ? MPI_UINT32_T : MPI_UINT64_T;
+    uint32_t narrow[3] = {(uint32_t)operand, (uint32_t)expected, 0};
+    uint64_t wide[3] = {operand, expected, 0};
+    void *words[3];
+    for (int i = 0; i < 3; i++)
+        words[i] = width == 4 ? (void *)&narrow[i] : (void *)&wide[i];
+    tern_status status;
+    if (op == TERN_ATOMIC_CAS) {
+        status = rma_cas(worker, rank, offset, type, words[0], words[1], words[2]);
+    } else {
+        MPI_Request mpi;
+        status =
+            TERN_MPI(MPI_Rget_accumulate(words[0], 1, type, words[2], 1, type, (int)rank,
+                                         (MPI_Aint)offset, 1, type, ops[op], win_of(worker), &mpi));
+        if (status == TERN_OK)
+            status = complete(worker, rank, &mpi);
+    }
+    if (status == TERN_OK)
+        *old = width == 4 ? narrow[2] : wide[2];
+    return status;
+}
+
+static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->dirty[rank] == 0)
+        return TERN_OK;
+    worker->stats.flushes++;
+    tern_status status = TERN_MPI(MPI_Win_flush((int)rank, win_of(worker)));
+    if (status == TERN_OK)
+        mine->dirty[rank] = 0;
+    return status;
+}
+
+static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                     uint64_t bytes) {
+    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, (int)bytes, MPI_BYTE,
+                   win_of(worker));
+}
+
+/* One put a batch. With TERN_RMA_COMMIT=flush two more steps make it visible. */
+static tern_status rma_publish(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    uint32_t rank = tern_rank_of(context, out->target);
+    uint64_t bytes = tern_batch_seal(worker, out);
+    uint64_t at = out->batch & out->mask;
+    uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
+    tern_mpi_lock();
+    int code = put_bytes(worker, rank, ring + at, out->data + at, bytes);
+    if (code == MPI_SUCCESS && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH) {
+        uint64_t cell = rma->layout.rings + out->ring * sizeof(tern_ring_header) +
+                        offsetof(tern_ring_header, published);
+        rma->window->published[0] = out->write;
+        rma->window->published[1] = ~out->write;
+        code = MPI_Win_flush((int)rank, rma->window->win);
+        if (code == MPI_SUCCESS)
+            code = put_bytes(worker, rank, cell, rma->window->published, 16);
+        if (code == MPI_SUCCESS)
+            code = MPI_Win_flush((int)rank, rma->window->win);
+    }
+    tern_mpi_unlock();
+    if (code != MPI_SUCCESS)
+        return tern_fail_mpi(code, "MPI_Put");
+    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    out->write += out->batch_skip;
+    out->batch_open = false;
+    return TERN_OK;
+}
+
+static tern_status rma_report(tern_worker *worker, tern_in *in) {
+    uint64_t cell = tern_board_offset(worker->context, in->origin) +
+                    tern_rma_of(worker->context)->layout.credits + worker->id * sizeof(tern_credit);
+    uint32_t rank = in->origin_id.rank;
+    tern_mpi_lock();
+    /* The last report must have left before its memory is written; half a ring has passed since. */
+    int code = in->reported == 0 ? MPI_SUCCESS : MPI_Win_flush_local((int)rank, win_of(worker));
+    in->credit_put[0] = in->position;
+    in->credit_put[1] = ~in->position;
+    if (code == MPI_SUCCESS)
+        code = put_bytes(worker, rank, cell, in->credit_put, sizeof in->credit_put);
+    tern_mpi_unlock();
+    return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Put");
+}
+
+/* A stage whose last put has left, or NULL. The lock is held. */
+static stage *free_stage(tern_window *window) {
+    for (uint32_t i = 0; i < STAGES; i++) {
+        int done = 1;
+        if (window->stage[i].mpi != MPI_REQUEST_NULL)
+            MPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE);
+        if (done)
+            return &window->stage[i];
+    }
+    return NULL;
+}
+
+static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell,
+                             const tern_cell *image) {
+    tern_context *context = worker->context;
+    tern_window *window = tern_rma_of(context)->window;
+    uint32_t rank = tern_rank_of(context, target);
+    uint64_t offset = tern_board_offset(context, target) + tern_rma_of(context)->layout.cells +
+                      cell * sizeof(tern_cell);
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
+        int code = MPI_SUCCESS;
+        tern_mpi_lock();
+        stage *free = free_stage(window);
+        if (free != NULL) {
+            int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
+            memcpy(&free->image, image, (size_t)bytes);
+            free->image.check = tern_reply_checksum(context, image);
+            code = MPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
+                            MPI_BYTE, window->win, &free->mpi);
+        }
+        tern_mpi_unlock();
+        if (code != MPI_SUCCESS)
+            return tern_fail_mpi(code, "MPI_Rput");
+        if (free != NULL)
+            return TERN_OK;
+        tern_message_poll(worker);
+        tern_status status = tern_wait_step(context, &wait, rank);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+const tern_transport_ops tern_transport_rma = {
+    .name = TERN_RMA,
+    .reads_own_batches = true,
+    .put = rma_put,
+    .get = rma_get,
+    .atomic = rma_atomic,
+    .flush = rma_flush,
+    .test = tern_far_test,
+    .open = tern_message_open_ring,
+    .publish = rma_publish,
+    .consumed = tern_far_consumed,
+    .report = rma_report,
+    .reply = rma_reply,
+    .poll = tern_message_poll,
+};

@@ -1,0 +1,255 @@
+#include "rma/reply.h"
+#include "rma/state.h"
+#include "rpc/overflow.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+/*
+ * Making calls. Hot path over shm: a bounds check, the pair's ring, a copy of the arguments
+ * straight into the target's memory, two header words; no system call, lock or allocation. Guarded
+ * by `tern-bench call`.
+ */
+
+typedef struct call {
+    uint32_t target; /* worker number */
+    uint32_t wire;
+    unsigned kind;
+    const void *arguments;
+    size_t bytes;
+    const tern_return_address *back; /* TERN_RECORD_CALL_RETURN */
+} call;
+
+static tern_status refuse(const tern_worker *worker, tern_worker_id target,
+                          const tern_function *function, const void *arguments, size_t bytes) {
+    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
+    const tern_context *context = worker->context;
+    if (target.rank >= context->size || target.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
+                         target.index, target.rank);
+    return tern_fail(TERN_ERR_NOT_FOUND,
+                     "%s was not registered when the context was created; register functions "
+                     "before",
+                     function->name != NULL ? function->name : "a function without a name");
+}
+
+/* The number that travels, or TERN_WIRE_NONE if anything about the call is wrong. */
+static inline uint32_t wire_number(const tern_worker *worker, tern_worker_id target,
+                                   const tern_function *function, const void *arguments,
+                                   size_t bytes) {
+    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
+        return TERN_WIRE_NONE;
+    const tern_context *context = worker->context;
+    const tern_rpc *rpc = tern_rpc_of(context);
+    if (target.rank >= context->size || target.index >= context->workers ||
+        function->id >= rpc->ids)
+        return TERN_WIRE_NONE;
+    return rpc->wire[function->id];
+}
+
+static tern_status put_call(tern_worker *worker, const call *c) {
+    tern_out *out = NULL;
+    size_t head = c->back != NULL ? sizeof *c->back : 0;
+    if (c->bytes > TERN_ARGUMENTS_MAX)
+        return tern_fail(TERN_ERR_RANGE, "%zu bytes of arguments; %u are the limit", c->bytes,
+                         TERN_ARGUMENTS_MAX);
+    if (tern_overflow_holds(worker, c->target))
+        return tern_fail(TERN_ERR_AGAIN, "earlier calls to worker %u still wait for room",
+                         c->target);
+    tern_status status = tern_ring_open(worker, c->target, &out);
+    if (status != TERN_OK)
+        return status;
+    void *room = NULL;
+    status = tern_ring_reserve(worker, out, head + c->bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    if (head > 0)
+        memcpy(room, c->back, head);
+    if (c->bytes > 0)
+        memcpy((char *)room + head, c->arguments, c->bytes);
+    tern_ring_commit(out, tern_record_header(c->kind, c->wire, head + c->bytes));
+    tern_ring_publish(worker, out);
+    tern_count(&worker->stats.calls_sent, 1);
+    return TERN_OK;
+}
+
+static tern_status queue_call(tern_worker *worker, const call *c) {
+    size_t head = c->back != NULL ? sizeof *c->back : 0;
+    tern_status status =
+        tern_overflow_push(worker, c->target, tern_record_header(c->kind, c->wire, head + c->bytes),
+                           c->back, head, c->arguments, c->bytes);
+    if (status == TERN_OK)
+        tern_count(&worker->stats.calls_sent, 1);
+    return status;
+}
+
+/* Tries until there is room; a handler, which may not wait, leaves the call to progress. */
+static tern_status put_call_surely(tern_worker *worker, const call *c) {
+    tern_wait_state wait = TERN_WAIT_START;
+    uint32_t rank = tern_rank_of(worker->context, c->target);
+    for (;;) {
+        tern_status status = put_call(worker, c);
+        if (status != TERN_ERR_AGAIN)
+            return status;
+        if (worker->in_progress)
+            return queue_call(worker, c);
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+            return status;
+    }
+}
+
+static __attribute__((noinline)) tern_status call_slowly(tern_worker *worker, tern_worker_id target,
+                                                         const tern_function *function,
+                                                         const void *arguments, size_t bytes,
+                                                         bool may_wait) {
+    uint32_t wire = wire_number(worker, target, function, arguments, bytes);
+    if (wire == TERN_WIRE_NONE)
+        return refuse(worker, target, function, arguments, bytes);
+    call c = {tern_worker_number(worker->context, target),
+              wire,
+              TERN_RECORD_CALL,
+              arguments,
+              bytes,
+              NULL};
+    return may_wait ? put_call_surely(worker, &c) : put_call(worker, &c);
+}
+
+/* Everything that makes a call more than a few stores goes through call_slowly, as a tail call: the
+ * fast path saves no register. */
+tern_status tern_call(tern_worker *worker, tern_worker_id target, const tern_function *function,
+                      const void *arguments, size_t bytes) {
+    const tern_call_path *path = &tern_rpc_worker_of(worker)->path;
+    bool small = bytes - 8 <= 56 && bytes % 8 == 0;
+    if (__builtin_expect(!small || function == NULL || arguments == NULL ||
+                             target.rank >= path->size || target.index >= path->workers ||
+                             function->id >= path->ids,
+                         0))
+        return call_slowly(worker, target, function, arguments, bytes, true);
+    uint32_t wire = path->wire[function->id];
+    tern_out *out = path->out[target.rank * path->workers + target.index];
+    if (__builtin_expect(out == NULL || wire == TERN_WIRE_NONE, 0))
+        return call_slowly(worker, target, function, arguments, bytes, true);
+    uint64_t *room = tern_ring_reserve_now(out, bytes);
+    if (__builtin_expect(room == NULL, 0))
+        return call_slowly(worker, target, function, arguments, bytes, true);
+    const char *from = arguments;
+    for (uint64_t *word = room; bytes > (size_t)((char *)word - (char *)room); word++, from += 8)
+        memcpy(word, from, 8);
+    tern_count(&worker->stats.calls_sent, 1);
+    if (__builtin_expect(tern_ring_send_now(out, tern_record_header(TERN_RECORD_CALL, wire, bytes)),
+                         0))
+        tern_ring_ring_bell(worker, out);
+    return TERN_OK;
+}
+
+tern_status tern_call_try(tern_worker *worker, tern_worker_id target, const tern_function *function,
+                          const void *arguments, size_t bytes) {
+    return call_slowly(worker, target, function, arguments, bytes, false);
+}
+
+tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
+                            const tern_function *function, const void *arguments, size_t bytes,
+                            tern_future *future) {
+    uint32_t wire = wire_number(worker, target, function, arguments, bytes);
+    if (wire == TERN_WIRE_NONE)
+        return refuse(worker, target, function, arguments, bytes);
+    if (future == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_start: future is NULL");
+    tern_return_address back;
+    tern_status status = tern_reply_expect(worker, &back);
+    if (status != TERN_OK)
+        return status;
+    call c = {tern_worker_number(worker->context, target),
+              wire,
+              TERN_RECORD_CALL_RETURN,
+              arguments,
+              bytes,
+              &back};
+    status = put_call_surely(worker, &c);
+    if (status != TERN_OK) {
+        tern_reply_release(worker, &back);
+        return status;
+    }
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    mine->futures |= (uint64_t)1 << back.cell;
+    mine->sequence[back.cell] = back.sequence;
+    future->state[0] = back.sequence;
+    future->state[1] = (uint64_t)target.rank << 32 | back.cell;
+    return TERN_OK;
+}
+
+static tern_return_address address_of(const tern_future *future) {
+    return (tern_return_address){(uint32_t)future->state[1], 0, future->state[0]};
+}
+
+tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done) {
+    if (worker == NULL || future == NULL || done == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_test: NULL argument");
+    tern_return_address back = address_of(future);
+    if (future->state[0] != 0 && !tern_reply_arrived(worker, &back)) {
+        tern_progress_round(worker);
+        *done = tern_reply_arrived(worker, &back);
+        return *done ? TERN_OK : tern_glance(worker, (uint32_t)(future->state[1] >> 32));
+    }
+    *done = 1;
+    return TERN_OK;
+}
+
+/* Hands out what lies in the cell. */
+static tern_status take_result(const tern_cell *cell, uint32_t rank, void *result, size_t capacity,
+                               size_t *result_bytes) {
+    tern_status status = (tern_status)cell->status;
+    if (status != TERN_OK)
+        return tern_fail(status, "rank %u: %.*s", rank, (int)cell->bytes, cell->payload);
+    if (cell->bytes > capacity)
+        return tern_fail(TERN_ERR_RANGE, "a result of %u bytes does not fit into %zu", cell->bytes,
+                         capacity);
+    if (cell->bytes > 0)
+        memcpy(result, cell->payload, cell->bytes);
+    if (result_bytes != NULL)
+        *result_bytes = cell->bytes;
+    return TERN_OK;
+}
+
+tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
+                             size_t capacity, size_t *result_bytes) {
+    if (worker == NULL || future == NULL || (result == NULL && capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: NULL argument");
+    tern_status status = tern_worker_may_wait(worker, "tern_future_wait");
+    if (status != TERN_OK)
+        return status;
+    if (future->state[0] == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: the future is empty");
+    tern_return_address back = address_of(future);
+    uint32_t rank = (uint32_t)(future->state[1] >> 32);
+    tern_wait_state wait = TERN_WAIT_START;
+    while (!tern_reply_arrived(worker, &back)) {
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+            break;
+    }
+    if (status == TERN_OK)
+        status = take_result(tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);
+    tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);
+    tern_reply_release(worker, &back);
+    future->state[0] = 0;
+    return status;
+}
+
+tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *arguments, size_t bytes,
+                             void *result, size_t capacity, size_t *result_bytes) {
+    if (worker == NULL || (result == NULL && capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_return: NULL argument");
+    tern_status status = tern_worker_may_wait(worker, "tern_call_return");
+    if (status != TERN_OK)
+        return status;
+    tern_future future = {{0, 0}};
+    status = tern_call_start(worker, target, function, arguments, bytes, &future);
+    if (status != TERN_OK)
+        return status;
+    return tern_future_wait(worker, &future, result, capacity, result_bytes);
+}

@@ -1,0 +1,125 @@
+#include "rma/reply.h"
+#include "rpc/state.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+
+/*
+ * Executing calls. Plain calls are consumed in runs, so that per call there is one indirect call
+ * and no more. Hot path: no system call, lock or allocation; beyond the record's own lines it
+ * touches the handler table. What it needs of the ring is kept in registers across handlers, which
+ * cannot reach it. Guarded by `tern-bench call`.
+ */
+
+enum { PAUSES = 64 };
+
+static void note_refusal(tern_worker *worker, const tern_in *in, uint32_t id, tern_status status) {
+    worker->stats.calls_refused++;
+    tern_log(TERN_LOG_INFO, "%s, called by rank %u worker %u, returned: %s",
+             tern_rpc_of(worker->context)->name[id], in->origin_id.rank, in->origin_id.index,
+             tern_strerror(status));
+}
+
+static const char bad_call[] = "a bad length or an unknown function";
+
+/* A consumer at the producer's heels makes every cache line travel once a record. One that leaves
+ * an empty ring alone for a moment, while records stream, then takes whole lines. How long: by
+ * measurement, `tern-bench call`. */
+static void let_origin_run_ahead(void) {
+    for (int i = 0; i < PAUSES; i++)
+        tern_relax();
+}
+
+size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
+    const tern_rpc *rpc = tern_rpc_of(worker->context);
+    const tern_handler *const handler = rpc->handler;
+    const uint32_t count = rpc->count;
+    char *const data = in->data;
+    const uint64_t mask = in->mask, limit = in->limit;
+    /* A run ends after a quarter of the ring, so that other rings get their turn and credit is told
+     * in time. */
+    const uint64_t end = limit - in->position < mask / 4 ? limit : in->position + mask / 4;
+    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0};
+    uint64_t position = in->position, run = 0;
+    bool patient = in->streaming;
+    worker->in_handler = true;
+    do {
+        /* Pairs with the release store of a publish. */
+        uint64_t header =
+            atomic_load_explicit(tern_ring_word(data, mask, position), memory_order_acquire);
+        if (__builtin_expect(tern_record_kind(header) != TERN_RECORD_CALL, 0)) {
+            if (header != 0 || !patient)
+                break;
+            patient = false;
+            let_origin_run_ahead();
+            continue;
+        }
+        patient = in->streaming;
+        uint32_t id = tern_record_id(header);
+        uint64_t at = position & mask, size = tern_record_size(tern_record_bytes(header));
+        if (__builtin_expect(id >= count || size > mask + 1 - at || size > limit - position, 0)) {
+            in->position = position;
+            tern_ring_refuse(worker, in, header, bad_call);
+            break;
+        }
+        info.result_bytes = 0;
+        tern_status status = handler[id](&info, data + at + 8, tern_record_bytes(header));
+        if (__builtin_expect(status != TERN_OK, 0)) {
+            if (status == TERN_ERR_AGAIN)
+                break; /* stays at the head, to be run again before anything else of its caller */
+            note_refusal(worker, in, id, status);
+        }
+        position += size;
+        run++;
+    } while (position < end);
+    worker->in_handler = false;
+    in->position = position;
+    /* After the calls that the handlers made were counted as sent: quiesce relies on it. */
+    tern_count(&worker->stats.calls_executed, run);
+    return run;
+}
+
+/* Sends the result, or the reason for an error instead of one. */
+static void answer(tern_worker *worker, const tern_in *in, uint32_t id,
+                   const tern_return_address *back, tern_status status,
+                   const tern_call_info *info) {
+    const void *payload = info->result;
+    size_t bytes = info->result_bytes;
+    if (status == TERN_OK && bytes > TERN_RESULT_MAX)
+        status = tern_fail(TERN_ERR_RANGE, "%s gave a result of %zu bytes; %u are the limit",
+                           tern_rpc_of(worker->context)->name[id], bytes, TERN_RESULT_MAX);
+    if (status != TERN_OK) {
+        payload = tern_error_detail();
+        bytes = strlen(payload);
+        note_refusal(worker, in, id, status);
+    }
+    if (tern_reply_send(worker, in->origin, back, status, payload, bytes) != TERN_OK)
+        tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", in->origin_id.rank,
+                 tern_error_detail());
+}
+
+size_t tern_call_answer(tern_worker *worker, tern_in *in) {
+    const tern_rpc *rpc = tern_rpc_of(worker->context);
+    uint64_t header = tern_ring_peek(worker, in);
+    uint32_t id = tern_record_id(header);
+    size_t bytes = tern_record_bytes(header);
+    tern_return_address back;
+    if (!tern_ring_check(in, header) || id >= rpc->count || bytes < sizeof back) {
+        tern_ring_refuse(worker, in, header, bad_call);
+        return 0;
+    }
+    /* The payload begins with the address of the answer. */
+    const char *payload = tern_ring_payload(in);
+    memcpy(&back, payload, sizeof back);
+    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0};
+    tern_error_clear();
+    worker->in_handler = true;
+    tern_status status = rpc->handler[id](&info, payload + sizeof back, bytes - sizeof back);
+    worker->in_handler = false;
+    if (status == TERN_ERR_AGAIN)
+        return 0;
+    answer(worker, in, id, &back, status, &info);
+    tern_ring_advance(in, header);
+    tern_count(&worker->stats.calls_executed, 1);
+    return 1;
+}

@@ -1,0 +1,73 @@
+#include "rpc/layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rma/state.h"
+#include "rpc/overflow.h"
+#include "src/collective.h"
+#include "src/error.h"
+
+static void close_layer(tern_context *context) {
+    tern_rpc *rpc = tern_rpc_of(context);
+    if (rpc == NULL)
+        return;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        if (tern_rpc_worker_of(context->worker[i]) == NULL)
+            continue;
+        tern_overflow_discard(context->worker[i]);
+        free(context->worker[i]->layer[TERN_LAYER_RPC]);
+    }
+    free(rpc->handler);
+    free(rpc->name);
+    free(rpc->wire);
+    free(rpc);
+    context->layer[TERN_LAYER_RPC] = NULL;
+}
+
+static tern_status make_workers(tern_context *context) {
+    for (uint32_t i = 0; i < context->workers; i++) {
+        size_t bytes = (sizeof(tern_rpc_worker) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
+        tern_rpc_worker *mine = aligned_alloc(TERN_LINE, bytes);
+        if (mine == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+        memset(mine, 0, bytes);
+        context->worker[i]->layer[TERN_LAYER_RPC] = mine;
+    }
+    return TERN_OK;
+}
+
+static tern_status open_layer(tern_context *context) {
+    tern_rpc *rpc = calloc(1, sizeof *rpc);
+    context->layer[TERN_LAYER_RPC] = rpc;
+    tern_status status =
+        rpc != NULL ? make_workers(context) : tern_fail(TERN_ERR_MEMORY, "no memory for calls");
+    status = tern_collective_agree(context, NULL, status, "setting up calls");
+    if (status == TERN_OK)
+        status = tern_functions_number(context, rpc);
+    if (status != TERN_OK) {
+        close_layer(context);
+        return status;
+    }
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *worker = context->worker[i];
+        tern_rpc_worker_of(worker)->path = (tern_call_path){
+            tern_rma_worker_of(worker)->out, rpc->wire, rpc->ids, context->size, context->workers};
+    }
+    tern_record_handle(context, TERN_RECORD_CALL, tern_calls_execute);
+    tern_record_handle(context, TERN_RECORD_CALL_RETURN, tern_call_answer);
+    return TERN_OK;
+}
+
+static tern_status drain(tern_context *context, tern_worker *worker) {
+    (void)context;
+    return tern_quiesce(worker);
+}
+
+const tern_layer tern_rpc_layer = {
+    .name = "opening remote invocation",
+    .open = open_layer,
+    .drain = drain,
+    .close = close_layer,
+    .progress = tern_overflow_drain,
+};

@@ -1,0 +1,8 @@
+#ifndef TERN_RPC_LAYER_H
+#define TERN_RPC_LAYER_H
+
+#include "src/layer.h"
+
+extern const tern_layer tern_rpc_layer;
+
+#endif

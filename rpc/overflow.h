@@ -1,0 +1,38 @@
+#ifndef TERN_RPC_OVERFLOW_H
+#define TERN_RPC_OVERFLOW_H
+
+/*
+ * Overflow: where a handler's calls wait whose ring is full, since a handler may not wait itself.
+ * Two workers whose rings face each other full of calls that call back would otherwise stand still
+ * for ever. One FIFO per target; while it holds a call, every later call to that target queues
+ * behind it, so the order of a pair is kept. Bounded by TERN_OVERFLOW_MEMORY per worker.
+ */
+
+#include "rpc/state.h"
+
+/* A call that is complete but for its record: what a ring would hold. */
+typedef struct tern_pending_call {
+    struct tern_pending_call *next;
+    uint64_t header;
+    char payload[];
+} tern_pending_call;
+
+typedef struct tern_overflow {
+    struct tern_overflow *next; /* targets with calls waiting */
+    uint32_t target;            /* worker number */
+    tern_pending_call *first, *last;
+} tern_overflow;
+
+bool tern_overflow_holds(const tern_worker *worker, uint32_t target);
+
+/* Queues a call; head and arguments become its payload. TERN_ERR_AGAIN: the bound is reached. */
+tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t header,
+                               const void *head, size_t head_bytes, const void *arguments,
+                               size_t bytes);
+
+/* Moves what has room now into the rings; how many calls. The progress of the rpc layer. */
+size_t tern_overflow_drain(tern_worker *worker);
+
+void tern_overflow_discard(tern_worker *worker);
+
+#endif

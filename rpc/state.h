@@ -1,0 +1,61 @@
+#ifndef TERN_RPC_STATE_H
+#define TERN_RPC_STATE_H
+
+/* What the rpc layer hangs on contexts and workers. */
+
+#include "rma/ring.h"
+#include "src/context.h"
+#include "tern/call.h"
+
+#define TERN_WIRE_NONE UINT32_MAX
+
+/* The functions that were registered when the context was created. Sorted by name they have the
+ * same numbers on every rank: those numbers travel. */
+typedef struct tern_rpc {
+    tern_handler *handler; /* by wire number */
+    const char **name;     /* by wire number */
+    uint32_t count;
+    uint32_t *wire; /* by the function's id in this process */
+    uint32_t ids;   /* ids below this one are known here */
+} tern_rpc;
+
+/* What a call over shm reads, in one cache line: copies of what lies elsewhere. */
+typedef struct tern_call_path {
+    tern_out **out; /* by worker number */
+    const uint32_t *wire;
+    uint32_t ids;
+    uint32_t size, workers; /* of the context */
+} tern_call_path;
+
+typedef struct tern_rpc_worker {
+    tern_call_path path;
+    struct tern_overflow *overflow; /* calls of handlers that wait for room (rpc/overflow.h) */
+    size_t overflow_bytes;
+    uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
+    uint64_t sequence[TERN_FUTURES];
+    _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */
+} tern_rpc_worker;
+
+static inline tern_rpc *tern_rpc_of(const tern_context *context) {
+    return context->layer[TERN_LAYER_RPC];
+}
+
+static inline tern_rpc_worker *tern_rpc_worker_of(const tern_worker *worker) {
+    return worker->layer[TERN_LAYER_RPC];
+}
+
+/* Counters that quiesce reads from other threads. One thread writes: no read-modify-write is
+ * needed. */
+static inline void tern_count(uint64_t *counter, uint64_t by) {
+    __atomic_store_n(counter, *counter + by, __ATOMIC_RELAXED);
+}
+
+/* Collective: numbers the functions and compares them across ranks (rpc/function.c). */
+tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
+
+/* Run calls from the head of a ring: a run of plain ones, or one that wants an answer
+ * (rpc/execute.c). */
+size_t tern_calls_execute(tern_worker *worker, tern_in *in);
+size_t tern_call_answer(tern_worker *worker, tern_in *in);
+
+#endif

@@ -1,0 +1,311 @@
+#include "src/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/error.h"
+
+extern char **environ;
+
+/* One table drives parsing, checking, printing and the agreement of ranks. */
+typedef enum knob_kind { KNOB_CHOICE, KNOB_COUNT, KNOB_SIZE } knob_kind;
+
+typedef struct knob {
+    const char *name;
+    knob_kind kind;
+    size_t offset;             /* in tern_config */
+    size_t width;              /* of the field */
+    const char *const *choice; /* KNOB_CHOICE: names by value, ends with NULL */
+    uint64_t lowest, highest;  /* KNOB_COUNT and KNOB_SIZE */
+    bool power_of_two;
+    bool local; /* ranks may differ */
+    uint64_t fallback;
+    const char *meaning;
+} knob;
+
+static const char *const transports[] = {"auto", "shm", "rma", "p2p", NULL};
+static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
+static const char *const commits[] = {"checksum", "flush", NULL};
+static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
+static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
+static const char *const switches[] = {"0", "1", NULL};
+
+#define FIELD(f) offsetof(tern_config, f), sizeof(((tern_config *)0)->f)
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+#define TIB ((uint64_t)1 << 40)
+
+static const knob knobs[] = {
+    {"TERN_TRANSPORT", KNOB_CHOICE, FIELD(transport), transports, 0, 0, false, false,
+     TERN_TRANSPORT_AUTO,
+     "between ranks that share no memory; rma and p2p make every rank a node if all share it"},
+    {"TERN_RANKS_PER_NODE", KNOB_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
+     "size of virtual nodes, for tests on one machine; 0: the real nodes"},
+    {"TERN_WORKERS", KNOB_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
+     "workers of each process"},
+    {"TERN_SEGMENT_SIZE", KNOB_SIZE, FIELD(segment_size), NULL, 64 * KIB, 16 * TIB, false, false,
+     256 * MIB, "heap of each rank that others can reach; memory is taken when touched"},
+    {"TERN_HUGE_PAGES", KNOB_CHOICE, FIELD(huge_pages), pages, 0, 0, false, false,
+     TERN_HUGE_PAGES_AUTO, "pages of the heap; auto: the largest that can be had"},
+    {"TERN_PREFAULT", KNOB_CHOICE, FIELD(prefault), switches, 0, 0, false, false, 0,
+     "1: touch the whole heap at creation"},
+    {"TERN_RING_SIZE", KNOB_SIZE, FIELD(ring_size), NULL, 4 * KIB, 16 * MIB, true, false, 64 * KIB,
+     "one ring of records from a worker to another"},
+    {"TERN_RING_MEMORY", KNOB_SIZE, FIELD(ring_memory), NULL, 4 * KIB, TIB, false, false, 64 * MIB,
+     "all rings into one rank together; memory is taken when touched"},
+    {"TERN_OVERFLOW_MEMORY", KNOB_SIZE, FIELD(overflow_memory), NULL, 0, TIB, false, false,
+     64 * MIB, "of a worker, for calls of its handlers that find their ring full"},
+    {"TERN_IDLE_POLLS", KNOB_COUNT, FIELD(idle_polls), NULL, 1, 1 << 30, false, false, 4096,
+     "empty polls after which a ring is left to its bell"},
+    {"TERN_ACTIVE_RINGS", KNOB_COUNT, FIELD(active_rings), NULL, 0, 1 << 20, false, false, 4,
+     "so many rings of a worker are polled always"},
+    {"TERN_MPI_INTERVAL", KNOB_COUNT, FIELD(mpi_interval), NULL, 1, 1 << 20, false, false, 16,
+     "polls of memory between two calls for MPI progress"},
+    {"TERN_RMA_COMMIT", KNOB_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
+     TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
+    {"TERN_RMA_ATOMICS", KNOB_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
+     TERN_RMA_ATOMICS_AUTO, "who applies atomics on memory of other nodes over rma"},
+    {"TERN_LOG_LEVEL", KNOB_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
+     "lines up to this level are written to standard error"},
+};
+
+#define KNOBS (sizeof knobs / sizeof knobs[0])
+
+static uint64_t read_field(const tern_config *config, const knob *k) {
+    uint32_t narrow;
+    uint64_t wide;
+    const char *field = (const char *)config + k->offset;
+    if (k->width == sizeof narrow) {
+        memcpy(&narrow, field, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, field, sizeof wide);
+    return wide;
+}
+
+static void write_field(tern_config *config, const knob *k, uint64_t value) {
+    uint32_t narrow = (uint32_t)value;
+    char *field = (char *)config + k->offset;
+    if (k->width == sizeof narrow)
+        memcpy(field, &narrow, sizeof narrow);
+    else
+        memcpy(field, &value, sizeof value);
+}
+
+static const knob *find_knob(const char *name) {
+    for (size_t i = 0; i < KNOBS; i++)
+        if (strcmp(knobs[i].name, name) == 0)
+            return &knobs[i];
+    return NULL;
+}
+
+/* A size as people write it: 65536, 64K, 256M. */
+static void format_size(uint64_t value, char *text, size_t room) {
+    static const char suffix[] = {0, 'K', 'M', 'G'};
+    int s = 0;
+    while (s < 3 && value != 0 && value % 1024 == 0) {
+        value /= 1024;
+        s++;
+    }
+    snprintf(text, room, s == 0 ? "%llu" : "%llu%c", (unsigned long long)value, suffix[s]);
+}
+
+static void format_value(const knob *k, uint64_t value, char *text, size_t room) {
+    if (k->kind == KNOB_SIZE) {
+        format_size(value, text, room);
+    } else if (k->kind == KNOB_COUNT) {
+        snprintf(text, room, "%llu", (unsigned long long)value);
+    } else {
+        uint64_t count = 0;
+        while (k->choice[count] != NULL)
+            count++;
+        if (value < count)
+            snprintf(text, room, "%s", k->choice[value]);
+        else
+            snprintf(text, room, "%llu", (unsigned long long)value);
+    }
+}
+
+/* What the knob allows, for messages. */
+static void format_allowed(const knob *k, char *text, size_t room) {
+    if (k->kind == KNOB_CHOICE) {
+        size_t used = 0;
+        for (size_t i = 0; k->choice[i] != NULL && used < room; i++)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", i == 0 ? "" : ", ",
+                                     k->choice[i]);
+        return;
+    }
+    char low[32], high[32];
+    format_value(k, k->lowest, low, sizeof low);
+    format_value(k, k->highest, high, sizeof high);
+    snprintf(text, room, "%s%s to %s", k->power_of_two ? "a power of two, " : "", low, high);
+}
+
+static tern_status refuse_value(const knob *k, const char *value) {
+    char allowed[128];
+    format_allowed(k, allowed, sizeof allowed);
+    return tern_fail(TERN_ERR_CONFIG, "%s=%s is not allowed; use %s", k->name, value, allowed);
+}
+
+static tern_status check_knob(const knob *k, uint64_t value) {
+    bool good;
+    if (k->kind == KNOB_CHOICE) {
+        uint64_t count = 0;
+        while (k->choice[count] != NULL)
+            count++;
+        good = value < count;
+    } else {
+        good = value >= k->lowest && value <= k->highest &&
+               (!k->power_of_two || (value & (value - 1)) == 0);
+    }
+    if (good)
+        return TERN_OK;
+    char text[32];
+    format_value(k, value, text, sizeof text);
+    return refuse_value(k, text);
+}
+
+static bool parse_number(const char *text, bool size, uint64_t *value) {
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    unsigned shift = 0;
+    if (size && *end != 0) {
+        switch (toupper((unsigned char)*end)) {
+        case 'K':
+            shift = 10;
+            break;
+        case 'M':
+            shift = 20;
+            break;
+        case 'G':
+            shift = 30;
+            break;
+        default:
+            return false;
+        }
+        end++;
+    }
+    if (*end != 0 || number > UINT64_MAX >> shift)
+        return false;
+    *value = (uint64_t)number << shift;
+    return true;
+}
+
+static tern_status parse_value(const knob *k, const char *text, uint64_t *value) {
+    if (k->kind == KNOB_CHOICE) {
+        for (uint64_t i = 0; k->choice[i] != NULL; i++) {
+            if (strcmp(k->choice[i], text) == 0) {
+                *value = i;
+                return TERN_OK;
+            }
+        }
+        return refuse_value(k, text);
+    }
+    uint64_t number = 0;
+    if (!parse_number(text, k->kind == KNOB_SIZE, &number))
+        return refuse_value(k, text);
+    tern_status status = check_knob(k, number);
+    if (status == TERN_OK)
+        *value = number;
+    return status;
+}
+
+static tern_status refuse_name(const char *name, size_t length) {
+    char all[400];
+    size_t used = 0;
+    for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, " %s", knobs[i].name);
+    return tern_fail(TERN_ERR_CONFIG, "%.*s is no knob of tern; there are:%s", (int)length, name,
+                     all);
+}
+
+tern_status tern_config_set(tern_config *config, const char *name, const char *value) {
+    if (config == NULL || name == NULL || value == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_config_set: NULL argument");
+    const knob *k = find_knob(name);
+    if (k == NULL)
+        return refuse_name(name, strlen(name));
+    uint64_t number = 0;
+    tern_status status = parse_value(k, value, &number);
+    if (status == TERN_OK)
+        write_field(config, k, number);
+    return status;
+}
+
+tern_status tern_config_init(tern_config *config) {
+    if (config == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_config_init: config is NULL");
+    tern_config fresh;
+    memset(&fresh, 0, sizeof fresh);
+    for (size_t i = 0; i < KNOBS; i++)
+        write_field(&fresh, &knobs[i], knobs[i].fallback);
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        if (strncmp(*entry, "TERN_", 5) != 0)
+            continue;
+        size_t length = strcspn(*entry, "=");
+        char name[64];
+        if (length >= sizeof name)
+            return refuse_name(*entry, length);
+        memcpy(name, *entry, length);
+        name[length] = 0;
+        const char *value = (*entry)[length] == '=' ? *entry + length + 1 : "";
+        tern_status status = tern_config_set(&fresh, name, value);
+        if (status != TERN_OK)
+            return status;
+    }
+    *config = fresh;
+    return TERN_OK;
+}
+
+tern_status tern_config_check(const tern_config *config) {
+    if (config == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_config_check: config is NULL");
+    for (size_t i = 0; i < KNOBS; i++) {
+        tern_status status = check_knob(&knobs[i], read_field(config, &knobs[i]));
+        if (status != TERN_OK)
+            return status;
+    }
+    if (config->ring_memory < config->ring_size)
+        return tern_fail(TERN_ERR_CONFIG,
+                         "TERN_RING_MEMORY=%zu holds no ring of TERN_RING_SIZE=%zu; raise it",
+                         config->ring_memory, config->ring_size);
+    return TERN_OK;
+}
+
+static const char *origin(const knob *k, uint64_t value) {
+    const char *text = getenv(k->name);
+    uint64_t number;
+    if (text != NULL && parse_value(k, text, &number) == TERN_OK && number == value)
+        return "environment";
+    return value == k->fallback ? "default" : "program";
+}
+
+void tern_config_print(const tern_config *config, FILE *out) {
+    if (config == NULL || out == NULL)
+        return;
+    fprintf(out, "%-20s %-10s %-12s %s\n", "knob", "value", "from", "meaning");
+    for (size_t i = 0; i < KNOBS; i++) {
+        char value[32], allowed[128];
+        uint64_t number = read_field(config, &knobs[i]);
+        format_value(&knobs[i], number, value, sizeof value);
+        format_allowed(&knobs[i], allowed, sizeof allowed);
+        fprintf(out, "%-20s %-10s %-12s %s (%s)\n", knobs[i].name, value, origin(&knobs[i], number),
+                knobs[i].meaning, allowed);
+    }
+}
+
+const char *tern_config_difference(const tern_config *a, const tern_config *b) {
+    for (size_t i = 0; i < KNOBS; i++)
+        if (!knobs[i].local && read_field(a, &knobs[i]) != read_field(b, &knobs[i]))
+            return knobs[i].name;
+    return NULL;
+}

@@ -1,0 +1,9 @@
+#ifndef TERN_SRC_CONFIG_H
+#define TERN_SRC_CONFIG_H
+
+#include "tern/config.h"
+
+/* The first knob in which a and b differ although ranks must agree on it, or NULL. */
+const char *tern_config_difference(const tern_config *a, const tern_config *b);
+
+#endif

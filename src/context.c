@@ -1,0 +1,232 @@
+#include "src/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/collective.h"
+#include "src/config.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/mpi.h"
+#include "src/topology.h"
+#include "src/wait.h"
+
+/* A duplicate whose errors return; the application's communicator and its handler stay as they are.
+ */
+static tern_status duplicate(tern_context *context, MPI_Comm comm) {
+    int rank = 0, size = 0;
+    tern_status status = TERN_MPI(MPI_Comm_dup(comm, &context->comm));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Comm_rank(context->comm, &rank));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Comm_size(context->comm, &size));
+    context->rank = (uint32_t)rank;
+    context->size = (uint32_t)size;
+    return status;
+}
+
+/* Names the first knob in which a rank differs from rank 0. */
+static tern_status agree_on_config(tern_context *context) {
+    tern_config *all = calloc(context->size, sizeof *all);
+    tern_status status =
+        all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
+    status = tern_collective_agree(context, NULL, status, "comparing knobs");
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, NULL, &context->config, sizeof *all, all);
+    for (uint32_t r = 1; status == TERN_OK && r < context->size; r++) {
+        const char *knob = tern_config_difference(&all[0], &all[r]);
+        if (knob != NULL)
+            status = tern_fail(TERN_ERR_MISMATCH,
+                               "%s differs between rank 0 and rank %u; give every rank the same",
+                               knob, r);
+    }
+    free(all);
+    return status;
+}
+
+static tern_status find_nodes(tern_context *context) {
+    uint32_t size = context->size;
+    uint32_t *leader = calloc(size, sizeof *leader);
+    context->node = calloc(size, sizeof *context->node);
+    tern_status status = leader != NULL && context->node != NULL
+                             ? TERN_OK
+                             : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
+    status = tern_collective_agree(context, NULL, status, "finding nodes");
+    MPI_Comm machine = MPI_COMM_NULL;
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED,
+                                              (int)context->rank, MPI_INFO_NULL, &machine));
+    uint32_t first = context->rank;
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Bcast(&first, 1, MPI_UINT32_T, 0, machine));
+    if (machine != MPI_COMM_NULL)
+        (void)TERN_MPI(MPI_Comm_free(&machine));
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, NULL, &first, sizeof first, leader);
+    if (status != TERN_OK)
+        goto out;
+    uint32_t piece = (uint32_t)context->config.ranks_per_node;
+    bool one_machine = true;
+    for (uint32_t r = 0; r < size; r++)
+        one_machine = one_machine && leader[r] == leader[0];
+    tern_transport_choice choice = context->config.transport;
+    /* Somebody who asks for rma or p2p on one machine wants it used (design 5: it can be forced
+     * everywhere). */
+    if (piece == 0 && one_machine && (choice == TERN_TRANSPORT_RMA || choice == TERN_TRANSPORT_P2P))
+        piece = 1;
+    status = tern_topology_nodes(leader, size, piece, context->node, &context->nodes);
+    if (status == TERN_OK && choice == TERN_TRANSPORT_SHM && context->nodes > 1)
+        status = tern_fail(TERN_ERR_UNSUPPORTED,
+                           "TERN_TRANSPORT=shm, but the %u ranks lie on %u nodes; use auto", size,
+                           context->nodes);
+out:
+    free(leader);
+    return status;
+}
+
+static tern_status make_workers(tern_context *context) {
+    context->workers = (uint32_t)context->config.workers;
+    context->worker = calloc(context->workers, sizeof(tern_worker *));
+    if (context->worker == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        /* A cache line of its own: workers are written by different threads. */
+        tern_worker *worker = aligned_alloc(64, (sizeof *worker + 63) / 64 * 64);
+        if (worker == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
+        memset(worker, 0, sizeof *worker);
+        worker->context = context;
+        worker->index = i;
+        worker->id = context->rank * context->workers + i;
+        context->worker[i] = worker;
+    }
+    return TERN_OK;
+}
+
+static tern_status draw_nonce(tern_context *context) {
+    uint64_t nonce = 0;
+    if (context->rank == 0 && getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
+        nonce = tern_now();
+    tern_status status = tern_collective_sum(context, NULL, &nonce, 1);
+    context->nonce = nonce;
+    return status;
+}
+
+/* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
+static void dispose(tern_context *context, size_t layers) {
+    bool mpi = !atomic_load(&context->mpi_gone);
+    while (layers > 0)
+        tern_layers[--layers]->close(context);
+    if (mpi)
+        tern_mpi_forget_finalize(context);
+    bool alive = context->peers.watch == NULL || tern_peers_dead(&context->peers) == TERN_NOBODY;
+    if (mpi && alive && context->comm != MPI_COMM_NULL)
+        (void)TERN_MPI(MPI_Comm_free(&context->comm));
+    tern_peers_close(&context->peers);
+    for (uint32_t i = 0; context->worker != NULL && i < context->workers; i++)
+        free(context->worker[i]);
+    free(context->worker);
+    free(context->node);
+    free(context);
+}
+
+tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_context **context) {
+    if (comm == MPI_COMM_NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is MPI_COMM_NULL");
+    tern_status status = tern_mpi_check(1);
+    if (status != TERN_OK)
+        return status;
+    tern_context *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a context");
+    fresh->comm = MPI_COMM_NULL;
+    fresh->finalize_key = MPI_KEYVAL_INVALID;
+    atomic_init(&fresh->peers.first, TERN_NOBODY);
+    size_t opened = 0;
+
+    status = duplicate(fresh, comm);
+    if (status != TERN_OK)
+        goto fail;
+    int world_rank = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    tern_log_set_rank(world_rank);
+
+    if (context == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: context is NULL");
+    else if (config != NULL)
+        fresh->config = *config;
+    else
+        status = tern_config_init(&fresh->config);
+    if (status == TERN_OK)
+        status = tern_config_check(&fresh->config);
+    if (status == TERN_OK)
+        status = tern_mpi_check(fresh->config.workers);
+    if (status == TERN_OK) {
+        tern_log_set_level(fresh->config.log_level);
+        status = make_workers(fresh);
+    }
+    status = tern_collective_agree(fresh, NULL, status, "checking the configuration");
+    if (status == TERN_OK)
+        status = agree_on_config(fresh);
+    if (status == TERN_OK)
+        status = tern_mpi_watch_finalize(fresh);
+    if (status == TERN_OK)
+        status = draw_nonce(fresh);
+    if (status == TERN_OK)
+        status = find_nodes(fresh);
+    if (status == TERN_OK)
+        status = tern_peers_open(fresh);
+    if (status != TERN_OK)
+        goto fail;
+    tern_mpi_check_launch();
+
+    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++) {
+        status = tern_layers[i]->open(fresh);
+        bool mine = status == TERN_OK;
+        status = tern_collective_agree(fresh, NULL, status, tern_layers[i]->name);
+        if (mine)
+            opened++;
+        if (status != TERN_OK)
+            goto fail;
+    }
+    *context = fresh;
+    return TERN_OK;
+
+fail:
+    fresh->closing = true;
+    dispose(fresh, opened);
+    return status;
+}
+
+tern_status tern_context_destroy(tern_context *context) {
+    if (context == NULL)
+        return TERN_OK;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_status status = tern_worker_may_wait(context->worker[i], "tern_context_destroy");
+        if (status != TERN_OK)
+            return status;
+    }
+    context->closing = true;
+    tern_status status = TERN_OK;
+    for (size_t i = TERN_LAYER_SLOTS; status == TERN_OK && i-- > 0;)
+        if (!atomic_load(&context->mpi_gone) && tern_layers[i]->drain != NULL)
+            status = tern_layers[i]->drain(context, context->worker[0]);
+    dispose(context, TERN_LAYER_SLOTS);
+    return status == TERN_ERR_PEER ? TERN_OK : status;
+}
+
+uint32_t tern_context_rank(const tern_context *context) { return context->rank; }
+
+uint32_t tern_context_size(const tern_context *context) { return context->size; }
+
+uint32_t tern_context_workers(const tern_context *context) { return context->workers; }
+
+const tern_config *tern_context_config(const tern_context *context) { return &context->config; }
+
+const char *tern_transport_name(tern_transport transport) {
+    static const char *const names[] = {"shm", "rma", "p2p"};
+    return (unsigned)transport < 3 ? names[transport] : "none";
+}

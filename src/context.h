@@ -1,0 +1,67 @@
+#ifndef TERN_SRC_CONTEXT_H
+#define TERN_SRC_CONTEXT_H
+
+/* What contexts and workers are made of. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "src/layer.h"
+#include "src/peer.h"
+#include "tern/context.h"
+#include "tern/progress.h"
+#include "tern/stats.h"
+#include "tern/transfer.h"
+
+typedef struct tern_hook {
+    tern_progress_hook run;
+    void *argument;
+} tern_hook;
+
+struct tern_context {
+    MPI_Comm comm; /* tern's own duplicate; errors return */
+    uint32_t rank, size, workers;
+    tern_config config;
+    uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
+    uint32_t nodes;
+    uint64_t nonce; /* random, the same on all ranks */
+    tern_peers peers;
+    tern_worker **worker;
+    tern_hook hook[TERN_PROGRESS_HOOKS];
+    size_t hooks;
+    int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
+    atomic_bool mpi_gone; /* MPI was finalized under us */
+    bool closing;         /* in tern_context_destroy */
+    void *layer[TERN_LAYER_SLOTS];
+};
+
+struct tern_worker {
+    tern_worker_view view; /* first: the inlined operations of transfer.h read it */
+    tern_context *context;
+    void *layer[TERN_LAYER_SLOTS];
+    uint32_t index;
+    uint32_t id;      /* rank * workers + index: its number in the job */
+    bool in_progress; /* tern_progress is never re-entered */
+    bool in_handler;  /* waits are refused */
+    uint32_t glances; /* tests that found nothing */
+    atomic_bool adopted;
+    tern_stats stats;
+};
+
+static inline uint32_t tern_worker_number(const tern_context *context, tern_worker_id id) {
+    return id.rank * context->workers + id.index;
+}
+
+/* TERN_ERR_STATE if the worker runs a handler, where nothing may wait. */
+tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
+
+/* One round of progress that does not run for a worker already in one. The same as tern_progress;
+ * the name that waits use. */
+size_t tern_progress_round(tern_worker *worker);
+
+/* Ranks of this node, this one included. */
+static inline bool tern_same_node(const tern_context *context, uint32_t rank) {
+    return context->node[rank] == context->node[context->rank];
+}
+
+#endif

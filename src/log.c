@@ -1,0 +1,43 @@
+#include "src/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* The only mutable state that contexts share, the MPI lock aside. */
+static atomic_int current_level = TERN_LOG_WARN;
+static atomic_int log_rank = -1;
+
+void tern_log_set_level(tern_log_level level) {
+    atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
+}
+
+tern_log_level tern_log_get_level(void) {
+    return (tern_log_level)atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+void tern_log_set_rank(int rank) { atomic_store_explicit(&log_rank, rank, memory_order_relaxed); }
+
+void tern_log(tern_log_level level, const char *format, ...) {
+    static const char *const names[] = {"", "error", "warning", "info", "debug"};
+    if (level > tern_log_get_level() || level == TERN_LOG_NONE)
+        return;
+    char line[1024];
+    int rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
+    int used = rank < 0 ? snprintf(line, sizeof line, "tern: %s: ", names[level])
+                        : snprintf(line, sizeof line, "tern[%d]: %s: ", rank, names[level]);
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    va_end(arguments);
+    if (more < 0)
+        return;
+    size_t length = (size_t)used + (size_t)more;
+    if (length > sizeof line - 2)
+        length = sizeof line - 2;
+    line[length++] = '\n';
+    /* One write, so that the lines of several ranks do not mix. Nobody can be told if it fails. */
+    ssize_t written = write(STDERR_FILENO, line, length);
+    (void)written;
+}

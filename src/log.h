@@ -1,0 +1,14 @@
+#ifndef TERN_SRC_LOG_H
+#define TERN_SRC_LOG_H
+
+/* Writing the log: one line, one write, prefixed with the rank in MPI_COMM_WORLD where known. */
+
+#include "tern/log.h"
+
+void tern_log(tern_log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3), cold));
+
+/* The rank that log lines of this process carry. */
+void tern_log_set_rank(int rank);
+
+#endif

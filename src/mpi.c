@@ -1,0 +1,84 @@
+#include "src/mpi.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "src/context.h"
+#include "src/log.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tern_mpi_lock(void) { pthread_mutex_lock(&lock); }
+
+void tern_mpi_unlock(void) { pthread_mutex_unlock(&lock); }
+
+tern_status tern_mpi_check(size_t workers) {
+    int initialized = 0, finalized = 0, provided = 0;
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        return tern_fail(TERN_ERR_STATE, "MPI is not initialized; call MPI_Init_thread first");
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return tern_fail(TERN_ERR_STATE, "MPI is finalized already; create contexts before that");
+    int code = MPI_Query_thread(&provided);
+    if (code != MPI_SUCCESS)
+        return tern_fail_mpi(code, "MPI_Query_thread");
+    if (workers > 1 && provided < MPI_THREAD_SERIALIZED)
+        return tern_fail(
+            TERN_ERR_STATE,
+            "TERN_WORKERS=%zu needs MPI_THREAD_SERIALIZED, but MPI was started with "
+            "%s; ask for it in MPI_Init_thread",
+            workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+    return TERN_OK;
+}
+
+void tern_mpi_check_launch(void) {
+    int size = 0;
+    if (MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
+        return;
+    static const char *const announced[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = getenv(announced[i]);
+        if (text != NULL && atoi(text) > 1)
+            tern_log(TERN_LOG_WARN,
+                     "the launcher started %s ranks (%s) but MPI sees one: launcher and MPI "
+                     "library do not match",
+                     text, announced[i]);
+    }
+}
+
+static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)extra;
+    (void)key;
+    tern_context *context = value;
+    if (!context->closing) {
+        atomic_store(&context->mpi_gone, true);
+        tern_log(TERN_LOG_ERROR,
+                 "MPI_Finalize before tern_context_destroy: destroy contexts first; this one is "
+                 "only freed locally");
+    }
+    return MPI_SUCCESS;
+}
+
+/* An attribute per context: MPI_Finalize deletes those of MPI_COMM_SELF first of all. */
+tern_status tern_mpi_watch_finalize(tern_context *context) {
+    int key = MPI_KEYVAL_INVALID;
+    tern_status status =
+        TERN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalized_under_us, &key, NULL));
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, context));
+    if (status == TERN_OK)
+        context->finalize_key = key;
+    return status;
+}
+
+void tern_mpi_forget_finalize(tern_context *context) {
+    if (context->finalize_key == MPI_KEYVAL_INVALID)
+        return;
+    context->closing = true;
+    tern_mpi_lock();
+    MPI_Comm_delete_attr(MPI_COMM_SELF, context->finalize_key);
+    MPI_Comm_free_keyval(&context->finalize_key);
+    tern_mpi_unlock();
+}

@@ -1,0 +1,31 @@
+#ifndef TERN_SRC_MPI_H
+#define TERN_SRC_MPI_H
+
+/* The use of MPI: one lock for the process, every return code checked. */
+
+#include <mpi.h>
+
+#include "src/error.h"
+#include "tern/context.h"
+
+/* Runs an MPI call under the lock; the value is a tern_status with the detail set. */
+#define TERN_MPI(call)                                                                             \
+    __extension__({                                                                                \
+        tern_mpi_lock();                                                                           \
+        int tern_mpi_code = (call);                                                                \
+        tern_mpi_unlock();                                                                         \
+        tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
+    })
+
+/* TERN_ERR_STATE, naming what to change, unless MPI runs with a thread level that suits so many
+ * workers. */
+tern_status tern_mpi_check(size_t workers);
+
+/* Logs what is known to go wrong with the way the program was launched. */
+void tern_mpi_check_launch(void);
+
+/* Has context->mpi_gone set when MPI is finalized while the context lives. */
+tern_status tern_mpi_watch_finalize(tern_context *context);
+void tern_mpi_forget_finalize(tern_context *context);
+
+#endif

@@ -1,0 +1,45 @@
+#ifndef TERN_SRC_PEER_H
+#define TERN_SRC_PEER_H
+
+/*
+ * Liveness of peers: a pidfd for every rank of the same machine, polled by waits. A pidfd tells a
+ * dead process even while it is a zombie, which kill(pid, 0) does not.
+ */
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tern/status.h"
+
+#define TERN_NOBODY UINT32_MAX
+
+typedef struct tern_peers {
+    struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
+    uint32_t count;         /* ranks */
+    _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
+    _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
+} tern_peers;
+
+struct tern_context;
+
+/* Collective: opens the pidfds. */
+tern_status tern_peers_open(struct tern_context *context);
+void tern_peers_close(tern_peers *peers);
+
+/* Looks for deaths; a system call. */
+void tern_peers_look(tern_peers *peers);
+
+static inline uint32_t tern_peers_dead(const tern_peers *peers) {
+    return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->first, memory_order_relaxed);
+}
+
+static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
+    return atomic_load_explicit(&peers->dead[rank], memory_order_relaxed) != 0;
+}
+
+/* Sets the detail for a dead rank and returns TERN_ERR_PEER. */
+tern_status tern_peer_fail(uint32_t rank);
+
+#endif

@@ -1,0 +1,47 @@
+#include "tern/progress.h"
+
+#include "src/context.h"
+#include "src/error.h"
+
+size_t tern_progress_round(tern_worker *worker) {
+    if (worker->in_progress)
+        return 0;
+    worker->in_progress = true;
+    size_t events = 0;
+    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
+        if (tern_layers[i]->progress != NULL)
+            events += tern_layers[i]->progress(worker);
+    tern_context *context = worker->context;
+    for (size_t i = 0; i < context->hooks; i++)
+        events += context->hook[i].run(worker, context->hook[i].argument);
+    worker->in_progress = false;
+    return events;
+}
+
+size_t tern_progress(tern_worker *worker) {
+    return worker == NULL ? 0 : tern_progress_round(worker);
+}
+
+tern_status tern_progress_hook_add(tern_context *context, tern_progress_hook hook, void *argument) {
+    if (context == NULL || hook == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_add: NULL argument");
+    if (context->hooks == TERN_PROGRESS_HOOKS)
+        return tern_fail(TERN_ERR_FULL, "all %d progress hooks are taken", TERN_PROGRESS_HOOKS);
+    context->hook[context->hooks++] = (tern_hook){hook, argument};
+    return TERN_OK;
+}
+
+tern_status tern_progress_hook_remove(tern_context *context, tern_progress_hook hook,
+                                      void *argument) {
+    if (context == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_remove: context is NULL");
+    for (size_t i = 0; i < context->hooks; i++) {
+        if (context->hook[i].run != hook || context->hook[i].argument != argument)
+            continue;
+        for (size_t k = i + 1; k < context->hooks; k++)
+            context->hook[k - 1] = context->hook[k];
+        context->hooks--;
+        return TERN_OK;
+    }
+    return tern_fail(TERN_ERR_NOT_FOUND, "no such progress hook");
+}

@@ -1,0 +1,61 @@
+#include "src/error.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char detail[512];
+
+static const char *const texts[TERN_STATUS_COUNT] = {
+    [TERN_OK] = "success",
+    [TERN_ERR_ARGUMENT] = "invalid argument",
+    [TERN_ERR_CONFIG] = "bad configuration",
+    [TERN_ERR_RANGE] = "out of range",
+    [TERN_ERR_MEMORY] = "out of memory",
+    [TERN_ERR_FULL] = "full",
+    [TERN_ERR_EMPTY] = "empty",
+    [TERN_ERR_NOT_FOUND] = "not found",
+    [TERN_ERR_EXISTS] = "exists already",
+    [TERN_ERR_AGAIN] = "not now, try again",
+    [TERN_ERR_TIMEOUT] = "deadline passed",
+    [TERN_ERR_PEER] = "a peer has died",
+    [TERN_ERR_STATE] = "not allowed here",
+    [TERN_ERR_MISMATCH] = "ranks disagree",
+    [TERN_ERR_UNSUPPORTED] = "not supported",
+    [TERN_ERR_MPI] = "MPI failed",
+    [TERN_ERR_SYSTEM] = "the operating system failed",
+};
+
+const char *tern_strerror(tern_status status) {
+    if ((unsigned)status >= TERN_STATUS_COUNT)
+        return "unknown status";
+    return texts[status];
+}
+
+const char *tern_error_detail(void) { return detail; }
+
+void tern_error_clear(void) { detail[0] = 0; }
+
+tern_status tern_fail(tern_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+tern_status tern_fail_mpi(int code, const char *call) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "error %d", code);
+    return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
+}
+
+tern_status tern_fail_system(const char *call) {
+    int error = errno;
+    tern_status status = error == ENOMEM ? TERN_ERR_MEMORY : TERN_ERR_SYSTEM;
+    return tern_fail(status, "%s: %s", call, strerror(error));
+}

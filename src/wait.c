@@ -1,0 +1,49 @@
+#include "src/wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
+ * is likely to wait for this core. */
+#define SPINS 200u
+#define PAUSES 400u
+#define YIELDS_PER_LOOK 32u
+#define GLANCES_PER_LOOK 4096u
+#define LOOK_INTERVAL_NS 5000000u
+
+uint64_t tern_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+tern_status tern_glance(tern_worker *worker, uint32_t rank) {
+    tern_peers *peers = &worker->context->peers;
+    if (++worker->glances % GLANCES_PER_LOOK == 0)
+        tern_peers_look(peers);
+    return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}
+
+tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
+    uint32_t round = state->rounds++;
+    if (round < SPINS)
+        return TERN_OK;
+    if (round < PAUSES) {
+        tern_relax();
+        return TERN_OK;
+    }
+    sched_yield();
+    if (round % YIELDS_PER_LOOK != 0 || rank == TERN_NOBODY)
+        return TERN_OK;
+    uint64_t now = tern_now();
+    if (now - state->looked >= LOOK_INTERVAL_NS) {
+        state->looked = now;
+        tern_peers_look(&context->peers);
+    }
+    uint32_t dead = tern_peers_dead(&context->peers);
+    if (dead == TERN_NOBODY)
+        return TERN_OK;
+    if (rank == TERN_ANYBODY)
+        return tern_peer_fail(dead);
+    return tern_peer_is_dead(&context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}

@@ -1,0 +1,41 @@
+#include "src/context.h"
+#include "src/error.h"
+
+tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
+    if (context == NULL || worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
+    if (index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %u", index,
+                         context->workers);
+    /* Acquire pairs with the release in tern_worker_release: the new owner sees what the old one
+     * left. */
+    if (atomic_exchange_explicit(&context->worker[index]->adopted, true, memory_order_acquire))
+        return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
+    *worker = context->worker[index];
+    return TERN_OK;
+}
+
+tern_status tern_worker_release(tern_worker *worker) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_release: worker is NULL");
+    tern_status status = tern_worker_may_wait(worker, "tern_worker_release");
+    if (status != TERN_OK)
+        return status;
+    if (!atomic_exchange_explicit(&worker->adopted, false, memory_order_release))
+        return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
+    return TERN_OK;
+}
+
+tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
+    if (worker->in_handler || worker->in_progress)
+        return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+    return TERN_OK;
+}
+
+tern_context *tern_worker_context(const tern_worker *worker) { return worker->context; }
+
+tern_worker_id tern_worker_self(const tern_worker *worker) {
+    return (tern_worker_id){worker->context->rank, worker->index};
+}
+
+void tern_stats_get(const tern_worker *worker, tern_stats *stats) { *stats = worker->stats; }

@@ -1,0 +1,27 @@
+/*
+ * What the ranks of one node know of each other when MPI cannot be asked, because one of them is
+ * dead: a page of memory that they share. The harness uses it where ranks are killed on purpose.
+ */
+
+#ifndef TERN_TESTS_BOARD_H
+#define TERN_TESTS_BOARD_H
+
+#include <stdbool.h>
+
+#include <mpi.h>
+
+/* Collective, while every rank is alive. False on all ranks where memory cannot be shared. */
+bool tern_board_open(MPI_Comm comm);
+
+/* Waits until every living rank came as far; true where any of them passed true. */
+void tern_board_meet(bool mine[2], bool any[2]);
+
+/* Marks rank as dead, so that nobody waits for it, and kills its process. */
+void tern_board_kill(int rank);
+
+bool tern_board_all_alive(void);
+
+/* The lowest rank alive. */
+int tern_board_lowest(void);
+
+#endif

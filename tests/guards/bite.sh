@@ -1,0 +1,79 @@
+#!/bin/sh
+# bite.sh GUARD [ARGUMENT]...: the guard fails on bad samples, and not on a good one. A guard that
+# never fails guards nothing.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+guard=$1
+shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+expect_success() {
+    "$@" || {
+        echo "fails: $*"
+        exit 1
+    }
+}
+
+expect_failure() {
+    if "$@" >"$work/output" 2>&1; then
+        echo "passes: $*"
+        exit 1
+    fi
+}
+
+# sample PATH TEXT: a tree that holds this one file.
+sample() {
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/$(dirname "$1")"
+    printf '%s\n' "$2" >"$work/tree/$1"
+}
+
+case $guard in
+layers)
+    # Upward, sideways, out of the public headers, past the folders, out of the library.
+    while read -r path include; do
+        sample "$path" "#include $include"
+        expect_failure "$here/layers.sh" "$work/tree"
+    done <<-END
+	src/a.c "rma/ring.h"
+	rma/a.h <rpc/call.h>
+	queue/a.c "hashtable/table.h"
+	include/tern/a.h "src/context.h"
+	src/a.c "../src/context.h"
+	mcts/a.c "tests/harness.h"
+	END
+    sample rpc/a.c '#include "rma/ring.h"'
+    expect_success "$here/layers.sh" "$work/tree"
+    ;;
+length)
+    sample src/a.c "$(yes 'int x;' | head -601)"
+    expect_failure "$here/length.sh" "$work/tree"
+    sample src/a.c "$(yes 'int x;' | head -600)"
+    expect_success "$here/length.sh" "$work/tree"
+    ;;
+headers)
+    # Needs a header that it does not include; is C but not C++; has no include guard.
+    for text in 'uint32_t tern_a(void);' 'int tern_a(int class);' 'struct tern_a { int x; };'; do
+        sample include/tern/a.h "$text"
+        expect_failure "$here/headers.sh" "$work/tree/include" "$@"
+    done
+    sample include/tern/a.h 'int tern_a(void);'
+    expect_success "$here/headers.sh" "$work/tree/include" "$@"
+    ;;
+symbols)
+    cd "$work"
+    build() {
+        echo "int tern_a; int $1;" >a.c
+        cc -shared -fPIC -o liba.so a.c
+        cc -c a.c
+        ar rc liba.a a.o
+    }
+    build unprefixed
+    expect_failure "$here/symbols.sh" liba.so
+    expect_failure "$here/symbols.sh" liba.a
+    build tern_b
+    expect_success "$here/symbols.sh" liba.so
+    expect_success "$here/symbols.sh" liba.a
+    ;;
+esac

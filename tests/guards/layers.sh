@@ -1,0 +1,31 @@
+#!/bin/sh
+# layers.sh ROOT: every #include points down (src, rma, rpc, queue and hashtable, mcts), and public
+# headers include public and system headers only.
+set -eu
+cd "$1"
+
+files=$(for folder in src rma rpc queue hashtable mcts include; do
+    [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
+done)
+
+# shellcheck disable=SC2086 # no file name of the project has a space
+awk '
+BEGIN {
+    height["src"] = 0; height["rma"] = 1; height["rpc"] = 2
+    height["queue"] = 3; height["hashtable"] = 3; height["mcts"] = 4
+}
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    split(FILENAME, part, "/"); own = part[1]
+    quoted = $0 ~ /include[ \t]*"/
+    name = $0; sub(/^[^"<]*["<]/, "", name); sub(/[">].*/, "", name)
+    split(name, part, "/"); other = part[1]
+
+    if (other == "tern") next
+    internal = other in height
+    if (!internal && !quoted) next
+    if (internal && own in height && (other == own || height[other] < height[own])) next
+    printf "%s:%d: may not include %s\n", FILENAME, FNR, name
+    wrong = 1
+}
+END { exit wrong }
+' $files

@@ -1,0 +1,41 @@
+# cmake -DSUITES=N -P pairwise.cmake: every pair that cmake/TernPairwise.cmake promises is covered.
+# With -DBREAK=ON the number of ranks is always 2, which has to be noticed.
+
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/TernPairwise.cmake)
+if(BREAK)
+    function(tern_pairwise_ranks suite_position transport mpi result)
+        set(${result} 2 PARENT_SCOPE)
+    endfunction()
+endif()
+
+math(EXPR last "${SUITES} - 1")
+foreach(suite RANGE ${last})
+    foreach(transport ${TERN_TEST_TRANSPORTS})
+        foreach(mpi ${TERN_TEST_MPIS})
+            tern_pairwise_ranks(${suite} ${transport} ${mpi} ranks)
+            list(APPEND met "suite ${suite}, ranks ${ranks}" "${transport}, ranks ${ranks}"
+                 "${mpi}, ranks ${ranks}")
+        endforeach()
+    endforeach()
+endforeach()
+
+foreach(ranks ${TERN_TEST_RANKS})
+    foreach(suite RANGE ${last})
+        list(APPEND wanted "suite ${suite}, ranks ${ranks}")
+    endforeach()
+    foreach(transport ${TERN_TEST_TRANSPORTS})
+        tern_transport_takes(${transport} ${ranks} takes)
+        if(takes)
+            list(APPEND wanted "${transport}, ranks ${ranks}")
+        endif()
+    endforeach()
+    foreach(mpi ${TERN_TEST_MPIS})
+        list(APPEND wanted "${mpi}, ranks ${ranks}")
+    endforeach()
+endforeach()
+
+list(REMOVE_ITEM wanted ${met})
+if(wanted)
+    list(JOIN wanted "\n  " lines)
+    message(FATAL_ERROR "Of ${SUITES} suites these pairs never meet:\n  ${lines}")
+endif()

@@ -1,0 +1,15 @@
+#!/bin/sh
+# symbols.sh LIBRARY: every symbol that libtern.so exports, or that is global in libtern.a, starts
+# with tern_.
+set -eu
+
+dynamic=
+case $1 in
+*.so*) dynamic=-D ;;
+esac
+
+# An unprefixed name would clash with one of the program's; a library without symbols is no library.
+nm $dynamic --defined-only --extern-only "$1" | awk '
+NF == 3 { count++; if ($3 !~ /^tern_/) { print "not prefixed: " $3; wrong = 1 } }
+END { exit wrong || !count }
+'

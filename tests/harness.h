@@ -1,0 +1,66 @@
+/*
+ * What every test program is made of:
+ *
+ *     // tern-test: transports
+ *     #include "harness.h"
+ *
+ *     static void wraps(void) { CU_ASSERT(...); }
+ *
+ *     int main(int argc, char **argv) {
+ *         static const tern_test_case tests[] = {{"wraps", wraps}};
+ *         return tern_test_main(argc, argv, "ring", tests, 1);
+ *     }
+ *
+ * The first line tells tests/CMakeLists.txt how the program is run. Every rank runs all tests in
+ * the same order, with a barrier after each. The exit status is 0, 1 (a test failed on some rank,
+ * the same on all ranks) or 77 (every test was skipped on every rank).
+ *
+ *   --only NAME             run one test
+ *   --seed N                what tern_test_seed returns
+ *   --quick | --full        what tern_test_full returns
+ *   --thread-level LEVEL    single, serialized (the default) or multiple
+ *   --deadline SECONDS      name the test that is running and exit
+ *   --survivors             ranks may be killed: no MPI between and after the tests
+ *
+ * CUnit takes assertions from one thread at a time: a thread of the test's own hands its findings
+ * to the one that runs the test. MPI is up while tests run; tern is not.
+ */
+
+#ifndef TERN_TESTS_HARNESS_H
+#define TERN_TESTS_HARNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <CUnit/CUnit.h>
+#include <mpi.h>
+
+typedef struct tern_test_case {
+    const char *name;
+    void (*run)(void);
+} tern_test_case;
+
+int tern_test_main(int argc, char **argv, const char *suite, const tern_test_case *tests,
+                   size_t count);
+
+int tern_test_rank(void);
+int tern_test_size(void);
+
+/* Whether there is time for the long form of a test. */
+bool tern_test_full(void);
+
+/* The same on every rank. Mix in the rank where ranks are to differ. */
+uint64_t tern_test_seed(void);
+
+/* The next number of the splitmix64 sequence that *state stands in. */
+uint64_t tern_test_random(uint64_t *state);
+
+/* Kills a rank, be it another or the caller. With --survivors only: a tern-test line asks for it.
+ */
+void tern_test_kill(int rank);
+
+/* Counts the running test as skipped; the test then returns by itself. */
+void tern_test_skip(const char *why);
+
+#endif

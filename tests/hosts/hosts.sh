@@ -1,0 +1,97 @@
+#!/bin/sh
+# hosts.sh BUILD TRANSPORT [PRELOAD]: runs programs of BUILD across two hosts made from network
+# namespaces, TCP between them. Status 77 where this machine cannot make them.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1 transport=$2 preload=${3-}
+
+# Unique, as several of these may run at once; the root namespace sees no interface of theirs.
+a=tern$$a
+b=tern$$b
+log=$(mktemp)
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+
+remove_host() {
+    ip netns pids "$1" 2>/dev/null | xargs -r kill -9 2>/dev/null || true
+    ip netns del "$1" 2>/dev/null || true
+    rm -rf "/etc/netns/$1"
+}
+
+clean_up() {
+    remove_host "$a"
+    remove_host "$b"
+    rm -f "$log"
+}
+
+# One that ran out of time was killed and could not.
+clean_up_after_others() {
+    for host in $(ip netns list | sed -n 's/^\(tern[0-9]*[ab]\)\b.*/\1/p'); do
+        pid=${host#tern}
+        kill -0 "${pid%?}" 2>/dev/null || remove_host "$host"
+    done
+}
+
+# `ip netns exec` shows the files of /etc/netns/HOST as those of /etc.
+make_host() {
+    ip netns add "$1" && ip -n "$1" link set lo up && mkdir -p "/etc/netns/$1" &&
+        printf '127.0.0.1 localhost\n10.99.7.1 %s\n10.99.7.2 %s\n' "$a" "$b" >"/etc/netns/$1/hosts"
+}
+
+make_hosts() {
+    make_host "$a" && make_host "$b" &&
+        ip link add eth0 netns "$a" type veth peer name eth0 netns "$b" &&
+        ip -n "$a" addr add 10.99.7.1/24 dev eth0 && ip -n "$a" link set eth0 up &&
+        ip -n "$b" addr add 10.99.7.2/24 dev eth0 && ip -n "$b" link set eth0 up || return
+    # MPI leaves out an interface that is not up yet.
+    for host in "$a" "$b"; do
+        until ip -n "$host" link show eth0 | grep -q 'state UP'; do
+            sleep 0.1
+        done
+    done
+}
+
+failed=0
+# across RANKS PROGRAM [ARGUMENT]...: one run, with the ranks spread over both hosts.
+across() {
+    ranks=$1 program=$2
+    shift 2
+    [ -x "$build/$program" ] || return 0
+    printf '%s on %s ranks over %s: ' "${program##*/}" "$ranks" "$transport"
+    begin=$(date +%s)
+    status=0
+    timeout 60 "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
+        -x TERN_TRANSPORT="$transport" ${preload:+-x LD_PRELOAD="$preload"} \
+        -n "$ranks" "$build/$program" "$@" >"$log" 2>&1 || status=$?
+    case $status in
+    0) echo "ok ($(($(date +%s) - begin)) s)" ;;
+    77) echo skipped ;;
+    *)
+        echo "FAILED with status $status"
+        cat "$log"
+        failed=1
+        ;;
+    esac
+}
+
+[ "$(id -u)" = 0 ] || skip "only root makes network namespaces"
+command -v ip >/dev/null || skip "iproute2 is not installed"
+trap clean_up EXIT
+trap 'exit 1' HUP INT TERM
+clean_up_after_others
+make_hosts 2>"$log" || skip "no network namespaces here: $(head -n 1 "$log")"
+"$here/agent.sh" "$a" true 2>"$log" || skip "no host of its own here: $(head -n 1 "$log")"
+
+# auto is one of the others: enough to see that it works.
+suites='transfer atomic ring call hashtable queue'
+[ "$transport" != auto ] || suites='transfer call'
+for ranks in 2 4; do
+    for suite in $suites; do
+        across $ranks tests/test_$suite --deadline 55
+    done
+    across $ranks examples/kmer
+done
+exit $failed

@@ -1,0 +1,339 @@
+// tern-test: unit
+
+/* Knobs: defaults, environment, program, bad names and values, the printed table. */
+
+#include "fixture.h"
+
+#include <stdlib.h>
+
+#include "tern/log.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+extern char **environ;
+
+/* Every knob, its field, a value that is not the default, and values that are refused. */
+typedef struct {
+    const char *name;
+    size_t offset, width;
+    uint64_t fallback;
+    const char *text;
+    uint64_t value;
+    const char *bad[6];
+} knob;
+
+#define FIELD(f) offsetof(tern_config, f), sizeof((tern_config *)0)->f
+
+static const knob knobs[] = {
+    {"TERN_TRANSPORT",
+     FIELD(transport),
+     TERN_TRANSPORT_AUTO,
+     "p2p",
+     TERN_TRANSPORT_P2P,
+     {"tcp", "RMA", "1", "p2p "}},
+    {"TERN_RANKS_PER_NODE", FIELD(ranks_per_node), 0, "2", 2, {"-1", "two", "1.5", "1048577"}},
+    {"TERN_WORKERS", FIELD(workers), 1, "1024", 1024, {"0", "1025", "-1", "2x", "0x2"}},
+    {"TERN_SEGMENT_SIZE",
+     FIELD(segment_size),
+     256 * MIB,
+     "3M",
+     3 * MIB,
+     {"0", "M", "1KK", "1T", "-4M", "99999999999999999999"}},
+    {"TERN_HUGE_PAGES",
+     FIELD(huge_pages),
+     TERN_HUGE_PAGES_AUTO,
+     "2M",
+     TERN_HUGE_PAGES_2M,
+     {"4K", "2m", "2097152"}},
+    {"TERN_PREFAULT", FIELD(prefault), 0, "1", 1, {"2", "yes", "-1"}},
+    {"TERN_RING_SIZE",
+     FIELD(ring_size),
+     64 * KIB,
+     "4K",
+     4 * KIB,
+     {"2K", "32M", "5000", "12K", "4K4"}},
+    {"TERN_RING_MEMORY", FIELD(ring_memory), 64 * MIB, "1G", GIB, {"0", "4095", "G"}},
+    {"TERN_IDLE_POLLS", FIELD(idle_polls), 4096, "7", 7, {"0", "many"}},
+    {"TERN_ACTIVE_RINGS", FIELD(active_rings), 4, "0", 0, {"-1", "1K"}},
+    {"TERN_MPI_INTERVAL", FIELD(mpi_interval), 16, "1", 1, {"0", "1e3"}},
+    {"TERN_RMA_COMMIT",
+     FIELD(rma_commit),
+     TERN_RMA_COMMIT_CHECKSUM,
+     "flush",
+     TERN_RMA_COMMIT_FLUSH,
+     {"none", "CHECKSUM"}},
+    {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
+};
+
+#define KNOBS (sizeof knobs / sizeof knobs[0])
+
+static uint64_t field(const tern_config *config, const knob *k) {
+    uint64_t wide = 0;
+    memcpy(&wide, (const char *)config + k->offset, k->width);
+    return wide;
+}
+
+static void set_field(tern_config *config, const knob *k, uint64_t value) {
+    memcpy((char *)config + k->offset, &value, k->width);
+}
+
+static void clear_environment(void) {
+    char name[128];
+    for (char **e = environ; *e != NULL;) {
+        size_t length = strcspn(*e, "=");
+        if (strncmp(*e, "TERN_", 5) == 0 && length < sizeof name) {
+            memcpy(name, *e, length);
+            name[length] = 0;
+            unsetenv(name);
+            e = environ;
+        } else {
+            e++;
+        }
+    }
+}
+
+static void every_field_is_a_knob(void) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < KNOBS; i++)
+        bytes += knobs[i].width;
+    /* Padding is at most what a 4-byte field between 8-byte ones needs. */
+    CU_ASSERT(bytes <= sizeof(tern_config) && bytes + 4 * KNOBS >= sizeof(tern_config));
+}
+
+static void defaults(void) {
+    clear_environment();
+    tern_config config;
+    memset(&config, 0xa5, sizeof config);
+    EXPECT_OK(tern_config_init(&config));
+    for (size_t i = 0; i < KNOBS; i++)
+        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].fallback);
+    EXPECT_OK(tern_config_check(&config));
+}
+
+static void environment_beats_default_and_program_beats_both(void) {
+    clear_environment();
+    for (size_t i = 0; i < KNOBS; i++)
+        setenv(knobs[i].name, knobs[i].text, 1);
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    for (size_t i = 0; i < KNOBS; i++)
+        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].value);
+    EXPECT_OK(tern_config_check(&config));
+    EXPECT_OK(tern_config_set(&config, "TERN_WORKERS", "3"));
+    CU_ASSERT_EQUAL(config.workers, 3);
+    clear_environment();
+}
+
+static void a_set_knob_changes_nothing_else(void) {
+    clear_environment();
+    for (size_t i = 0; i < KNOBS; i++) {
+        tern_config config, before;
+        EXPECT_OK(tern_config_init(&config));
+        before = config;
+        EXPECT_OK(tern_config_set(&config, knobs[i].name, knobs[i].text));
+        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].value);
+        set_field(&config, &knobs[i], field(&before, &knobs[i]));
+        CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+    }
+}
+
+/* The detail names the knob, the value and what is allowed. */
+static void bad_values_are_refused(void) {
+    clear_environment();
+    for (size_t i = 0; i < KNOBS; i++) {
+        for (size_t b = 0; b < 6 && knobs[i].bad[b] != NULL; b++) {
+            tern_config config, before;
+            EXPECT_OK(tern_config_init(&config));
+            before = config;
+            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, knobs[i].name, knobs[i].bad[b]));
+            EXPECT_DETAIL(knobs[i].name);
+            EXPECT_DETAIL(knobs[i].bad[b]);
+            CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+
+            setenv(knobs[i].name, knobs[i].bad[b], 1);
+            EXPECT(TERN_ERR_CONFIG, tern_config_init(&config));
+            EXPECT_DETAIL(knobs[i].name);
+            CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+            unsetenv(knobs[i].name);
+        }
+    }
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_TRANSPORT", "tcp"));
+    EXPECT_DETAIL("auto");
+    EXPECT_DETAIL("p2p");
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_RING_SIZE", "5000"));
+    EXPECT_DETAIL("power of two");
+}
+
+/* An empty value is none of the allowed ones; neither is white space. */
+static void empty_values_are_refused(void) {
+    clear_environment();
+    static const char *const texts[] = {"", " ", " 1", "1 ", "\n", "1\n", "+1"};
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    for (size_t i = 0; i < KNOBS; i++)
+        for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
+            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, knobs[i].name, texts[t]));
+}
+
+static void sizes_take_suffixes(void) {
+    clear_environment();
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } sizes[] = {{"65536", 65536}, {"64K", 64 * KIB},   {"64k", 64 * KIB},
+                 {"3M", 3 * MIB},  {"3m", 3 * MIB},     {"2G", 2 * GIB},
+                 {"2g", 2 * GIB},  {"0064K", 64 * KIB}, {"16384G", 16384 * GIB}};
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        EXPECT_OK(tern_config_set(&config, "TERN_SEGMENT_SIZE", sizes[i].text));
+        CU_ASSERT_EQUAL(config.segment_size, sizes[i].bytes);
+    }
+    /* Counts are no sizes, and products that do not fit 64 bits are no sizes either. */
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_WORKERS", "1K"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_SEGMENT_SIZE", "17179869185G"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_SEGMENT_SIZE", "16385G"));
+}
+
+static void limits_are_exact(void) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    EXPECT_OK(tern_config_set(&config, "TERN_WORKERS", "1"));
+    EXPECT_OK(tern_config_set(&config, "TERN_RING_SIZE", "4096"));
+    EXPECT_OK(tern_config_set(&config, "TERN_RING_SIZE", "16M"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_RING_SIZE", "4095"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_RING_SIZE", "16777217"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_RING_SIZE", "33554432"));
+}
+
+static void unknown_names_are_refused(void) {
+    clear_environment();
+    static const char *const names[] = {"TERN_SEGMENTSIZE", "TERN_", "TERN_WORKER", "TERN_WORKERS_",
+                                        "TERN_workers"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        tern_config config, before;
+        EXPECT_OK(tern_config_init(&config));
+        before = config;
+        EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, names[i], "1"));
+        EXPECT_DETAIL(names[i]);
+        EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+        setenv(names[i], "1", 1);
+        EXPECT(TERN_ERR_CONFIG, tern_config_init(&config));
+        EXPECT_DETAIL(names[i]);
+        EXPECT_DETAIL("TERN_LOG_LEVEL");
+        CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+        unsetenv(names[i]);
+    }
+    tern_config config;
+    /* Not ours. */
+    setenv("TERNARY", "1", 1);
+    setenv("tern_workers", "0", 1);
+    EXPECT_OK(tern_config_init(&config));
+    unsetenv("TERNARY");
+    unsetenv("tern_workers");
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "WORKERS", "1"));
+}
+
+static void check_finds_each_bad_field(void) {
+    clear_environment();
+    for (size_t i = 0; i < KNOBS; i++) {
+        tern_config config;
+        EXPECT_OK(tern_config_init(&config));
+        set_field(&config, &knobs[i], UINT64_MAX);
+        EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
+        EXPECT_DETAIL(knobs[i].name);
+        set_field(&config, &knobs[i], knobs[i].value);
+        EXPECT_OK(tern_config_check(&config));
+    }
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.workers = 0;
+    config.ring_size = 5000;
+    EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
+    EXPECT_DETAIL("TERN_WORKERS");
+    config.workers = 1;
+    EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
+    EXPECT_DETAIL("TERN_RING_SIZE");
+    EXPECT_DETAIL("5000");
+}
+
+static void null_arguments(void) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    EXPECT(TERN_ERR_ARGUMENT, tern_config_init(NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_config_set(NULL, "TERN_WORKERS", "1"));
+    EXPECT(TERN_ERR_ARGUMENT, tern_config_set(&config, NULL, "1"));
+    EXPECT(TERN_ERR_ARGUMENT, tern_config_set(&config, "TERN_WORKERS", NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_config_check(NULL));
+}
+
+/* Copies the line of text that starts with name and a character that is in no name. */
+static bool line_of(const char *text, const char *name, char *line, size_t room) {
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at++) {
+        char next = at[strlen(name)];
+        if ((at != text && at[-1] != '\n') || next == '_' || next == 0)
+            continue;
+        snprintf(line, room, "%.*s", (int)strcspn(at, "\n"), at);
+        return true;
+    }
+    return false;
+}
+
+static void print_shows_every_knob_and_its_origin(void) {
+    clear_environment();
+    setenv("TERN_RANKS_PER_NODE", "3", 1);
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = 5 * MIB;
+    char *text = NULL, line[512];
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    tern_config_print(&config, out);
+    fclose(out);
+    for (size_t i = 0; i < KNOBS; i++) {
+        CU_ASSERT_FATAL(line_of(text, knobs[i].name, line, sizeof line));
+        const char *origin = strcmp(knobs[i].name, "TERN_RANKS_PER_NODE") == 0 ? "environment"
+                             : strcmp(knobs[i].name, "TERN_SEGMENT_SIZE") == 0 ? "program"
+                                                                               : "default";
+        CU_ASSERT_PTR_NOT_NULL(strstr(line, origin));
+    }
+    CU_ASSERT(line_of(text, "TERN_RANKS_PER_NODE", line, sizeof line) && strstr(line, " 3 "));
+    CU_ASSERT(line_of(text, "TERN_SEGMENT_SIZE", line, sizeof line) && strstr(line, "5M"));
+    CU_ASSERT(line_of(text, "TERN_HUGE_PAGES", line, sizeof line) && strstr(line, "auto"));
+    free(text);
+    clear_environment();
+}
+
+static void log_level(void) {
+    tern_log_level before = tern_log_get_level();
+    for (int level = TERN_LOG_NONE; level <= TERN_LOG_DEBUG; level++) {
+        tern_log_set_level((tern_log_level)level);
+        CU_ASSERT_EQUAL(tern_log_get_level(), (tern_log_level)level);
+    }
+    tern_log_set_level(before);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"every_field_is_a_knob", every_field_is_a_knob},
+        {"defaults", defaults},
+        {"environment_beats_default_and_program_beats_both",
+         environment_beats_default_and_program_beats_both},
+        {"a_set_knob_changes_nothing_else", a_set_knob_changes_nothing_else},
+        {"bad_values_are_refused", bad_values_are_refused},
+        {"empty_values_are_refused", empty_values_are_refused},
+        {"sizes_take_suffixes", sizes_take_suffixes},
+        {"limits_are_exact", limits_are_exact},
+        {"unknown_names_are_refused", unknown_names_are_refused},
+        {"check_finds_each_bad_field", check_finds_each_bad_field},
+        {"null_arguments", null_arguments},
+        {"print_shows_every_knob_and_its_origin", print_shows_every_knob_and_its_origin},
+        {"log_level", log_level},
+    };
+    return tern_test_main(argc, argv, "config", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,238 @@
+// tern-test: transports
+
+/* What the operations of the hash table cost, in puts, gets and atomics of the caller: the table in
+ * tern/hashtable.h. One rank works, the others serve it. */
+
+#include "table_tools.h"
+
+#include "hashtable/table.h"
+
+typedef struct cost {
+    uint64_t gets, puts, atomics, flushes, calls;
+} cost;
+
+static tern_stats before;
+
+static void begin(fixture *f) { tern_stats_get(f->worker, &before); }
+
+/* Per operation, of how many were done since begin. */
+static bool costs(fixture *f, uint64_t operations, cost wanted, const char *what) {
+    tern_stats after;
+    tern_stats_get(f->worker, &after);
+    cost got = {after.gets - before.gets, after.puts - before.puts, after.atomics - before.atomics,
+                after.flushes - before.flushes, after.calls_sent - before.calls_sent};
+    bool same = got.gets == wanted.gets * operations && got.puts == wanted.puts * operations &&
+                got.atomics == wanted.atomics * operations &&
+                got.flushes == wanted.flushes * operations &&
+                got.calls == wanted.calls * operations;
+    if (!same)
+        fprintf(stderr,
+                "%s: %llu operations cost %llu gets, %llu puts, %llu atomics, %llu flushes, %llu "
+                "calls\n",
+                what, (unsigned long long)operations, (unsigned long long)got.gets,
+                (unsigned long long)got.puts, (unsigned long long)got.atomics,
+                (unsigned long long)got.flushes, (unsigned long long)got.calls);
+    return same;
+}
+
+/* A rank that shares no memory with rank 0, or none. */
+static uint32_t far_rank(const fixture *f) {
+    for (uint32_t r = 0; r < f->size; r++) {
+        tern_transport transport = TERN_SHM;
+        if (tern_context_transport(f->context, r, &transport) == TERN_OK && transport != TERN_SHM)
+            return r;
+    }
+    return UINT32_MAX;
+}
+
+enum { KEYS = 20, CAPACITY = 20000 };
+
+/* Out of line: the compiler would think of keys that are longer than these. */
+static __attribute__((noinline)) uint64_t bucket_of(const tern_hashtable *table,
+                                                    const uint64_t *key) {
+    return tern_hash_bucket(table, tern_key_hash(table, key));
+}
+
+/* Chooses keys of that owner, no two of them, nor of those chosen before, in neighbouring buckets.
+ */
+static void choose_keys(const tern_hashtable *table, uint32_t owner, uint64_t start,
+                        uint64_t *keys) {
+    static uint64_t taken[8 * KEYS];
+    static size_t count;
+    count = start == 0 ? 0 : count;
+    for (int i = 0; i < KEYS;) {
+        uint64_t key = number_owned_by(table, owner, start), bucket = bucket_of(table, &key);
+        start = key + 1;
+        bool collides = false;
+        for (size_t t = 0; t < count; t++)
+            collides = collides || bucket - taken[t] + 1 <= 2;
+        if (collides)
+            continue;
+        taken[count++] = bucket;
+        keys[i++] = key;
+    }
+}
+
+static void insert_all(fixture *f, tern_hashtable *table, const uint64_t *keys, uint64_t version,
+                       tern_promise promise, tern_via via) {
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t value[2];
+        make_value(value, 16, keys[i], version);
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[i], value, promise, via, NULL));
+    }
+}
+
+static void find_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_promise promise,
+                     tern_via via, tern_status wanted) {
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t value[2];
+        EXPECT(wanted, tern_hashtable_find(f->worker, table, &keys[i], promise, via, value));
+    }
+}
+
+static void add_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_promise promise,
+                    tern_via via) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_hashtable_add(f->worker, table, &keys[i], 1, promise, via, NULL));
+}
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+
+static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
+    uint64_t keys[KEYS], phase[KEYS], absent[KEYS];
+    choose_keys(table, owner, 0, keys);
+    choose_keys(table, owner, 10000, phase);
+    choose_keys(table, owner, 20000, absent);
+    begin(f);
+    insert_all(f, table, keys, 0, rw, rma);
+    CU_ASSERT(costs(f, KEYS, (cost){.atomics = 1, .puts = 1, .flushes = 1}, "insert"));
+    begin(f);
+    insert_all(f, table, phase, 0, TERN_PROMISE_WRITE_ONLY, rma);
+    CU_ASSERT(costs(f, KEYS, (cost){.atomics = 1, .puts = 1}, "insert in a phase"));
+    EXPECT_OK(tern_flush_all(f->worker));
+
+    /* The first one does not expect to meet its key: a CAS too much. */
+    uint64_t value[2] = {0, 0};
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, &phase[0], value, rw, rma, NULL));
+    tern_transport transport = TERN_SHM;
+    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
+    for (uint64_t version = 1; version < 3; version++) {
+        begin(f);
+        insert_all(f, table, keys, version, rw, rma);
+        CU_ASSERT(costs(
+            f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = transport == TERN_RMA},
+            "insert of a known key"));
+    }
+    begin(f);
+    find_all(f, table, keys, rw, rma, TERN_OK);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find"));
+    begin(f);
+    find_all(f, table, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "find of an absent key"));
+    begin(f);
+    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
+    find_all(f, table, absent, TERN_PROMISE_READ_ONLY, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1}, "find in a phase"));
+    begin(f);
+    insert_all(f, table, absent, 0, rw, call);
+    find_all(f, table, absent, rw, call, TERN_OK);
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.calls = 1}, "by call"));
+}
+
+static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
+    uint64_t keys[KEYS], absent[KEYS];
+    choose_keys(table, owner, 0, keys);
+    choose_keys(table, owner, 20000, absent);
+    begin(f);
+    add_all(f, table, keys, TERN_PROMISE_WRITE_ONLY, rma);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1}, "add of a new key"));
+    EXPECT_OK(tern_flush_all(f->worker));
+    begin(f);
+    add_all(f, table, keys, rw, rma);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add"));
+    begin(f);
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, KEYS, 1, rw, rma, NULL));
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add of many"));
+    begin(f);
+    find_all(f, table, keys, rw, rma, TERN_OK);
+    find_all(f, table, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "find of a counter"));
+    begin(f);
+    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find of a counter in a phase"));
+    begin(f);
+    add_all(f, table, keys, rw, call);
+    CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "add by call"));
+    begin(f);
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, absent, KEYS, 1, rw, call, NULL));
+    CU_ASSERT(costs(f, 1, (cost){.calls = 1}, "add of many by call"));
+}
+
+static void over_a_network(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *values = NULL, *counters = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY},
+        &values));
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY},
+        &counters));
+    uint32_t owner = far_rank(&f);
+    if (f.rank == 0 && owner != UINT32_MAX) {
+        far_values(&f, values, owner);
+        far_counters(&f, counters, owner);
+    } else if (owner == UINT32_MAX) {
+        tern_test_skip("every rank is reached by load and store");
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, values));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
+    fixture_close(&f);
+}
+
+/* What load and store reach costs nothing that is counted; on own keys calls cost nothing either.
+ */
+static void by_load_and_store(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *values = NULL, *counters = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY},
+        &values));
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){
+            .key_bytes = 8, .counter = 1, .capacity = CAPACITY, .call_only = 1},
+        &counters));
+    uint64_t keys[KEYS];
+    begin(&f);
+    if (fixture_all_near(&f)) {
+        choose_keys(values, (f.rank + 1) % f.size, 0, keys);
+        insert_all(&f, values, keys, 0, rw, rma);
+        insert_all(&f, values, keys, 1, rw, rma);
+        find_all(&f, values, keys, rw, rma, TERN_OK);
+    }
+    choose_keys(counters, f.rank, 0, keys);
+    add_all(&f, counters, keys, rw, call);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, rw, call, NULL));
+    find_all(&f, counters, keys, rw, call, TERN_OK);
+    CU_ASSERT(costs(&f, 1, (cost){0}, "by load and store"));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, values));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"over_a_network", over_a_network},
+        {"by_load_and_store", by_load_and_store},
+    };
+    return tern_test_main(argc, argv, "hashtable_cost", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,101 @@
+// tern-test: ranks survivors
+
+/* A rank dies while it inserts and while it updates: who needs that bucket is told, and everything
+ * else goes on. */
+
+#include "table_tools.h"
+
+#include "hashtable/table.h"
+#include "tern/transfer.h"
+
+/* Out of line: the compiler would think of keys that are longer than these. */
+static __attribute__((noinline)) uint64_t hash_of(const tern_hashtable *table,
+                                                  const uint64_t *key) {
+    return tern_key_hash(table, key);
+}
+
+static tern_ptr bucket_of(const tern_hashtable *table, const uint64_t *key) {
+    uint64_t hash = hash_of(table, key);
+    return tern_ptr_add(table->part[tern_hash_owner(table, hash)].buckets,
+                        (int64_t)(tern_hash_bucket(table, hash) * table->shape.stride));
+}
+
+static bool told_soon(tern_status status, double since) {
+    return status == TERN_ERR_PEER && MPI_Wtime() - since < 5;
+}
+
+static void a_rank_dies_holding_buckets(void) {
+    fixture f;
+    if (tern_test_size() < 2) {
+        tern_test_skip("somebody has to be left");
+        return;
+    }
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *counters = NULL, *values = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 1000},
+        &counters));
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = 1000},
+        &values));
+    const tern_promise rw = TERN_PROMISE_READ_WRITE;
+    uint32_t victim = f.size - 1;
+    uint64_t begun = number_owned_by(counters, 0, 0), locked = number_owned_by(values, 0, 100);
+    uint64_t whole = number_owned_by(values, 0, 200), value[2], seen, count;
+    make_value(value, 16, locked, 1);
+    if (f.rank == victim) {
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &locked, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, rw, TERN_VIA_RMA, NULL));
+        uint64_t hash = hash_of(counters, &begun);
+        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(counters, &begun), TERN_FREE,
+                                  tern_state_taken(hash, f.rank), &seen));
+        hash = hash_of(values, &locked);
+        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(values, &locked),
+                                  tern_state_taken(hash, f.rank), tern_state_locked(hash, f.rank),
+                                  &seen));
+        CU_ASSERT_EQUAL(seen, tern_state_taken(hash, f.rank));
+        uint64_t torn = 12345;
+        EXPECT_OK(tern_put(f.worker, tern_ptr_add(bucket_of(values, &locked), 24), &torn, 8));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == victim)
+        tern_test_kill((int)f.rank);
+
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        double start = MPI_Wtime();
+        size_t added = 77;
+        CU_ASSERT(told_soon(
+            tern_hashtable_add(f.worker, counters, &begun, 1, rw, (tern_via)via, NULL), start));
+        EXPECT_DETAIL("has died");
+        CU_ASSERT(told_soon(
+            tern_hashtable_add_many(f.worker, counters, &begun, 1, 1, rw, (tern_via)via, &added),
+            start));
+        CU_ASSERT_EQUAL(added, 0);
+        CU_ASSERT(told_soon(
+            tern_hashtable_find(f.worker, values, &locked, rw, (tern_via)via, value), start));
+        CU_ASSERT(told_soon(
+            tern_hashtable_insert(f.worker, values, &locked, value, rw, (tern_via)via, NULL),
+            start));
+        EXPECT(TERN_ERR_NOT_FOUND,
+               tern_hashtable_find(f.worker, counters, &begun, rw, (tern_via)via, &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, rw, (tern_via)via, value));
+        make_value(value, 16, whole, 2 + f.rank);
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, rw, (tern_via)via, NULL));
+        uint64_t other = number_owned_by(counters, 0, 300);
+        EXPECT_OK(tern_hashtable_add(f.worker, counters, &other, 1, rw, (tern_via)via, NULL));
+    }
+    /* The others may still call this rank. */
+    for (double end = MPI_Wtime() + 1; MPI_Wtime() < end;)
+        tern_progress(f.worker);
+    EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, counters));
+    EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, values));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"a_rank_dies_holding_buckets", a_rank_dies_holding_buckets},
+    };
+    return tern_test_main(argc, argv, "hashtable_faults", tests, 1);
+}
