@@ -67,9 +67,9 @@ static tern_status put_call(tern_worker *worker, const call *c) {
         memcpy(room, c->back, head);
     if (c->bytes > 0)
         memcpy((char *)room + head, c->arguments, c->bytes);
+    tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
     tern_ring_commit(out, tern_record_header(c->kind, c->wire, head + c->bytes));
     tern_ring_publish(worker, out);
-    tern_count(&worker->stats.calls_sent, 1);
     return TERN_OK;
 }
 
