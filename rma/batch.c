@@ -17,26 +17,26 @@ static uint64_t checksum(const tern_context *context, uint32_t origin, uint32_t 
 }
 
 uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
-    tern_batch batch = {out->batch, (uint32_t)(out->write - out->batch - TERN_BATCH_BYTES),
+    tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
                         out->batch_skip, 0};
-    char *at = out->data + (out->batch & out->mask);
+    char *at = out->lane.data + (out->batch & out->lane.mask);
     batch.check = checksum(worker->context, worker->id, out->target, &batch, at + TERN_BATCH_BYTES);
     memcpy(at, &batch, sizeof batch);
-    return out->write - out->batch;
+    return out->lane.write - out->batch;
 }
 
 /* Bytes before the end of the lap that the open batch, or the next one, begins in: 0 if the open
  * batch ends with the lap. */
 static uint64_t left_in_lap(const tern_out *out) {
-    uint64_t begin = out->batch_open ? out->batch : out->write;
-    return out->mask + 1 - (begin & out->mask) - (out->write - begin);
+    uint64_t begin = out->batch_open ? out->batch : out->lane.write;
+    return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
 }
 
 static void open_batch(tern_out *out) {
     out->batch_open = true;
-    out->batch = out->write;
+    out->batch = out->lane.write;
     out->batch_skip = 0;
-    out->write += TERN_BATCH_BYTES;
+    out->lane.write += TERN_BATCH_BYTES;
 }
 
 /* Ends the lap: the open batch, or an empty one, tells the target to leave out the rest of the
@@ -44,7 +44,7 @@ static void open_batch(tern_out *out) {
 static tern_status wrap(tern_worker *worker, tern_out *out) {
     uint64_t left = left_in_lap(out);
     if (!out->batch_open && left < TERN_BATCH_BYTES) {
-        out->write += left;
+        out->lane.write += left;
         return TERN_OK;
     }
     if (!out->batch_open) {
@@ -74,7 +74,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
      * memory is written again. One flush a lap (Seriema 4.4, selective signaling). */
-    uint64_t lap = out->write / (out->mask + 1);
+    uint64_t lap = out->lane.write / (out->lane.mask + 1);
     if (lap != out->lap) {
         tern_status status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
         if (status != TERN_OK)

@@ -158,7 +158,12 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (rma->window == NULL || !tern_window_has_atomics(rma->window))
             direct |= 1u << TERN_DOMAIN_GLOBAL;
-        worker->view = (tern_worker_view){rma->reach, context->size, direct};
+        worker->view = (tern_worker_view){.reach = rma->reach,
+                                          .ranks = context->size,
+                                          .workers = context->workers,
+                                          .out = mine->out,
+                                          .direct_domains = direct,
+                                          .calls_sent = &worker->stats.calls_sent};
     }
     return TERN_OK;
 }
@@ -189,7 +194,7 @@ static void close_layer(tern_context *context) {
             tern_out *out = mine->out != NULL ? mine->out[t] : NULL;
             /* After a death MPI may still read staging memory. */
             if (out != NULL && out->via != &tern_transport_shm && alive)
-                free(out->data);
+                free(out->lane.data);
             free(out);
             if (mine->in != NULL)
                 free(mine->in[t]);

@@ -68,8 +68,8 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
 tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     int done = 0;
-    if (out->data == NULL) {
-        char *staging = malloc(out->mask + 1);
+    if (out->lane.data == NULL) {
+        char *staging = malloc(out->lane.mask + 1);
         if (staging == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
         tern_message message = {
@@ -80,7 +80,7 @@ tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
             free(staging);
             return status;
         }
-        out->data = staging;
+        out->lane.data = staging;
     }
     tern_status status = TERN_MPI(MPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
     if (status != TERN_OK)
@@ -93,7 +93,7 @@ tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
                          "TERN_RING_SIZE",
                          rank);
     out->ring = (uint32_t)out->open_reply[1];
-    out->limit = out->mask + 1;
+    out->limit = out->lane.mask + 1;
     return TERN_OK;
 }
 
@@ -101,10 +101,10 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint32_t rank = tern_rank_of(context, out->target);
     /* One message a batch, unless it is larger than a message or wraps. */
-    while (out->first != out->write) {
-        uint64_t at = out->first & out->mask, bytes = out->write - out->first;
-        if (bytes > out->mask + 1 - at)
-            bytes = out->mask + 1 - at;
+    while (out->first != out->lane.write) {
+        uint64_t at = out->first & out->lane.mask, bytes = out->lane.write - out->first;
+        if (bytes > out->lane.mask + 1 - at)
+            bytes = out->lane.mask + 1 - at;
         if (bytes > TERN_MESSAGE_MAX)
             bytes = TERN_MESSAGE_MAX;
         tern_message message = {
@@ -113,8 +113,8 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
             .target = out->ring,
             .offset = out->first,
             .bytes = bytes,
-            .operand = {out->target % context->workers, out->first + bytes == out->write}};
-        tern_status status = tern_message_send(worker, rank, &message, out->data + at, bytes);
+            .operand = {out->target % context->workers, out->first + bytes == out->lane.write}};
+        tern_status status = tern_message_send(worker, rank, &message, out->lane.data + at, bytes);
         if (status != TERN_OK)
             return status;
         out->first += bytes;
@@ -128,7 +128,7 @@ uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     tern_credit *credit = &credits[out->target];
     uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&credit->inverse, memory_order_acquire);
-    return position == ~inverse ? position : out->limit - out->mask - 1;
+    return position == ~inverse ? position : out->limit - out->lane.mask - 1;
 }
 
 static tern_status p2p_report(tern_worker *worker, tern_in *in) {

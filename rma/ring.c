@@ -55,10 +55,11 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_status status = claim(context, rank, worker->id, &out->ring);
     if (status != TERN_OK)
         return status;
-    out->data = tern_ring_data_at(context, rank, out->ring);
+    out->lane.data = tern_ring_data_at(context, rank, out->ring);
     out->header = tern_ring_header_at(context, rank, out->ring);
+    out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
     out->near = true;
-    out->limit = out->mask + 1;
+    out->limit = out->lane.mask + 1;
     announce(context, out->target, worker->id, out->ring);
     return TERN_OK;
 }
@@ -67,11 +68,12 @@ tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out)
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_out *fresh = mine->out[target];
     if (fresh == NULL) {
-        fresh = calloc(1, sizeof *fresh);
+        fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
         if (fresh == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a ring");
+        memset(fresh, 0, sizeof *fresh);
         fresh->target = target;
-        fresh->mask = worker->context->config.ring_size - 1;
+        fresh->lane.mask = worker->context->config.ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
         tern_status status = fresh->via->open(worker, fresh);
         if (status != TERN_OK && status != TERN_ERR_AGAIN) {
@@ -95,36 +97,48 @@ tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out)
 
 /* Takes what the target has given back. */
 static void refresh_limit(tern_worker *worker, tern_out *out) {
-    uint64_t limit = out->via->consumed(worker, out) + out->mask + 1;
+    uint64_t limit = out->via->consumed(worker, out) + out->lane.mask + 1;
     /* An older or an impossible value is not taken: consumed never passes what was written. */
-    if (limit - out->limit <= out->write - (out->limit - out->mask - 1))
+    if (limit - out->limit <= out->lane.write - (out->limit - out->lane.mask - 1))
         out->limit = limit;
 }
 
 /* Where publishing needs a fence, nothing is sent the short way. */
-static void refresh_now_limit(const tern_worker *worker, tern_out *out) {
-    if (!out->near || out->held || tern_rma_of(worker->context)->fences)
-        return;
-    uint64_t lap_end = (out->write | out->mask) + 1 + 8;
-    out->now_limit = out->limit < lap_end ? out->limit : lap_end;
+static void open_lane(const tern_worker *worker, tern_out *out) {
+    uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
+    bool shut = out->held || out->first_header != 0 || tern_rma_of(worker->context)->fences;
+    out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
 }
 
-void tern_ring_hold(tern_out *out, bool held) {
+void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
     out->held = held;
-    out->now_limit = 0; /* the next slow reservation sets it anew */
+    if (out->near && !out->opening)
+        open_lane(worker, out);
+}
+
+void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
+    atomic_store_explicit(tern_out_word(out, out->first), out->first_header, memory_order_release);
+    out->first_header = 0;
+    if (__builtin_expect(tern_rma_of(worker->context)->fences, 0))
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
+        tern_ring_ring_bell(worker, out);
+    open_lane(worker, out);
 }
 
 bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
-    if (out->write + bytes <= out->limit)
+    if (out->lane.write + bytes <= out->limit)
         return true;
     refresh_limit(worker, out);
-    return out->write + bytes <= out->limit;
+    return out->lane.write + bytes <= out->limit;
 }
 
 /* The rest of the ring that is too short is skipped first, with a record of its own, so that the
  * target can consume it and the record needs at most half a ring of credit: that always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
-    uint64_t left = out->mask + 1 - (out->write & out->mask);
+    uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
     if (left < size) {
         if (!tern_ring_has_room(worker, out, left + 8))
             return TERN_ERR_AGAIN;
@@ -151,8 +165,7 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
     }
     if (status != TERN_OK)
         return status;
-    refresh_now_limit(worker, out);
-    *room = out->data + (out->write & out->mask) + 8;
+    *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
     return TERN_OK;
 }
 
@@ -160,7 +173,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
     if (out->first_header == 0)
         return;
     if (out->near) {
-        tern_ring_publish_near(worker, out, tern_rma_of(worker->context)->fences);
+        tern_ring_publish_near(worker, out);
         return;
     }
     if (out->via->publish(worker, out) == TERN_OK) {

@@ -27,6 +27,7 @@
 
 #include "rma/segment.h"
 #include "rma/transport.h"
+#include "tern/view.h"
 
 /* In the target's segment, one line per ring. */
 typedef struct tern_ring_header {
@@ -70,15 +71,11 @@ static inline uint64_t tern_record_size(size_t bytes) {
 
 /* The origin's side. */
 typedef struct tern_out {
-    char *data;               /* near: the ring itself; far: staging */
-    uint64_t mask;            /* size - 1 */
-    uint64_t write;           /* position of the next record */
-    uint64_t now_limit;       /* near: the nearer of limit and 8 past the end of the lap; else 0,
-                               which sends every record the long way */
-    uint64_t limit;           /* nothing at or past it may be written yet */
-    uint64_t first;           /* position of the first record not published */
-    uint64_t first_header;    /* its header; 0: all is published */
-    tern_ring_header *header; /* near */
+    _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/view.h */
+    uint64_t limit;                     /* nothing at or past it may be written yet */
+    uint64_t first;                     /* position of the first record not published */
+    uint64_t first_header;              /* its header; 0: all is published */
+    tern_ring_header *header;           /* near */
     const tern_transport_ops *via;
     struct tern_out *next_pending; /* published later: the transport had no room */
     bool near;                     /* data is the ring itself */
@@ -120,65 +117,30 @@ static inline _Atomic uint64_t *tern_ring_word(char *data, uint64_t mask, uint64
     return (_Atomic uint64_t *)(void *)(data + (position & mask));
 }
 
+static inline _Atomic uint64_t *tern_out_word(const tern_out *out, uint64_t position) {
+    return tern_ring_word(out->lane.data, out->lane.mask, position);
+}
+
 /* Completes the reserved record. It becomes visible with the next publish. The first header of a
  * run is withheld from a near ring; staging takes it at once. Relaxed stores: the publishing
  * release store orders them. */
 static inline void tern_ring_commit(tern_out *out, uint64_t header) {
-    uint64_t next = out->write + tern_record_size(tern_record_bytes(header));
+    uint64_t at = out->lane.write, next = at + tern_record_size(tern_record_bytes(header));
     bool near = out->near;
     if (near)
-        atomic_store_explicit(tern_ring_word(out->data, out->mask, next), 0, memory_order_relaxed);
+        atomic_store_explicit(tern_out_word(out, next), 0, memory_order_relaxed);
     if (!near || out->first_header != 0)
-        atomic_store_explicit(tern_ring_word(out->data, out->mask, out->write), header,
-                              memory_order_relaxed);
+        atomic_store_explicit(tern_out_word(out, at), header, memory_order_relaxed);
     if (out->first_header == 0) {
-        out->first = out->write;
+        out->first = at;
         out->first_header = header;
+        out->lane.limit = 0; /* the short way would overtake it */
     }
-    out->write = next;
+    out->lane.write = next;
 }
 
-/* Asks for a line that will be written soon, to be this processor's own. The lines ahead lie in the
- * consumer's cache, stores leave a processor in order, and few that wait for their line are enough
- * to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler is told of
- * the processor.) */
-static inline void tern_own_line(const char *line) {
-#if defined(__x86_64__) || defined(__i386__)
-    __asm__ volatile("prefetchw %0" : : "m"(*line));
-#else
-    __builtin_prefetch(line, 1);
-#endif
-}
-
-/* How far ahead, by measurement: `tern-bench call`. */
-#define TERN_RING_AHEAD 1024u
-
-/* The two halves of sending one record at once to a near ring that has nothing unpublished: reserve
- * (NULL: not here and now, use
- * tern_ring_reserve), then commit and publish in one. bytes: a
- * multiple of 8. now_limit is one bound for two: room for the record and the zero after it, and no
- * wrap. */
-static inline uint64_t *tern_ring_reserve_now(tern_out *out, size_t bytes) {
-    if (__builtin_expect(out->write + bytes + 16 > out->now_limit || out->first_header != 0, 0))
-        return NULL;
-    return (uint64_t *)(void *)(out->data + (out->write & out->mask) + 8);
-}
-
-/* While held, tern_ring_reserve_now finds no room. */
-void tern_ring_hold(tern_out *out, bool held);
-
-/* Whether the bell is to be rung. Orders as tern_ring_publish_near. */
-static inline bool tern_ring_send_now(tern_out *out, uint64_t header) {
-    uint64_t at = out->write, next = at + tern_record_bytes(header) + 8;
-    /* Not what the consumer still has to read. */
-    if (at + TERN_RING_AHEAD < out->now_limit)
-        tern_own_line(out->data + ((at + TERN_RING_AHEAD) & out->mask));
-    atomic_store_explicit(tern_ring_word(out->data, out->mask, next), 0, memory_order_relaxed);
-    out->write = next;
-    atomic_store_explicit(tern_ring_word(out->data, out->mask, at), header, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0;
-}
+/* While held, nothing is sent the short way: earlier records still wait elsewhere. */
+void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 
 void tern_ring_ring_bell(tern_worker *worker, tern_out *out);
 
@@ -186,17 +148,7 @@ void tern_ring_ring_bell(tern_worker *worker, tern_out *out);
  * with the acquire load in tern_ring_peek. The idle mark may be read early: the target issues a
  * membarrier between setting it and its last look, so either it sees our header or we see its mark.
  * Where membarrier is refused, fences is set. */
-static inline void tern_ring_publish_near(tern_worker *worker, tern_out *out, bool fences) {
-    atomic_store_explicit(tern_ring_word(out->data, out->mask, out->first), out->first_header,
-                          memory_order_release);
-    out->first_header = 0;
-    if (__builtin_expect(fences, 0))
-        atomic_thread_fence(memory_order_seq_cst);
-    else
-        atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
-        tern_ring_ring_bell(worker, out);
-}
+void tern_ring_publish_near(tern_worker *worker, tern_out *out);
 
 /* Reserves by any transport: wraps, takes credit, opens batches. [out] room. TERN_ERR_AGAIN: no
  * room until the target consumes. TERN_ERR_RANGE: larger than tern_ring_record_max. */

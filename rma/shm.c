@@ -47,7 +47,7 @@ static tern_status shm_test(tern_worker *worker, tern_request *request, int *don
 }
 
 static tern_status shm_publish(tern_worker *worker, tern_out *out) {
-    tern_ring_publish_near(worker, out, tern_rma_of(worker->context)->fences);
+    tern_ring_publish_near(worker, out);
     return TERN_OK;
 }
 

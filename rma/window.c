@@ -195,15 +195,15 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_rma *rma = tern_rma_of(context);
     uint32_t rank = tern_rank_of(context, out->target);
     uint64_t bytes = tern_batch_seal(worker, out);
-    uint64_t at = out->batch & out->mask;
+    uint64_t at = out->batch & out->lane.mask;
     uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
     tern_mpi_lock();
-    int code = put_bytes(worker, rank, ring + at, out->data + at, bytes);
+    int code = put_bytes(worker, rank, ring + at, out->lane.data + at, bytes);
     if (code == MPI_SUCCESS && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH) {
         uint64_t cell = rma->layout.rings + out->ring * sizeof(tern_ring_header) +
                         offsetof(tern_ring_header, published);
-        rma->window->published[0] = out->write;
-        rma->window->published[1] = ~out->write;
+        rma->window->published[0] = out->lane.write;
+        rma->window->published[1] = ~out->lane.write;
         code = MPI_Win_flush((int)rank, rma->window->win);
         if (code == MPI_SUCCESS)
             code = put_bytes(worker, rank, cell, rma->window->published, 16);
@@ -214,7 +214,7 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Put");
     tern_rma_worker_of(worker)->dirty[rank] = 1;
-    out->write += out->batch_skip;
+    out->lane.write += out->batch_skip;
     out->batch_open = false;
     return TERN_OK;
 }

@@ -5,15 +5,14 @@
 #include "src/wait.h"
 
 /*
- * Making calls. Hot path over shm: a bounds check, the pair's ring, a copy of the arguments
- * straight into the target's memory, two header words; no system call, lock or allocation. Guarded
- * by `tern-bench call`.
+ * Making calls. Over shm the short way, tern_call_now, does for most: a few checks, the pair's
+ * ring, a copy of the arguments straight into the target's memory, two header words; no system
+ * call, lock or allocation. Guarded by `tern-bench call`. What it cannot send comes here.
  */
 
 typedef struct call {
     uint32_t target; /* worker number */
-    uint32_t wire;
-    unsigned kind;
+    uint64_t header; /* but for the length */
     const void *arguments;
     size_t bytes;
     const tern_return_address *back; /* TERN_RECORD_CALL_RETURN */
@@ -33,18 +32,18 @@ static tern_status refuse(const tern_worker *worker, tern_worker_id target,
                      function->name != NULL ? function->name : "a function without a name");
 }
 
-/* The number that travels, or TERN_WIRE_NONE if anything about the call is wrong. */
-static inline uint32_t wire_number(const tern_worker *worker, tern_worker_id target,
-                                   const tern_function *function, const void *arguments,
-                                   size_t bytes) {
+/* The header of the function's calls, but for the length; 0 if anything about the call is wrong. */
+static inline uint64_t header_of(const tern_worker *worker, tern_worker_id target,
+                                 const tern_function *function, const void *arguments,
+                                 size_t bytes) {
     if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
-        return TERN_WIRE_NONE;
+        return 0;
     const tern_context *context = worker->context;
     const tern_rpc *rpc = tern_rpc_of(context);
     if (target.rank >= context->size || target.index >= context->workers ||
         function->id >= rpc->ids)
-        return TERN_WIRE_NONE;
-    return rpc->wire[function->id];
+        return 0;
+    return rpc->header[function->id];
 }
 
 static tern_status put_call(tern_worker *worker, const call *c) {
@@ -68,7 +67,7 @@ static tern_status put_call(tern_worker *worker, const call *c) {
     if (c->bytes > 0)
         memcpy((char *)room + head, c->arguments, c->bytes);
     tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
-    tern_ring_commit(out, tern_record_header(c->kind, c->wire, head + c->bytes));
+    tern_ring_commit(out, c->header | (uint64_t)(head + c->bytes) << 32);
     tern_ring_publish(worker, out);
     return TERN_OK;
 }
@@ -76,7 +75,7 @@ static tern_status put_call(tern_worker *worker, const call *c) {
 static tern_status queue_call(tern_worker *worker, const call *c) {
     size_t head = c->back != NULL ? sizeof *c->back : 0;
     tern_status status =
-        tern_overflow_push(worker, c->target, tern_record_header(c->kind, c->wire, head + c->bytes),
+        tern_overflow_push(worker, c->target, c->header | (uint64_t)(head + c->bytes) << 32,
                            c->back, head, c->arguments, c->bytes);
     if (status == TERN_OK)
         tern_count(&worker->stats.calls_sent, 1);
@@ -100,60 +99,41 @@ static tern_status put_call_surely(tern_worker *worker, const call *c) {
     }
 }
 
-static __attribute__((noinline)) tern_status call_slowly(tern_worker *worker, tern_worker_id target,
-                                                         const tern_function *function,
-                                                         const void *arguments, size_t bytes,
-                                                         bool may_wait) {
-    uint32_t wire = wire_number(worker, target, function, arguments, bytes);
-    if (wire == TERN_WIRE_NONE)
+static tern_status call_copying(tern_worker *worker, tern_worker_id target,
+                                const tern_function *function, const void *arguments, size_t bytes,
+                                bool may_wait) {
+    uint64_t header = header_of(worker, target, function, arguments, bytes);
+    if (header == 0)
         return refuse(worker, target, function, arguments, bytes);
-    call c = {tern_worker_number(worker->context, target),
-              wire,
-              TERN_RECORD_CALL,
-              arguments,
-              bytes,
-              NULL};
+    call c = {tern_worker_number(worker->context, target), header, arguments, bytes, NULL};
     return may_wait ? put_call_surely(worker, &c) : put_call(worker, &c);
 }
 
-/* Everything that makes a call more than a few stores goes through call_slowly, as a tail call: the
- * fast path saves no register. */
-tern_status tern_call(tern_worker *worker, tern_worker_id target, const tern_function *function,
-                      const void *arguments, size_t bytes) {
-    const tern_call_path *path = &tern_rpc_worker_of(worker)->path;
-    bool small = bytes - 8 <= 56 && bytes % 8 == 0;
-    if (__builtin_expect(!small || function == NULL || arguments == NULL ||
-                             target.rank >= path->size || target.index >= path->workers ||
-                             function->id >= path->ids,
-                         0))
-        return call_slowly(worker, target, function, arguments, bytes, true);
-    uint32_t wire = path->wire[function->id];
-    tern_out *out = path->out[target.rank * path->workers + target.index];
-    if (__builtin_expect(out == NULL || wire == TERN_WIRE_NONE, 0))
-        return call_slowly(worker, target, function, arguments, bytes, true);
-    uint64_t *room = tern_ring_reserve_now(out, bytes);
-    if (__builtin_expect(room == NULL, 0))
-        return call_slowly(worker, target, function, arguments, bytes, true);
-    const char *from = arguments;
-    for (uint64_t *word = room; bytes > (size_t)((char *)word - (char *)room); word++, from += 8)
-        memcpy(word, from, 8);
-    tern_count(&worker->stats.calls_sent, 1);
-    if (__builtin_expect(tern_ring_send_now(out, tern_record_header(TERN_RECORD_CALL, wire, bytes)),
-                         0))
-        tern_ring_ring_bell(worker, out);
-    return TERN_OK;
+/* Sizes that are looked for the short way: what every ring takes in one record. */
+enum { SHORT_MAX = 1024 };
+
+tern_status tern_call_any(tern_worker *worker, tern_worker_id target, const tern_function *function,
+                          const void *arguments, size_t bytes) {
+    if (bytes <= SHORT_MAX && tern_call_now(worker, target, function, arguments, bytes))
+        return TERN_OK;
+    return call_copying(worker, target, function, arguments, bytes, true);
+}
+
+void tern_call_ring_bell(tern_worker *worker, tern_worker_id target) {
+    uint32_t number = tern_worker_number(worker->context, target);
+    tern_ring_ring_bell(worker, tern_rma_worker_of(worker)->out[number]);
 }
 
 tern_status tern_call_try(tern_worker *worker, tern_worker_id target, const tern_function *function,
                           const void *arguments, size_t bytes) {
-    return call_slowly(worker, target, function, arguments, bytes, false);
+    return call_copying(worker, target, function, arguments, bytes, false);
 }
 
 tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_future *future) {
-    uint32_t wire = wire_number(worker, target, function, arguments, bytes);
-    if (wire == TERN_WIRE_NONE)
+    uint64_t header = header_of(worker, target, function, arguments, bytes);
+    if (header == 0)
         return refuse(worker, target, function, arguments, bytes);
     if (future == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_start: future is NULL");
@@ -162,11 +142,8 @@ tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
     if (status != TERN_OK)
         return status;
     call c = {tern_worker_number(worker->context, target),
-              wire,
-              TERN_RECORD_CALL_RETURN,
-              arguments,
-              bytes,
-              &back};
+              tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0), arguments,
+              bytes, &back};
     status = put_call_surely(worker, &c);
     if (status != TERN_OK) {
         tern_reply_release(worker, &back);

@@ -71,19 +71,19 @@ static tern_status copy_registry(tern_rpc *rpc) {
     tern_function **sorted = malloc(room * sizeof *sorted);
     rpc->handler = calloc(room, sizeof *rpc->handler);
     rpc->name = calloc(room, sizeof *rpc->name);
-    rpc->wire = calloc(room, sizeof *rpc->wire);
-    if (sorted == NULL || rpc->handler == NULL || rpc->name == NULL || rpc->wire == NULL) {
+    rpc->header = calloc(room, sizeof *rpc->header);
+    if (sorted == NULL || rpc->handler == NULL || rpc->name == NULL || rpc->header == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u functions", rpc->count);
     } else {
         if (rpc->count > 0) {
             memcpy(sorted, registry.function, rpc->count * sizeof *sorted);
             qsort(sorted, rpc->count, sizeof *sorted, by_name);
         }
-        rpc->wire[0] = TERN_WIRE_NONE; /* id 0: never registered */
         for (uint32_t i = 0; i < rpc->count; i++) {
             rpc->handler[i] = sorted[i]->handler;
             rpc->name[i] = sorted[i]->name;
-            rpc->wire[sorted[i]->id] = i;
+            /* Id 0, of what was never registered, keeps 0. */
+            rpc->header[sorted[i]->id] = tern_record_header(TERN_RECORD_CALL, i, 0);
         }
     }
     pthread_mutex_unlock(&registry.lock);

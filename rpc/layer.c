@@ -20,7 +20,7 @@ static void close_layer(tern_context *context) {
     }
     free(rpc->handler);
     free(rpc->name);
-    free(rpc->wire);
+    free(rpc->header);
     free(rpc);
     context->layer[TERN_LAYER_RPC] = NULL;
 }
@@ -50,9 +50,9 @@ static tern_status open_layer(tern_context *context) {
         return status;
     }
     for (uint32_t i = 0; i < context->workers; i++) {
-        tern_worker *worker = context->worker[i];
-        tern_rpc_worker_of(worker)->path = (tern_call_path){
-            tern_rma_worker_of(worker)->out, rpc->wire, rpc->ids, context->size, context->workers};
+        tern_worker_view *view = &context->worker[i]->view;
+        view->function = rpc->header;
+        view->functions = rpc->ids;
     }
     tern_record_handle(context, TERN_RECORD_CALL, tern_calls_execute);
     tern_record_handle(context, TERN_RECORD_CALL_RETURN, tern_call_answer);

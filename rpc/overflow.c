@@ -25,7 +25,7 @@ static size_t cost_of(uint64_t header) {
 static void hold_ring(tern_worker *worker, uint32_t target, bool held) {
     tern_out *out = tern_rma_worker_of(worker)->out[target];
     if (out != NULL)
-        tern_ring_hold(out, held);
+        tern_ring_hold(worker, out, held);
 }
 
 static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {

@@ -7,28 +7,17 @@
 #include "src/context.h"
 #include "tern/call.h"
 
-#define TERN_WIRE_NONE UINT32_MAX
-
 /* The functions that were registered when the context was created. Sorted by name they have the
  * same numbers on every rank: those numbers travel. */
 typedef struct tern_rpc {
     tern_handler *handler; /* by wire number */
     const char **name;     /* by wire number */
     uint32_t count;
-    uint32_t *wire; /* by the function's id in this process */
-    uint32_t ids;   /* ids below this one are known here */
+    uint64_t *header; /* by the function's id in this process: of its calls, but for the length */
+    uint32_t ids;     /* ids below this one are known here */
 } tern_rpc;
 
-/* What a call over shm reads, in one cache line: copies of what lies elsewhere. */
-typedef struct tern_call_path {
-    tern_out **out; /* by worker number */
-    const uint32_t *wire;
-    uint32_t ids;
-    uint32_t size, workers; /* of the context */
-} tern_call_path;
-
 typedef struct tern_rpc_worker {
-    tern_call_path path;
     struct tern_overflow *overflow; /* calls of handlers that wait for room (rpc/overflow.h) */
     size_t overflow_bytes;
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */

@@ -281,12 +281,12 @@ static void inject(uint64_t header) {
     memset(room, 0, 8);
     /* Committed as a whole record, then given its bad header before it is published. */
     uint64_t good = tern_record_header(TERN_RECORD_CALL, 1, 8);
-    uint64_t at = out->write;
+    uint64_t at = out->lane.write;
     tern_ring_commit(out, good);
     if (out->near)
         out->first_header = header;
     else
-        memcpy(out->data + (at & out->mask), &header, sizeof header);
+        memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);
     tern_ring_publish(f.worker, out);
     tern_stats stats = {0};
     for (int i = 0; i < 100000 && stats.records_malformed == 0; i++) {

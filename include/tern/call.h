@@ -31,6 +31,9 @@ typedef struct tern_call_info {
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 
+/* Calls whose arguments are known to the compiler to be of at most so many bytes are inlined. */
+#define TERN_CALL_INLINED 256u
+
 /* A handler. The arguments are 8-byte aligned and lie in the ring: they are gone when it returns.
  * It may call, put and use atomics; it may not wait (TERN_ERR_STATE). What it returns: TERN_OK; any
  * error, which is the status of tern_call_return at the caller, or is counted and logged for
@@ -62,8 +65,9 @@ TERN_API tern_status tern_function_register(tern_function *function);
  * waited for, making progress; a handler's call is queued instead, in order, and TERN_ERR_AGAIN
  * when TERN_OVERFLOW_MEMORY is used up. TERN_ERR_RANGE: too many bytes; TERN_ERR_NOT_FOUND: the
  * function was registered after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
-TERN_API tern_status tern_call(tern_worker *worker, tern_worker_id target,
-                               const tern_function *function, const void *arguments, size_t bytes);
+static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const void *arguments,
+                                    size_t bytes);
 
 /* The same, but TERN_ERR_AGAIN on a full ring, wherever it is called. */
 TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
@@ -100,6 +104,46 @@ TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future, 
  * progress for this worker and for every worker of the process that no thread has adopted; other
  * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
 TERN_API tern_status tern_quiesce(tern_worker *worker);
+
+/* Not for applications: where tern_call goes with arguments of a size that is not known to the
+ * compiler, and the bell. */
+TERN_API tern_status tern_call_any(tern_worker *worker, tern_worker_id target,
+                                   const tern_function *function, const void *arguments,
+                                   size_t bytes);
+TERN_API void tern_call_ring_bell(tern_worker *worker, tern_worker_id target);
+
+/* Not for applications: the call, if it can be sent the short way; else 0, and nothing is done. */
+static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
+                                const tern_function *function, const void *arguments,
+                                size_t bytes) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    if (__builtin_expect(worker == NULL || function == NULL || arguments == NULL ||
+                             target.rank >= view->ranks || target.index >= view->workers ||
+                             function->id >= view->functions,
+                         0))
+        return 0;
+    tern_lane *lane =
+        (tern_lane *)(void *)view->out[(size_t)target.rank * view->workers + target.index];
+    uint64_t header = view->function[function->id], size = 8 + ((bytes + 7) & ~(uint64_t)7);
+    char *record = lane != NULL ? tern_lane_reserve(lane, size) : NULL;
+    if (__builtin_expect(record == NULL || header == 0, 0))
+        return 0;
+    memcpy(record + 8, arguments, bytes);
+    /* Before it can run: tern_quiesce relies on it, and reads it from other threads. */
+    __atomic_store_n(view->calls_sent, *view->calls_sent + 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(tern_lane_send(lane, record, size, header | (uint64_t)bytes << 32), 0))
+        tern_call_ring_bell(worker, target);
+    return 1;
+}
+
+static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const void *arguments,
+                                    size_t bytes) {
+    if (__builtin_constant_p(bytes) && bytes <= TERN_CALL_INLINED &&
+        tern_call_now(worker, target, function, arguments, bytes))
+        return TERN_OK;
+    return tern_call_any(worker, target, function, arguments, bytes);
+}
 
 #ifdef __cplusplus
 }

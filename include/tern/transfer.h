@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "tern/memory.h"
+#include "tern/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,19 +40,6 @@ extern "C" {
 typedef struct tern_request {
     uint64_t state[4];
 } tern_request;
-
-/* Not for applications: what the inlined operations below read. It is the first member of a worker.
- */
-typedef struct tern_reach {
-    char *base;     /* address of offset TERN_PTR_ORIGIN, or NULL: not by load/store */
-    uint64_t bytes; /* of the heap; 0 if not by load/store */
-} tern_reach;
-
-typedef struct tern_worker_view {
-    const tern_reach *reach; /* by rank */
-    uint32_t ranks;
-    uint32_t direct_domains; /* bit d: the processor's atomics serve domain d */
-} tern_worker_view;
 
 /* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
 static inline char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {

@@ -1,0 +1,91 @@
+#ifndef TERN_VIEW_H
+#define TERN_VIEW_H
+
+/*
+ * Not for applications: what the inlined operations of transfer.h and call.h read and write of a
+ * worker, and the short way into a ring of shared memory (rma/ring.h says why it is right).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tern/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Memory of a rank. */
+typedef struct tern_reach {
+    char *base;     /* address of offset TERN_PTR_ORIGIN, or NULL: not by load/store */
+    uint64_t bytes; /* of the heap; 0 if not by load/store */
+} tern_reach;
+
+/* The origin's side of a ring: what sending a record at once needs, in one cache line. */
+typedef struct tern_lane {
+    char *data;     /* the ring itself, or a far ring's staging */
+    uint64_t mask;  /* size - 1 */
+    uint64_t write; /* position of the next record */
+    uint64_t
+        limit; /* the short way is open below it: room, no wrap, nothing unpublished; 0: shut */
+    const uint64_t *idle; /* the target's mark that it waits for the bell */
+} tern_lane;
+
+/* The first member of a worker, in one cache line. */
+typedef struct tern_worker_view {
+    const tern_reach *reach; /* by rank */
+    uint32_t ranks;
+    uint32_t workers;         /* of each rank */
+    struct tern_out **out;    /* by worker number; each begins with its tern_lane, or is NULL */
+    const uint64_t *function; /* by a function's id: the header of its records, or 0 */
+    uint32_t functions;       /* ids below this one are known */
+    uint32_t direct_domains;  /* bit d: the processor's atomics serve domain d */
+    uint64_t *calls_sent;
+} tern_worker_view;
+
+/* How far ahead lines are asked for, in bytes, by measurement: `tern-bench call`. */
+#define TERN_LANE_AHEAD 1024u
+#define TERN_LANE_LINE 64u
+
+/* Asks for a line that will be written soon, to be this processor's own. The lines ahead lie in the
+ * consumer's cache, stores leave a processor in order, and few that wait for their line are enough
+ * to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler is told of
+ * the processor.) */
+static inline void tern_own_line(const char *line) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+/* Where a record of size bytes, a multiple of 8, is to be written, header and all; NULL: the short
+ * way is shut. The word behind it is free too, for the zero that ends the ring's content. */
+static inline char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
+    if (__builtin_expect(lane->write + size + 8 > lane->limit, 0))
+        return NULL;
+    return lane->data + (lane->write & lane->mask);
+}
+
+/* Publishes the record that was reserved and filled but for its header. Nonzero: the bell is to be
+ * rung. The release store pairs with the consumer's acquire load of the header; the mark may be
+ * read early (tern_ring_publish_near). */
+static inline int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
+    uint64_t next = lane->write + size;
+    /* Not what the consumer still has to read. */
+    if (lane->write + TERN_LANE_AHEAD < lane->limit)
+        for (uint64_t line = 0; line < size; line += TERN_LANE_LINE)
+            tern_own_line(lane->data + ((lane->write + TERN_LANE_AHEAD + line) & lane->mask));
+    __atomic_store_n((uint64_t *)(void *)(lane->data + (next & lane->mask)), 0, __ATOMIC_RELAXED);
+    lane->write = next;
+    __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(lane->idle, __ATOMIC_RELAXED) != 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
