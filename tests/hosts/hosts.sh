@@ -1,9 +1,11 @@
 #!/bin/sh
-# hosts.sh BUILD TRANSPORT [PRELOAD]: runs programs of BUILD across two hosts made from network
-# namespaces, TCP between them. Status 77 where this machine cannot make them.
+# hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
+# made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
+# writes. Status 77 where this machine cannot make them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 transport=$2 preload=${3-}
+shift $(($# < 3 ? $# : 3))
 
 # Unique, as several of these may run at once; the root namespace sees no interface of theirs.
 a=tern$$a
@@ -54,6 +56,15 @@ make_hosts() {
     done
 }
 
+# launch RANKS PROGRAM [ARGUMENT]...
+launch() {
+    ranks=$1 program=$2
+    shift 2
+    timeout 60 "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
+        -x TERN_TRANSPORT="$transport" ${preload:+-x LD_PRELOAD="$preload"} \
+        -n "$ranks" "$build/$program" "$@"
+}
+
 failed=0
 # across RANKS PROGRAM [ARGUMENT]...: one run, with the ranks spread over both hosts.
 across() {
@@ -63,9 +74,7 @@ across() {
     printf '%s on %s ranks over %s: ' "${program##*/}" "$ranks" "$transport"
     begin=$(date +%s)
     status=0
-    timeout 60 "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
-        -x TERN_TRANSPORT="$transport" ${preload:+-x LD_PRELOAD="$preload"} \
-        -n "$ranks" "$build/$program" "$@" >"$log" 2>&1 || status=$?
+    launch "$ranks" "$program" "$@" >"$log" 2>&1 || status=$?
     case $status in
     0) echo "ok ($(($(date +%s) - begin)) s)" ;;
     77) echo skipped ;;
@@ -84,6 +93,11 @@ trap 'exit 1' HUP INT TERM
 clean_up_after_others
 make_hosts 2>"$log" || skip "no network namespaces here: $(head -n 1 "$log")"
 "$here/agent.sh" "$a" true 2>"$log" || skip "no host of its own here: $(head -n 1 "$log")"
+
+if [ $# -gt 0 ]; then
+    launch 2 "$@"
+    exit
+fi
 
 # auto is one of the others: enough to see that it works.
 suites='transfer atomic ring call hashtable queue'
