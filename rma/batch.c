@@ -8,10 +8,10 @@
 #include "rma/state.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
-static uint64_t checksum(const tern_context *context, uint32_t origin, uint32_t target,
+static uint64_t checksum(const tern_context *context, uint32_t line, uint32_t target,
                          const tern_batch *batch, const void *records) {
     uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
-                         (uint64_t)origin << 32 | target};
+                         (uint64_t)line << 32 | target};
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
     return XXH3_64bits_withSeed(records, batch->bytes, seed);
 }
@@ -20,7 +20,8 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
     tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
                         out->batch_skip, 0};
     char *at = out->lane.data + (out->batch & out->lane.mask);
-    batch.check = checksum(worker->context, worker->id, out->target, &batch, at + TERN_BATCH_BYTES);
+    batch.check = checksum(worker->context, tern_line_of(worker->context, out->channel, worker->id),
+                           out->target, &batch, at + TERN_BATCH_BYTES);
     memcpy(at, &batch, sizeof batch);
     return out->lane.write - out->batch;
 }
@@ -116,8 +117,9 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
         batch.position = in->position;
         if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
             batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
-            (checksums && batch.check != checksum(context, in->origin, worker->id, &batch,
-                                                  at + TERN_BATCH_BYTES))) {
+            (checksums &&
+             batch.check != checksum(context, tern_line_of(context, in->channel, in->origin),
+                                     worker->id, &batch, at + TERN_BATCH_BYTES))) {
             worker->stats.batches_torn++;
             return 0;
         }

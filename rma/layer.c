@@ -146,12 +146,15 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
         if (mine == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
         worker->layer[TERN_LAYER_RMA] = mine;
-        mine->out = calloc(total, sizeof(tern_out *));
-        mine->in = calloc(total, sizeof(tern_in *));
-        mine->active = calloc(total, sizeof(tern_in *));
+        mine->out = calloc(TERN_CHANNELS * (size_t)total, sizeof(tern_out *));
+        mine->in = calloc(TERN_CHANNELS * (size_t)total, sizeof(tern_in *));
+        for (int c = 0; c < TERN_CHANNELS; c++)
+            mine->active[c].ring = calloc(total, sizeof(tern_in *));
         if (rma->far != NULL)
             mine->dirty = calloc(context->size, 1);
-        if (mine->out == NULL || mine->in == NULL || mine->active == NULL ||
+        if (mine->out == NULL || mine->in == NULL ||
+            mine->active[TERN_CHANNEL_CALLS].ring == NULL ||
+            mine->active[TERN_CHANNEL_NOTIFY].ring == NULL ||
             (rma->far != NULL && mine->dirty == NULL))
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker of %u", total);
         mine->board = tern_board(context, worker->id);
@@ -190,7 +193,7 @@ static void close_layer(tern_context *context) {
         tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
         if (mine == NULL)
             continue;
-        for (uint32_t t = 0; t < total; t++) {
+        for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out != NULL ? mine->out[t] : NULL;
             /* After a death MPI may still read staging memory. */
             if (out != NULL && out->via != &tern_transport_shm && alive)
@@ -201,7 +204,8 @@ static void close_layer(tern_context *context) {
         }
         free(mine->out);
         free(mine->in);
-        free(mine->active);
+        for (int c = 0; c < TERN_CHANNELS; c++)
+            free(mine->active[c].ring);
         free(mine->dirty);
         free(mine);
     }

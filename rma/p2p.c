@@ -72,8 +72,10 @@ tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
         char *staging = malloc(out->lane.mask + 1);
         if (staging == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
-        tern_message message = {
-            .kind = TERN_MESSAGE_OPEN, .origin = worker->id, .target = out->target};
+        tern_message message = {.kind = TERN_MESSAGE_OPEN,
+                                .origin = worker->id,
+                                .target = out->target,
+                                .operand = {out->channel, 0}};
         tern_status status = tern_message_ask(worker, rank, &message, out->open_reply,
                                               sizeof out->open_reply, &out->open_request.mpi);
         if (status != TERN_OK) {
@@ -125,7 +127,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     tern_credit *credits =
         (void *)(tern_rma_worker_of(worker)->board + tern_rma_of(worker->context)->layout.credits);
-    tern_credit *credit = &credits[out->target];
+    tern_credit *credit = &credits[tern_line_of(worker->context, out->channel, out->target)];
     uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&credit->inverse, memory_order_acquire);
     return position == ~inverse ? position : out->limit - out->lane.mask - 1;
@@ -135,7 +137,8 @@ static tern_status p2p_report(tern_worker *worker, tern_in *in) {
     tern_message message = {.kind = TERN_MESSAGE_CREDIT,
                             .origin = worker->id,
                             .target = in->origin,
-                            .offset = in->position};
+                            .offset = in->position,
+                            .operand = {in->channel, 0}};
     return tern_message_send(worker, in->origin_id.rank, &message, NULL, 0);
 }
 

@@ -29,23 +29,24 @@ static void activate(tern_rma_worker *mine, tern_in *in) {
         return;
     in->active = true;
     in->empty = 0;
-    mine->active[mine->active_count++] = in;
+    mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
 /* Meets the ring that an origin has announced. The entry comes from shared memory: it is read once
  * and checked. */
-static tern_in *accept_ring(tern_worker *worker, uint32_t origin) {
+static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
+    uint32_t total = worker->context->size * worker->context->workers, origin = line % total;
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
-    uint64_t entry = atomic_load_explicit(&table[origin], memory_order_acquire);
+    uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     if (entry == 0)
         return NULL;
     uint32_t ring = (uint32_t)(entry - 1);
     tern_ring_header *header =
         entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
-    if (header == NULL || atomic_load(&header->owner) != (uint64_t)origin + 1) {
+    if (header == NULL || atomic_load(&header->owner) != (uint64_t)line + 1) {
         worker->stats.records_malformed++;
         tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own", origin,
                  (unsigned long long)entry);
@@ -59,11 +60,12 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t origin) {
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = context->config.ring_size - 1;
     in->header = header;
+    in->channel = line / total;
     in->origin = origin;
     in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
     in->via = tern_way_to(context, in->origin_id.rank);
     in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
-    mine->in[origin] = in;
+    mine->in[line] = in;
     return in;
 }
 
@@ -73,18 +75,18 @@ static void hear_bells(tern_worker *worker) {
     if (!tern_bell_rung(mine->board))
         return;
     _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
-    uint32_t workers = worker->context->size * worker->context->workers;
-    for (uint32_t w = 0; w < (workers + 63) / 64; w++) {
+    uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
+    for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
         if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
             continue;
         uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
         for (; rung != 0; rung &= rung - 1) {
-            uint32_t origin = w * 64 + (uint32_t)__builtin_ctzll(rung);
-            if (origin >= workers)
+            uint32_t line = w * 64 + (uint32_t)__builtin_ctzll(rung);
+            if (line >= lines)
                 continue;
-            tern_in *in = mine->in[origin];
+            tern_in *in = mine->in[line];
             if (in == NULL)
-                in = accept_ring(worker, origin);
+                in = accept_ring(worker, line);
             if (in == NULL)
                 continue;
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
@@ -106,8 +108,20 @@ static bool may_sleep(tern_worker *worker, tern_in *in) {
     return false;
 }
 
-/* Tells the origin when half a ring is consumed. A transport without room is asked again later. */
-static void report(tern_worker *worker, tern_in *in) {
+bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
+    if (in->empty < worker->context->config.idle_polls) {
+        in->empty++;
+        return false;
+    }
+    if (in->via->reads_own_batches || active <= worker->context->config.active_rings ||
+        !may_sleep(worker, in))
+        return false;
+    worker->stats.rings_idled++;
+    in->active = false;
+    return true;
+}
+
+void tern_ring_report(tern_worker *worker, tern_in *in) {
     if (in->position - in->reported > in->mask / 2 && in->via->report(worker, in) == TERN_OK)
         in->reported = in->position;
 }
@@ -117,7 +131,7 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     unsigned kind = tern_record_kind(header);
     if (kind == TERN_RECORD_SKIP && tern_ring_check(in, header)) {
         tern_ring_advance(in, header);
-        report(worker, in);
+        tern_ring_report(worker, in);
         return 1;
     }
     if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {
@@ -126,7 +140,7 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     }
     size_t handled = rma->handler[kind](worker, in);
     worker->stats.records_received += handled;
-    report(worker, in);
+    tern_ring_report(worker, in);
     return handled;
 }
 
@@ -148,8 +162,10 @@ size_t tern_ring_poll(tern_worker *worker) {
     size_t events = 0;
     uint32_t round = mine->rounds++;
     hear_bells(worker);
-    for (size_t i = 0; i < mine->active_count; i++) {
-        tern_in *in = mine->active[i];
+    tern_in **ring = mine->active[TERN_CHANNEL_CALLS].ring;
+    size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;
+    for (size_t i = 0; i < *count; i++) {
+        tern_in *in = ring[i];
         bool quiet = in->empty >= context->config.idle_polls;
         if (quiet && in->via->reads_own_batches && round % RARE_ROUNDS != 0)
             continue;
@@ -160,18 +176,12 @@ size_t tern_ring_poll(tern_worker *worker) {
             events += consume(worker, in, header);
         } else {
             /* What the transport had no room for, or bytes that were only left out. */
-            report(worker, in);
-            if (!quiet) {
-                in->empty++;
-            } else if (!in->via->reads_own_batches &&
-                       mine->active_count > context->config.active_rings && may_sleep(worker, in)) {
-                worker->stats.rings_idled++;
-                in->active = false;
-            }
+            tern_ring_report(worker, in);
+            (void)tern_ring_rest(worker, in, *count);
         }
         if (in->closed || !in->active) {
             in->active = false;
-            mine->active[i--] = mine->active[--mine->active_count];
+            ring[i--] = ring[--*count];
         }
     }
     if (mine->pending != NULL)

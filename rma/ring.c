@@ -13,15 +13,15 @@ size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
 }
 
-/* Claims a free ring of a rank whose segment is mapped, for origin. The CAS names the taker, so a
- * rank that dies here blocks nobody. */
-static tern_status claim(tern_context *context, uint32_t rank, uint32_t origin, uint32_t *ring) {
+/* Claims a free ring of a rank whose segment is mapped, for an origin's channel. The CAS names the
+ * taker, so a rank that dies here blocks nobody. */
+static tern_status claim(tern_context *context, uint32_t rank, uint32_t line, uint32_t *ring) {
     size_t count = tern_rma_of(context)->layout.ring_count;
     for (size_t i = 0; i < count; i++) {
-        uint32_t at = (uint32_t)((origin + i) % count);
+        uint32_t at = (uint32_t)((line + i) % count);
         tern_ring_header *header = tern_ring_header_at(context, rank, at);
         uint64_t nobody = 0;
-        if (!atomic_compare_exchange_strong(&header->owner, &nobody, (uint64_t)origin + 1))
+        if (!atomic_compare_exchange_strong(&header->owner, &nobody, (uint64_t)line + 1))
             continue;
         *ring = at;
         return TERN_OK;
@@ -34,25 +34,27 @@ static tern_status claim(tern_context *context, uint32_t rank, uint32_t origin, 
 
 /* Tells the target worker of a ring that was claimed: its table first, then its bell. The release
  * store pairs with the acquire load in accept. */
-static void announce(tern_context *context, uint32_t target, uint32_t origin, uint32_t ring) {
+static void announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
-    atomic_store_explicit(&table[origin], (uint64_t)ring + 1, memory_order_release);
-    tern_bell_ring(board, tern_rma_of(context)->layout.bells, origin);
+    atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
+    tern_bell_ring(board, tern_rma_of(context)->layout.bells, line);
 }
 
-tern_status tern_ring_grant(tern_context *context, uint32_t origin, uint32_t target_index,
-                            uint32_t *ring) {
-    tern_status status = claim(context, context->rank, origin, ring);
+tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
+                            uint32_t target_index, uint32_t *ring) {
+    uint32_t line = tern_line_of(context, channel, origin);
+    tern_status status = claim(context, context->rank, line, ring);
     if (status == TERN_OK)
-        announce(context, context->rank * context->workers + target_index, origin, *ring);
+        announce(context, context->rank * context->workers + target_index, line, *ring);
     return status;
 }
 
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint32_t rank = tern_rank_of(context, out->target);
-    tern_status status = claim(context, rank, worker->id, &out->ring);
+    uint32_t line = tern_line_of(context, out->channel, worker->id);
+    tern_status status = claim(context, rank, line, &out->ring);
     if (status != TERN_OK)
         return status;
     out->lane.data = tern_ring_data_at(context, rank, out->ring);
@@ -60,18 +62,21 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
     out->near = true;
     out->limit = out->lane.mask + 1;
-    announce(context, out->target, worker->id, out->ring);
+    announce(context, out->target, line, out->ring);
     return TERN_OK;
 }
 
-tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out) {
+tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
+                                   tern_out **out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_out *fresh = mine->out[target];
+    tern_out **slot = &mine->out[tern_line_of(worker->context, channel, target)];
+    tern_out *fresh = *slot;
     if (fresh == NULL) {
         fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
         if (fresh == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a ring");
         memset(fresh, 0, sizeof *fresh);
+        fresh->channel = channel;
         fresh->target = target;
         fresh->lane.mask = worker->context->config.ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
@@ -81,7 +86,7 @@ tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out)
             return status;
         }
         fresh->opening = status == TERN_ERR_AGAIN;
-        mine->out[target] = fresh;
+        *slot = fresh;
         worker->stats.rings_opened++;
     } else if (fresh->opening) {
         tern_status status = fresh->via->open(worker, fresh);
@@ -190,7 +195,8 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
 void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;
     tern_bell_ring(tern_board(worker->context, out->target),
-                   tern_rma_of(worker->context)->layout.bells, worker->id);
+                   tern_rma_of(worker->context)->layout.bells,
+                   tern_line_of(worker->context, out->channel, worker->id));
 }
 
 void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,
@@ -219,9 +225,9 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
             uint32_t target = context->rank * context->workers + target_index;
-            uint64_t origin = atomic_load_explicit(&header->owner, memory_order_relaxed) - 1;
+            uint64_t line = atomic_load_explicit(&header->owner, memory_order_relaxed) - 1;
             tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
-                           (uint32_t)origin);
+                           (uint32_t)line);
         }
     }
     atomic_store_explicit(&header->published[0], first, memory_order_relaxed);

@@ -4,6 +4,8 @@
 /*
  * Ring: records from one worker to another, single producer, single consumer, strictly FIFO (design
  * 6). The records lie in the target's arena; a far origin keeps a staging copy of the same shape.
+ * A pair has a ring for each channel: what progress consumes must not wait behind notifications,
+ * which stay in their ring until the application probes for them.
  *
  * Record: an 8-byte header {kind:8, id:24, bytes:32} and the payload, padded to 8 bytes. Positions
  * are 64-bit, only grow, and are compared by difference; position p lies at p modulo the ring's
@@ -41,6 +43,9 @@ typedef struct tern_ring_header {
 typedef struct tern_credit {
     _Atomic uint64_t position, inverse;
 } tern_credit;
+
+/* What consumes a ring: progress, or the application's probes (rma/event.c). */
+enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
 
 /* Kinds of records. Each layer handles its own. */
 enum {
@@ -80,7 +85,8 @@ typedef struct tern_out {
     struct tern_out *next_pending; /* published later: the transport had no room */
     bool near;                     /* data is the ring itself */
     bool pending, opening;
-    bool held;             /* nothing is sent the short way: earlier records still wait elsewhere */
+    bool held; /* nothing is sent the short way: earlier records still wait elsewhere */
+    uint32_t channel;
     uint32_t target;       /* worker number */
     uint32_t ring;         /* index in the target's arena */
     bool batch_open;       /* rma: records are being gathered behind a batch header */
@@ -99,7 +105,8 @@ typedef struct tern_in {
     uint64_t limit;    /* rma: end of what is validated; otherwise the end of time */
     uint64_t reported; /* position that the origin was last told */
     uint32_t empty;    /* polls in a row that found nothing */
-    uint32_t origin;   /* worker number */
+    uint32_t channel;
+    uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed;
     bool streaming; /* near: the last poll found records too */
@@ -168,7 +175,11 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);
 
 /* The ring to a worker, opened if need be. [out] out. TERN_ERR_AGAIN: the opening is under way
  * (far); TERN_ERR_MEMORY: the target's arena is used up; TERN_ERR_PEER. */
-tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out);
+tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
+                                   tern_out **out);
+static inline tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out) {
+    return tern_ring_open_channel(worker, TERN_CHANNEL_CALLS, target, out);
+}
 
 /* A header, or 0. The acquire load pairs with the release store of a publish. */
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in);
@@ -197,13 +208,21 @@ static inline void tern_ring_advance(tern_in *in, uint64_t header) {
 /* Reports a malformed record, counts it and closes the ring: nothing after it can be trusted. */
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what);
 
-/* Consumes from this worker's active rings, hears bells, tells credits. Returns records handled. */
+/* Consumes from this worker's active rings of calls, hears bells, tells credits. Returns records
+ * handled. */
 size_t tern_ring_poll(tern_worker *worker);
+
+/* Tells the origin when half a ring is consumed; what a transport had no room for is told later. */
+void tern_ring_report(tern_worker *worker, tern_in *in);
+
+/* For a ring that was found empty, once a round: leaves it to its bell if that is cheaper than
+ * polling it among so many active ones. Whether it did. */
+bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 
 /* Sets a ring up in this rank's arena for a far origin; any thread with the MPI lock. [out] ring.
  */
-tern_status tern_ring_grant(tern_context *context, uint32_t origin, uint32_t target_index,
-                            uint32_t *ring);
+tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
+                            uint32_t target_index, uint32_t *ring);
 
 /* Appends a batch that a message brought, [position, position + bytes), to the ring of a far
  * origin; any thread with the MPI lock. Fragments of a batch come in order; last ends it. */

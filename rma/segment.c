@@ -19,14 +19,14 @@
 static size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout) {
-    size_t workers = (size_t)ranks * config->workers;
+    size_t lines = (size_t)ranks * config->workers * TERN_CHANNELS;
     tern_layout l;
     memset(&l, 0, sizeof l);
     l.boards = TERN_PAGE;
     l.bells = TERN_LINE; /* the first line says that any bell has rung */
-    l.table = l.bells + round_up((workers + 63) / 64 * 8, TERN_LINE);
-    l.credits = l.table + round_up(workers * 8, TERN_LINE);
-    l.cells = l.credits + round_up(workers * sizeof(tern_credit), TERN_LINE);
+    l.table = l.bells + round_up((lines + 63) / 64 * 8, TERN_LINE);
+    l.credits = l.table + round_up(lines * 8, TERN_LINE);
+    l.cells = l.credits + round_up(lines * sizeof(tern_credit), TERN_LINE);
     l.board_bytes = round_up(l.cells + TERN_FUTURES * sizeof(tern_cell), TERN_PAGE);
     l.rings = l.boards + config->workers * l.board_bytes;
     l.ring_bytes = config->ring_size;

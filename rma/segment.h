@@ -40,9 +40,10 @@ typedef struct tern_segment_header {
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */
 typedef struct tern_layout {
     size_t boards, board_bytes;
-    size_t bells;   /* board: _Atomic uint64_t[], a bit per worker of the job */
-    size_t table;   /* board: _Atomic uint64_t[], the ring from each worker: index + 1, or 0 */
-    size_t credits; /* board: tern_credit[], what each worker has consumed of our records */
+    /* By line: a worker of the job on one of its channels. */
+    size_t bells;   /* board: _Atomic uint64_t[], a bit per line */
+    size_t table;   /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
+    size_t credits; /* board: tern_credit[], what the other end of each line has consumed */
     size_t cells;   /* board: tern_cell[TERN_FUTURES] */
     size_t rings, ring_count;
     size_t arena, ring_bytes;

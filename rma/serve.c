@@ -48,11 +48,11 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
 
 static bool serve_open(tern_worker *worker, uint32_t source, const tern_message *message) {
     tern_context *context = worker->context;
-    if (!own_worker(context, message->target))
+    if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
     uint32_t ring = 0;
-    tern_status status =
-        tern_ring_grant(context, message->origin, message->target % context->workers, &ring);
+    tern_status status = tern_ring_grant(context, (uint32_t)message->operand[0], message->origin,
+                                         message->target % context->workers, &ring);
     int64_t answer[2] = {(int64_t)status, (int64_t)ring};
     tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
     return true;
@@ -67,7 +67,9 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
         bytes % 8 != 0 || bytes > size - message->offset % size)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
-    if (atomic_load_explicit(&header->owner, memory_order_relaxed) != (uint64_t)message->origin + 1)
+    uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);
+    /* The ring says its channel itself. */
+    if (owner == 0 || (owner - 1) % (context->size * context->workers) != message->origin)
         return false;
     tern_ring_append(context, ring, index, message->offset, payload, bytes,
                      message->operand[1] != 0);
@@ -76,11 +78,12 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
 
 /* Pairs with far_consumed: the inverse is written first and read last. */
 static bool serve_credit(tern_context *context, const tern_message *message) {
-    if (!own_worker(context, message->target))
+    if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
     tern_credit *credits =
         (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
-    tern_credit *credit = &credits[message->origin];
+    tern_credit *credit =
+        &credits[tern_line_of(context, (uint32_t)message->operand[0], message->origin)];
     atomic_store_explicit(&credit->inverse, ~message->offset, memory_order_release);
     atomic_store_explicit(&credit->position, message->offset, memory_order_release);
     return true;

@@ -32,10 +32,13 @@ typedef struct tern_rma {
 } tern_rma;
 
 typedef struct tern_rma_worker {
-    tern_out **out; /* by worker number; NULL: no ring yet */
-    tern_in **in;   /* by worker number */
-    tern_in **active;
-    size_t active_count;
+    tern_out **out; /* by line; NULL: no ring yet */
+    tern_in **in;   /* by line */
+    /* Rings that are polled: by progress, and by probes. */
+    struct {
+        tern_in **ring;
+        size_t count;
+    } active[TERN_CHANNELS];
     tern_out *pending; /* rings with records that a transport had no room for */
     uint32_t rounds;
     char *board;
@@ -62,6 +65,13 @@ static inline const tern_transport_ops *tern_way_to(const tern_context *context,
 
 static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number) {
     return number / context->workers;
+}
+
+/* A worker on one of its channels: what owns a ring, and what bells, tables and credits are indexed
+ * by. */
+static inline uint32_t tern_line_of(const tern_context *context, uint32_t channel,
+                                    uint32_t number) {
+    return channel * context->size * context->workers + number;
 }
 
 /* The board of a worker whose segment this process maps. */

@@ -221,7 +221,8 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
 
 static tern_status rma_report(tern_worker *worker, tern_in *in) {
     uint64_t cell = tern_board_offset(worker->context, in->origin) +
-                    tern_rma_of(worker->context)->layout.credits + worker->id * sizeof(tern_credit);
+                    tern_rma_of(worker->context)->layout.credits +
+                    tern_line_of(worker->context, in->channel, worker->id) * sizeof(tern_credit);
     uint32_t rank = in->origin_id.rank;
     tern_mpi_lock();
     /* The last report must have left before its memory is written; half a ring has passed since. */
