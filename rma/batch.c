@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "rma/grow.h"
 #include "rma/state.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
@@ -33,7 +34,7 @@ static uint64_t left_in_lap(const tern_out *out) {
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
 }
 
-static void open_batch(tern_out *out) {
+void tern_batch_open(tern_out *out) {
     out->batch_open = true;
     out->batch = out->lane.write;
     out->batch_skip = 0;
@@ -49,9 +50,9 @@ static tern_status wrap(tern_worker *worker, tern_out *out) {
         return TERN_OK;
     }
     if (!out->batch_open) {
-        if (!tern_ring_has_room(worker, out, left))
+        if (!tern_ring_has_room(worker, out, left + TERN_MOVE_ROOM))
             return TERN_ERR_AGAIN;
-        open_batch(out);
+        tern_batch_open(out);
         left -= TERN_BATCH_BYTES;
     }
     out->batch_skip = (uint32_t)left;
@@ -71,7 +72,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
             return status;
     }
     uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
-    if (!tern_ring_has_room(worker, out, need))
+    if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
      * memory is written again. One flush a lap (Seriema 4.4, selective signaling). */
@@ -83,7 +84,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
         out->lap = lap;
     }
     if (!out->batch_open)
-        open_batch(out);
+        tern_batch_open(out);
     return TERN_OK;
 }
 

@@ -23,6 +23,9 @@ typedef struct tern_batch {
 
 #define TERN_BATCH_BYTES sizeof(tern_batch)
 
+/* Begins a batch at the write position. */
+void tern_batch_open(struct tern_out *out);
+
 /* Makes room for a record of so many bytes, opening a batch or wrapping if need be. TERN_ERR_AGAIN:
  * no credit. */
 tern_status tern_batch_reserve(tern_worker *worker, struct tern_out *out, uint64_t size);

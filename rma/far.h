@@ -15,6 +15,14 @@ static inline void tern_request_set(tern_request *request, uint32_t rank, MPI_Re
 
 tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done);
 
+/* Asks the target for a ring of so many pieces that begins at position start. */
+tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
+/* [out] ring: what it gave. TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY. */
+tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring);
+
+/* Opens a ring with the help of its target, for both. */
+tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
+
 /* The credit cell that the target writes, if it reads as whole; else what is known already. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 

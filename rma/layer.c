@@ -196,8 +196,10 @@ static void close_layer(tern_context *context) {
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out != NULL ? mine->out[t] : NULL;
             /* After a death MPI may still read staging memory. */
-            if (out != NULL && out->via != &tern_transport_shm && alive)
+            if (out != NULL && out->via != &tern_transport_shm && alive) {
                 free(out->lane.data);
+                free(out->next_data);
+            }
             free(out);
             if (mine->in != NULL)
                 free(mine->in[t]);
@@ -251,6 +253,8 @@ static tern_status open_layer(tern_context *context) {
 static tern_status drain(tern_context *context, tern_worker *worker) {
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_status status = tern_flush_all(context->worker[i]);
+        if (status == TERN_OK)
+            status = tern_ring_settle(context->worker[i]);
         if (status != TERN_OK)
             return status;
     }

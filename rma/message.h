@@ -77,8 +77,4 @@ tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t off
                                 tern_atomic_op op, unsigned width, uint64_t operand,
                                 uint64_t expected, uint64_t *old);
 
-struct tern_out;
-/* Opens a ring to a far worker. TERN_ERR_AGAIN: asked, not answered yet. */
-tern_status tern_message_open_ring(tern_worker *worker, struct tern_out *out);
-
 #endif

@@ -65,38 +65,45 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     return status;
 }
 
-tern_status tern_message_open_ring(tern_worker *worker, tern_out *out) {
-    uint32_t rank = tern_rank_of(worker->context, out->target);
+tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
+    tern_message message = {.kind = TERN_MESSAGE_OPEN,
+                            .origin = worker->id,
+                            .target = out->target,
+                            .offset = start,
+                            .operand = {out->channel, pieces}};
+    return tern_message_ask(worker, tern_rank_of(worker->context, out->target), &message,
+                            out->open_reply, sizeof out->open_reply, &out->open_request.mpi);
+}
+
+tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring) {
     int done = 0;
+    tern_status status = TERN_MPI(MPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
+    if (status != TERN_OK || !done)
+        return status != TERN_OK ? status : TERN_ERR_AGAIN;
+    *ring = (uint32_t)out->open_reply[1];
+    if (out->open_reply[0] == TERN_OK)
+        return TERN_OK;
+    return tern_fail((tern_status)out->open_reply[0],
+                     "worker %u has no ring left; raise TERN_RING_MEMORY or lower TERN_RING_SIZE",
+                     out->target);
+}
+
+tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
     if (out->lane.data == NULL) {
         char *staging = malloc(out->lane.mask + 1);
         if (staging == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
-        tern_message message = {.kind = TERN_MESSAGE_OPEN,
-                                .origin = worker->id,
-                                .target = out->target,
-                                .operand = {out->channel, 0}};
-        tern_status status = tern_message_ask(worker, rank, &message, out->open_reply,
-                                              sizeof out->open_reply, &out->open_request.mpi);
+        tern_status status = tern_far_ask_ring(worker, out, 1, 0);
         if (status != TERN_OK) {
             free(staging);
             return status;
         }
         out->lane.data = staging;
     }
-    tern_status status = TERN_MPI(MPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
-    if (status != TERN_OK)
-        return status;
-    if (!done)
-        return TERN_ERR_AGAIN;
-    if (out->open_reply[0] != TERN_OK)
-        return tern_fail((tern_status)out->open_reply[0],
-                         "rank %u has no ring left; raise TERN_RING_MEMORY or lower "
-                         "TERN_RING_SIZE",
-                         rank);
-    out->ring = (uint32_t)out->open_reply[1];
-    out->limit = out->lane.mask + 1;
-    return TERN_OK;
+    tern_status status = tern_far_ring_asked(out, &out->ring);
+    if (status == TERN_OK)
+        out->limit = out->lane.mask + 1;
+    return status;
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
@@ -170,7 +177,7 @@ const tern_transport_ops tern_transport_p2p = {
     .atomic = tern_message_atomic,
     .flush = p2p_flush,
     .test = tern_far_test,
-    .open = tern_message_open_ring,
+    .open = tern_far_open_ring,
     .publish = p2p_publish,
     .consumed = tern_far_consumed,
     .report = p2p_report,

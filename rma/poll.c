@@ -5,6 +5,7 @@
 
 #include "rma/batch.h"
 #include "rma/bell.h"
+#include "rma/grow.h"
 #include "rma/poll.h"
 #include "rma/state.h"
 #include "src/error.h"
@@ -60,6 +61,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = context->config.ring_size - 1;
     in->header = header;
+    in->ring = ring;
     in->channel = line / total;
     in->origin = origin;
     in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
@@ -132,6 +134,10 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     if (kind == TERN_RECORD_SKIP && tern_ring_check(in, header)) {
         tern_ring_advance(in, header);
         tern_ring_report(worker, in);
+        return 1;
+    }
+    if (kind == TERN_RECORD_MOVED) {
+        tern_ring_follow(worker, in, header);
         return 1;
     }
     if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {

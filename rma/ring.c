@@ -2,8 +2,11 @@
 
 #include <stdlib.h>
 
+#include "rma/arena.h"
 #include "rma/batch.h"
 #include "rma/bell.h"
+#include "rma/far.h"
+#include "rma/grow.h"
 #include "rma/state.h"
 #include "src/error.h"
 #include "src/log.h"
@@ -11,25 +14,6 @@
 
 size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
-}
-
-/* Claims a free ring of a rank whose segment is mapped, for an origin's channel. The CAS names the
- * taker, so a rank that dies here blocks nobody. */
-static tern_status claim(tern_context *context, uint32_t rank, uint32_t line, uint32_t *ring) {
-    size_t count = tern_rma_of(context)->layout.ring_count;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t at = (uint32_t)((line + i) % count);
-        tern_ring_header *header = tern_ring_header_at(context, rank, at);
-        uint64_t nobody = 0;
-        if (!atomic_compare_exchange_strong(&header->owner, &nobody, (uint64_t)line + 1))
-            continue;
-        *ring = at;
-        return TERN_OK;
-    }
-    return tern_fail(TERN_ERR_MEMORY,
-                     "all %zu rings into rank %u are taken; raise TERN_RING_MEMORY or lower "
-                     "TERN_RING_SIZE",
-                     count, rank);
 }
 
 /* Tells the target worker of a ring that was claimed: its table first, then its bell. The release
@@ -42,27 +26,35 @@ static void announce(tern_context *context, uint32_t target, uint32_t line, uint
 }
 
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
-                            uint32_t target_index, uint32_t *ring) {
+                            uint32_t target_index, uint32_t pieces, uint64_t start,
+                            uint32_t *ring) {
     uint32_t line = tern_line_of(context, channel, origin);
-    tern_status status = claim(context, context->rank, line, ring);
-    if (status == TERN_OK)
+    tern_status status = tern_arena_claim(context, context->rank, line, pieces, start, ring);
+    /* A larger one is named by the ring that it follows. */
+    if (status == TERN_OK && pieces == 1)
         announce(context, context->rank * context->workers + target_index, line, *ring);
     return status;
 }
 
+void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring) {
+    uint32_t rank = tern_rank_of(context, out->target);
+    out->ring = ring;
+    out->lane.data = tern_ring_data_at(context, rank, ring);
+    out->header = tern_ring_header_at(context, rank, ring);
+    out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
+}
+
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    uint32_t rank = tern_rank_of(context, out->target);
-    uint32_t line = tern_line_of(context, out->channel, worker->id);
-    tern_status status = claim(context, rank, line, &out->ring);
+    uint32_t line = tern_line_of(context, out->channel, worker->id), ring;
+    tern_status status =
+        tern_arena_claim(context, tern_rank_of(context, out->target), line, 1, 0, &ring);
     if (status != TERN_OK)
         return status;
-    out->lane.data = tern_ring_data_at(context, rank, out->ring);
-    out->header = tern_ring_header_at(context, rank, out->ring);
-    out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
+    tern_ring_use_near(context, out, ring);
     out->near = true;
     out->limit = out->lane.mask + 1;
-    announce(context, out->target, line, out->ring);
+    announce(context, out->target, line, ring);
     return TERN_OK;
 }
 
@@ -109,7 +101,9 @@ static void refresh_limit(tern_worker *worker, tern_out *out) {
 }
 
 /* Where publishing needs a fence, nothing is sent the short way. */
-static void open_lane(const tern_worker *worker, tern_out *out) {
+void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
+    if (!out->near)
+        return;
     uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
     bool shut = out->held || out->first_header != 0 || tern_rma_of(worker->context)->fences;
     out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
@@ -117,8 +111,7 @@ static void open_lane(const tern_worker *worker, tern_out *out) {
 
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
     out->held = held;
-    if (out->near && !out->opening)
-        open_lane(worker, out);
+    tern_ring_open_lane(worker, out);
 }
 
 void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
@@ -130,7 +123,7 @@ void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
         atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
         tern_ring_ring_bell(worker, out);
-    open_lane(worker, out);
+    tern_ring_open_lane(worker, out);
 }
 
 bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
@@ -144,12 +137,20 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
  * target can consume it and the record needs at most half a ring of credit: that always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
+    uint64_t spare = out->near ? 8 : TERN_MOVE_ROOM;
     if (left < size) {
-        if (!tern_ring_has_room(worker, out, left + 8))
+        if (!tern_ring_has_room(worker, out, left + spare))
             return TERN_ERR_AGAIN;
         tern_ring_commit(out, tern_record_header(TERN_RECORD_SKIP, 0, (size_t)left - 8));
     }
-    return tern_ring_has_room(worker, out, size + 8) ? TERN_OK : TERN_ERR_AGAIN;
+    return tern_ring_has_room(worker, out, size + spare) ? TERN_OK : TERN_ERR_AGAIN;
+}
+
+static tern_status reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+    if (out->growth != TERN_GROWTH_NONE)
+        return TERN_ERR_AGAIN;
+    return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
+                                       : reserve_plain(worker, out, size);
 }
 
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
@@ -157,11 +158,15 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
         return tern_fail(TERN_ERR_RANGE, "a record of %zu bytes; a ring of %zu takes %zu", bytes,
                          worker->context->config.ring_size, tern_ring_record_max(worker->context));
     uint64_t size = tern_record_size(bytes);
-    tern_status status = out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
-                                                     : reserve_plain(worker, out, size);
+    tern_status status = reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
         /* What is not published can never be consumed. */
         tern_ring_publish(worker, out);
+        status = tern_ring_grow(worker, out);
+        if (status == TERN_OK)
+            status = reserve(worker, out, size);
+    }
+    if (status == TERN_ERR_AGAIN) {
         worker->stats.credits_waited++;
         return tern_fail(TERN_ERR_AGAIN,
                          "the ring to worker %u is full; let progress run, or raise "
@@ -203,7 +208,7 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
                       uint64_t position, const char *records, size_t bytes, bool last) {
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
     char *data = tern_ring_data_at(context, context->rank, ring);
-    uint64_t mask = context->config.ring_size - 1;
+    uint64_t mask = tern_arena_ring_bytes(context, ring) - 1;
     /* published[0] is where the batch under way begins, published[1] its withheld first header: the
      * words are this thread's own here, since only rma uses them otherwise. */
     uint64_t first = atomic_load_explicit(&header->published[0], memory_order_relaxed);
@@ -232,4 +237,24 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
     }
     atomic_store_explicit(&header->published[0], first, memory_order_relaxed);
     atomic_store_explicit(&header->published[1], first_header, memory_order_relaxed);
+}
+
+/* What MPI was given to write an answer into must not be freed before. */
+tern_status tern_ring_settle(tern_worker *worker) {
+    tern_context *context = worker->context;
+    uint32_t lines = tern_line_of(context, TERN_CHANNELS, 0);
+    for (uint32_t i = 0; i < lines; i++) {
+        tern_out *out = tern_rma_worker_of(worker)->out[i];
+        if (out == NULL || out->near || (!out->opening && out->growth != TERN_GROWTH_ASKED))
+            continue;
+        tern_wait_state wait = TERN_WAIT_START;
+        uint32_t ring;
+        while (tern_far_ring_asked(out, &ring) == TERN_ERR_AGAIN) {
+            tern_progress_round(worker);
+            tern_status status = tern_wait_step(context, &wait, tern_rank_of(context, out->target));
+            if (status != TERN_OK)
+                return status;
+        }
+    }
+    return TERN_OK;
 }

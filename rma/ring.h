@@ -37,6 +37,7 @@ typedef struct tern_ring_header {
     _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
     _Atomic uint64_t idle;         /* by the target: 1 if it waits for the bell */
     _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
+    _Atomic uint64_t bytes;        /* of the ring */
 } tern_ring_header;
 
 /* What a target tells a far origin it has consumed: taken only if both words agree. */
@@ -51,6 +52,7 @@ enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
 enum {
     TERN_RECORD_NONE,
     TERN_RECORD_SKIP,
+    TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/grow.h) */
     TERN_RECORD_SERVICE,
     TERN_RECORD_CALL,
     TERN_RECORD_CALL_RETURN,
@@ -74,6 +76,9 @@ static inline uint64_t tern_record_size(size_t bytes) {
     return 8 + (((uint64_t)bytes + 7) & ~(uint64_t)7);
 }
 
+/* How far a ring has come in being followed by a larger one (rma/grow.c). */
+enum { TERN_GROWTH_NONE, TERN_GROWTH_ASKED, TERN_GROWTH_MOVING };
+
 /* The origin's side. */
 typedef struct tern_out {
     _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/view.h */
@@ -95,6 +100,10 @@ typedef struct tern_out {
     uint64_t lap;          /* of the staging memory whose puts are known to be done */
     int64_t open_reply[2]; /* far: what the target answers to the opening */
     tern_message_request open_request;
+    uint8_t growth;     /* TERN_GROWTH_* */
+    uint32_t grow_wait; /* full rings to meet before growth is tried again */
+    uint32_t next_ring; /* the larger one */
+    char *next_data;    /* far: its staging */
 } tern_out;
 
 /* The target's side. */
@@ -106,6 +115,7 @@ typedef struct tern_in {
     uint64_t reported; /* position that the origin was last told */
     uint32_t empty;    /* polls in a row that found nothing */
     uint32_t channel;
+    uint32_t ring;   /* index of its first piece in the arena */
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed;
@@ -170,6 +180,15 @@ void tern_ring_publish(tern_worker *worker, tern_out *out);
 /* The largest payload of a record: half a ring less headers. */
 size_t tern_ring_record_max(const tern_context *context);
 
+/* Opens the short way as far as it may be used. */
+void tern_ring_open_lane(const tern_worker *worker, tern_out *out);
+
+/* Makes out write into a ring of its rank, whose segment is mapped. */
+void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring);
+
+/* Waits for the answers of far ranks to what was asked for rings. TERN_ERR_PEER. */
+tern_status tern_ring_settle(tern_worker *worker);
+
 /* Opens a ring to a worker whose segment is mapped, with no help of its. */
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);
 
@@ -222,7 +241,7 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 /* Sets a ring up in this rank's arena for a far origin; any thread with the MPI lock. [out] ring.
  */
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
-                            uint32_t target_index, uint32_t *ring);
+                            uint32_t target_index, uint32_t pieces, uint64_t start, uint32_t *ring);
 
 /* Appends a batch that a message brought, [position, position + bytes), to the ring of a far
  * origin; any thread with the MPI lock. Fragments of a batch come in order; last ends it. */

@@ -31,6 +31,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     l.rings = l.boards + config->workers * l.board_bytes;
     l.ring_bytes = config->ring_size;
     l.ring_count = config->ring_memory / config->ring_size;
+    if (l.ring_count > TERN_RINGS_MAX)
+        l.ring_count = TERN_RINGS_MAX;
     l.arena = round_up(l.rings + l.ring_count * sizeof(tern_ring_header), TERN_PAGE);
     l.heap = round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;

@@ -24,6 +24,8 @@
 #define TERN_LINE 64u
 #define TERN_PAGE 4096u
 #define TERN_HUGE ((size_t)2 << 20)
+/* A record that names a ring has 24 bits for it. */
+#define TERN_RINGS_MAX ((size_t)1 << 24)
 
 /* A word with a cache line to itself. */
 typedef struct tern_line {

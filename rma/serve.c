@@ -1,3 +1,4 @@
+#include "rma/arena.h"
 #include "rma/message.h"
 #include "rma/state.h"
 #include "src/error.h"
@@ -48,11 +49,14 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
 
 static bool serve_open(tern_worker *worker, uint32_t source, const tern_message *message) {
     tern_context *context = worker->context;
-    if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
+    uint64_t channel = message->operand[0], pieces = message->operand[1];
+    if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || pieces == 0 ||
+        pieces > context->config.ring_growth || (pieces & (pieces - 1)) != 0)
         return false;
     uint32_t ring = 0;
-    tern_status status = tern_ring_grant(context, (uint32_t)message->operand[0], message->origin,
-                                         message->target % context->workers, &ring);
+    tern_status status = tern_ring_grant(context, (uint32_t)channel, message->origin,
+                                         message->target % context->workers, (uint32_t)pieces,
+                                         message->offset, &ring);
     int64_t answer[2] = {(int64_t)status, (int64_t)ring};
     tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
     return true;
@@ -60,11 +64,10 @@ static bool serve_open(tern_worker *worker, uint32_t source, const tern_message 
 
 static bool serve_batch(tern_context *context, const tern_message *message, const char *payload,
                         size_t bytes) {
-    const tern_rma *rma = tern_rma_of(context);
     uint32_t ring = message->target, index = (uint32_t)message->operand[0];
-    uint64_t size = rma->layout.ring_bytes;
-    if (ring >= rma->layout.ring_count || index >= context->workers || bytes < 8 ||
-        bytes % 8 != 0 || bytes > size - message->offset % size)
+    uint64_t size = tern_arena_ring_bytes(context, ring);
+    if (size == 0 || index >= context->workers || bytes < 8 || bytes % 8 != 0 ||
+        bytes > size - message->offset % size)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
     uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);

@@ -17,6 +17,7 @@ static inline bool open_with_rings(fixture *f, size_t ring_size) {
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.ring_size = ring_size;
+    config.ring_growth = 1;
     return fixture_open(f, &config);
 }
 

@@ -85,10 +85,7 @@ static void ranks_agree(void) {
 
 static void arguments_are_checked(void) {
     fixture f;
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.ring_size = 65536;
-    if (!fixture_open(&f, &config))
+    if (!fixture_open(&f, NULL))
         return;
     tern_hashtable *values = NULL, *counters = NULL, *calls = NULL, *large = NULL;
     tern_worker *w = f.worker;

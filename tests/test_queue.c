@@ -93,10 +93,7 @@ static void options_are_checked(void) {
 
 static void arguments_are_checked(void) {
     fixture f;
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.ring_size = 65536;
-    if (!fixture_open(&f, &config))
+    if (!fixture_open(&f, NULL))
         return;
     tern_queue *queue = make(&f, 0, 8, 4, 0), *calls = make(&f, 0, 8, 4, 1);
     tern_queue *large = make(&f, 0, 65536, 2, 0);

@@ -63,12 +63,13 @@ static size_t consume(tern_worker *worker, tern_in *in) {
     return 1;
 }
 
-static bool open_rings(size_t ring_size, size_t idle_polls) {
+static bool open_growing_rings(size_t ring_size, size_t ring_growth, size_t idle_polls) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.ring_size = ring_size;
-    config.ring_memory = ring_size * 16;
+    config.ring_growth = ring_growth;
+    config.ring_memory = ring_size * 64;
     config.idle_polls = idle_polls;
     config.active_rings = 0;
     config.log_level = TERN_LOG_NONE;
@@ -79,6 +80,10 @@ static bool open_rings(size_t ring_size, size_t idle_polls) {
     streams = calloc(f.size, sizeof *streams);
     EXPECT_OK(tern_barrier(f.worker));
     return streams != NULL;
+}
+
+static bool open_rings(size_t ring_size, size_t idle_polls) {
+    return open_growing_rings(ring_size, 1, idle_polls);
 }
 
 static void close_rings(void) {
@@ -120,8 +125,8 @@ static void wait_for(uint32_t count) {
 
 /* All pairs at once, sizes up to the largest, batches of random length: many laps of small rings.
  */
-static void stream_all_pairs(size_t ring_size, size_t idle_polls, int times) {
-    if (!open_rings(ring_size, idle_polls))
+static void stream_all_pairs(size_t ring_size, size_t growth, size_t idle_polls, int times) {
+    if (!open_growing_rings(ring_size, growth, idle_polls))
         return;
     uint32_t count = (uint32_t)fixture_times(&f, times);
     uint64_t state = fixture_seed(&f, 1);
@@ -145,15 +150,24 @@ static void stream_all_pairs(size_t ring_size, size_t idle_polls, int times) {
     }
     CU_ASSERT_EQUAL(unexpected, 0);
     wait_for(count);
+    tern_stats stats;
+    tern_stats_get(f.worker, &stats);
+    if (growth == 1)
+        CU_ASSERT_EQUAL(stats.rings_grown, 0);
     close_rings();
 }
 
-static void small_rings(void) { stream_all_pairs(4096, 1 << 20, 4000); }
+static void small_rings(void) { stream_all_pairs(4096, 1, 1 << 20, 4000); }
 
-static void usual_rings(void) { stream_all_pairs(65536, 1 << 20, 4000); }
+static void usual_rings(void) { stream_all_pairs(65536, 1, 1 << 20, 4000); }
+
+/* As many rings at a time as there are pairs go through all their sizes. */
+static void growing_rings(void) { stream_all_pairs(4096, 8, 1 << 20, 4000); }
+
+static void growing_idle_rings(void) { stream_all_pairs(4096, 8, 3, 4000); }
 
 /* Rings that fall idle after three empty polls: no wake-up may be lost. */
-static void idle_rings(void) { stream_all_pairs(4096, 3, 4000); }
+static void idle_rings(void) { stream_all_pairs(4096, 1, 3, 4000); }
 
 /* Nothing is seen before it is published, and then everything is. */
 static void publishing(void) {
@@ -184,11 +198,30 @@ static void publishing(void) {
     close_rings();
 }
 
+/* This rank has sent to target alone; each consumes what the others have sent to it. */
+static void consume_what_was_sent(uint32_t target) {
+    uint32_t mine[2] = {target, streams[target].sent};
+    uint32_t(*all)[2] = calloc(f.size, sizeof *all);
+    fixture_share(&f, mine, sizeof mine, all);
+    refuse_to_consume = false;
+    for (uint32_t r = 0; r < f.size; r++) {
+        uint32_t due = all[r][0] == f.rank ? all[r][1] : 0;
+        tern_wait_state wait = TERN_WAIT_START;
+        while (streams[r].received < due &&
+               tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
+            tern_progress(f.worker);
+        CU_ASSERT_EQUAL(streams[r].received, due);
+        CU_ASSERT_EQUAL(streams[r].wrong, 0);
+    }
+    free(all);
+}
+
 /* A target that does not consume: the origin is told so, and nothing is lost. */
 static void full_ring(void) {
     if (!open_rings(4096, 1 << 20))
         return;
     refuse_to_consume = true;
+    EXPECT_OK(tern_barrier(f.worker));
     uint32_t next = (f.rank + 1) % f.size, refusals = 0;
     tern_out *out = NULL;
     while (refusals < 2000) {
@@ -203,18 +236,79 @@ static void full_ring(void) {
     }
     CU_ASSERT(streams[next].sent > 0);
     CU_ASSERT(streams[next].sent * 8 <= 4096);
-    /* Every rank tells the next how much it sent. */
-    uint32_t *sent = malloc(f.size * sizeof *sent);
-    fixture_share(&f, &streams[next].sent, sizeof *sent, sent);
-    refuse_to_consume = false;
-    uint32_t before = (f.rank + f.size - 1) % f.size;
+    consume_what_was_sent(next);
+    close_rings();
+}
+
+/* One that nobody consumes grows to its limit and not beyond, and what it then holds arrives. */
+static void growth_has_a_limit(void) {
+    if (!open_growing_rings(4096, 4, 1 << 20))
+        return;
+    uint32_t next = (f.rank + 1) % f.size;
+    tern_out *out = NULL;
+    tern_stats stats;
+    refuse_to_consume = true;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t refusals = 0; refusals < 2000;) {
+        tern_status status = commit_next(next, &out);
+        if (status == TERN_OK)
+            tern_ring_publish(f.worker, out);
+        else if (EXPECT(TERN_ERR_AGAIN, status))
+            refusals += streams[next].sent > 0;
+        else
+            break;
+        tern_progress(f.worker);
+        tern_stats_get(f.worker, &stats);
+        /* A far ring waits for its target's answer, which may be busy. */
+        if (refusals == 1999 && stats.rings_grown < 2 && out != NULL && !out->near &&
+            out->growth != TERN_GROWTH_NONE)
+            refusals--;
+    }
+    tern_stats_get(f.worker, &stats);
+    if (out != NULL && out->near)
+        CU_ASSERT_EQUAL(stats.rings_grown, 2);
+    CU_ASSERT(stats.rings_grown <= 2);
+    CU_ASSERT(out != NULL && out->lane.mask + 1 == (uint64_t)4096 << stats.rings_grown);
+    consume_what_was_sent(next);
+    close_rings();
+}
+
+/* Memory that growing has used up is not that of pairs that have not met. */
+static void growing_leaves_room(void) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.ring_size = 4096;
+    config.ring_memory = 4096 * 16;
+    config.ring_growth = 1024;
+    config.segment_size = 65536;
+    config.log_level = TERN_LOG_NONE;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_record_handle(f.context, TERN_RECORD_CALL, consume);
+    streams = calloc(f.size, sizeof *streams);
+    refuse_to_consume = true;
+    EXPECT_OK(tern_barrier(f.worker));
+    tern_out *out = NULL;
+    /* Every rank fills its ring to rank 0, then opens one to rank 0 on the other channel. */
+    for (int refusals = 0; refusals < 300;) {
+        tern_status status = commit_next(0, &out);
+        if (status == TERN_OK)
+            tern_ring_publish(f.worker, out);
+        else if (EXPECT(TERN_ERR_AGAIN, status))
+            refusals += streams[0].sent > 0;
+        else
+            break;
+        tern_progress(f.worker);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
     tern_wait_state wait = TERN_WAIT_START;
-    while (streams[before].received < sent[before] &&
+    tern_status status;
+    while ((status = tern_ring_open_channel(f.worker, TERN_CHANNEL_NOTIFY, 0, &out)) ==
+               TERN_ERR_AGAIN &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
         tern_progress(f.worker);
-    CU_ASSERT_EQUAL(streams[before].received, sent[before]);
-    CU_ASSERT_EQUAL(streams[before].wrong, 0);
-    free(sent);
+    EXPECT_OK(status);
+    consume_what_was_sent(0);
     close_rings();
 }
 
@@ -304,17 +398,29 @@ static void inject(uint64_t header) {
 
 static void hostile_length(void) { inject(tern_record_header(TERN_RECORD_CALL, 1, 0xfffffff0u)); }
 
+static void hostile_move(void) { inject(tern_record_header(TERN_RECORD_MOVED, 3, 0)); }
+
 static void hostile_kind(void) { inject(tern_record_header(200, 1, 8)); }
 
 static void hostile_service(void) { inject(tern_record_header(TERN_RECORD_SERVICE, 77, 8)); }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"small rings", small_rings},     {"usual rings", usual_rings},
-        {"idle rings", idle_rings},       {"publishing", publishing},
-        {"full ring", full_ring},         {"too large", too_large},
-        {"arena used up", arena_used_up}, {"hostile length", hostile_length},
-        {"hostile kind", hostile_kind},   {"hostile service", hostile_service},
+        {"small rings", small_rings},
+        {"usual rings", usual_rings},
+        {"idle rings", idle_rings},
+        {"publishing", publishing},
+        {"growing rings", growing_rings},
+        {"growing idle rings", growing_idle_rings},
+        {"growth has a limit", growth_has_a_limit},
+        {"growing leaves room", growing_leaves_room},
+        {"hostile move", hostile_move},
+        {"full ring", full_ring},
+        {"too large", too_large},
+        {"arena used up", arena_used_up},
+        {"hostile length", hostile_length},
+        {"hostile kind", hostile_kind},
+        {"hostile service", hostile_service},
     };
     return tern_test_main(argc, argv, "ring", tests, sizeof tests / sizeof tests[0]);
 }

@@ -62,7 +62,8 @@ typedef struct tern_config {
     size_t segment_size;   /* heap of each rank that others can reach */
     tern_huge_pages huge_pages;
     int prefault;           /* 1: touch the whole segment at creation */
-    size_t ring_size;       /* one ring: power of two, 4 KiB to 16 MiB */
+    size_t ring_size;       /* of a ring at first: power of two, 4 KiB to 16 MiB */
+    size_t ring_growth;     /* times that size at most: power of two, 1 to 1,024 */
     size_t ring_memory;     /* all rings into one rank together */
     size_t overflow_memory; /* of a worker, for calls of its handlers that find their ring full */
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */

@@ -25,6 +25,7 @@ extern "C" {
     X(batches_sent, "batches published over rma or p2p")                                           \
     X(batches_torn, "polls that met a batch that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
+    X(rings_grown, "rings that were full and followed by larger ones")                             \
     X(rings_idled, "rings left to their bell")                                                     \
     X(bells_rung, "bells rung at other workers")                                                   \
     X(credits_waited, "times a full ring was met")                                                 \
