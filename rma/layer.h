@@ -4,5 +4,6 @@
 #include "src/layer.h"
 
 extern const tern_layer tern_rma_layer;
+extern const tern_layer tern_notify_layer;
 
 #endif

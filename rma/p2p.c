@@ -30,6 +30,20 @@ static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     return TERN_OK;
 }
 
+/* One message. */
+static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                            uint64_t bytes, uint64_t *posted) {
+    size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
+    tern_message message = {
+        .kind = TERN_MESSAGE_PUT, .origin = worker->id, .offset = offset, .bytes = piece};
+    tern_status status = tern_message_send(worker, rank, &message, from, piece);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    *posted = piece;
+    return TERN_OK;
+}
+
 static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_request *request) {
     tern_message message = {
@@ -172,7 +186,9 @@ tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done)
 
 const tern_transport_ops tern_transport_p2p = {
     .name = TERN_P2P,
+    .posts_in_order = true,
     .put = p2p_put,
+    .post = p2p_post,
     .get = p2p_get,
     .atomic = tern_message_atomic,
     .flush = p2p_flush,

@@ -56,6 +56,7 @@ enum {
     TERN_RECORD_SERVICE,
     TERN_RECORD_CALL,
     TERN_RECORD_CALL_RETURN,
+    TERN_RECORD_NOTIFY,
     TERN_RECORD_KINDS
 };
 
@@ -104,6 +105,7 @@ typedef struct tern_out {
     uint32_t grow_wait; /* full rings to meet before growth is tried again */
     uint32_t next_ring; /* the larger one */
     char *next_data;    /* far: its staging */
+    struct tern_requests *requests; /* notified operations that wait (rma/request.h) */
 } tern_out;
 
 /* The target's side. */

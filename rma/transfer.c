@@ -1,5 +1,6 @@
 #include "tern/transfer.h"
 
+#include "rma/request.h"
 #include "rma/state.h"
 #include "src/collective.h"
 #include "src/error.h"
@@ -168,10 +169,18 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->dirty == NULL || mine->dirty[rank] == 0)
+    bool moving = tern_requests_moving(worker, rank);
+    if (mine->dirty == NULL || (mine->dirty[rank] == 0 && moving))
         return TERN_OK;
     if (worker->in_handler)
         return tern_worker_may_wait(worker, "tern_flush to another node");
+    tern_wait_state wait = TERN_WAIT_START;
+    for (; !moving; moving = tern_requests_moving(worker, rank)) {
+        tern_progress_round(worker);
+        tern_status status = tern_wait_step(context, &wait, rank);
+        if (status != TERN_OK)
+            return status;
+    }
     return tern_way_to(context, rank)->flush(worker, rank);
 }
 

@@ -21,11 +21,17 @@ struct tern_cell;
 typedef struct tern_transport_ops {
     tern_transport name;
     bool reads_own_batches; /* the origin puts batches that the target must validate */
+    bool posts_in_order;    /* what is posted is there before any record published later */
 
     /* Starts; request NULL: returns when the source may be reused. Over p2p the source is copied,
      * so the request is complete at once. */
     tern_status (*put)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                        size_t bytes, tern_request *request);
+    /* Starts a put and never waits. The source must stay as it is until the next flush, or, where
+     * posts are in order, has been copied. [out] posted: how much of it was taken. TERN_ERR_AGAIN:
+     * the rest later. NULL over shm. */
+    tern_status (*post)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                        uint64_t bytes, uint64_t *posted);
     /* Starts; the request completes when the data is there. */
     tern_status (*get)(tern_worker *worker, uint32_t rank, uint64_t offset, void *to, size_t bytes,
                        tern_request *request);

@@ -189,6 +189,18 @@ static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const 
                    win_of(worker));
 }
 
+/* All that a count of MPI takes. */
+static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                            uint64_t bytes, uint64_t *posted) {
+    uint64_t piece = bytes < PIECE ? bytes : PIECE;
+    tern_status status = TERN_MPI(put_bytes(worker, rank, offset, from, piece));
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    *posted = piece;
+    return TERN_OK;
+}
+
 /* One put a batch. With TERN_RMA_COMMIT=flush two more steps make it visible. */
 static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
@@ -282,6 +294,7 @@ const tern_transport_ops tern_transport_rma = {
     .name = TERN_RMA,
     .reads_own_batches = true,
     .put = rma_put,
+    .post = rma_post,
     .get = rma_get,
     .atomic = rma_atomic,
     .flush = rma_flush,

@@ -31,6 +31,7 @@ static const char *const transports[] = {"auto", "shm", "rma", "p2p", NULL};
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
 static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
+static const char *const orders[] = {"strict", "relaxed", NULL};
 static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
@@ -71,6 +72,16 @@ static const knob knobs[] = {
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
     {"TERN_RMA_ATOMICS", KNOB_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
      TERN_RMA_ATOMICS_AUTO, "who applies atomics on memory of other nodes over rma"},
+    {"TERN_PACKED_MAX", KNOB_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
+     "data up to this goes with its notification over shm; a quarter of a ring at most"},
+    {"TERN_PACKED_MAX_FAR", KNOB_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,
+     "the same over rma and p2p"},
+    {"TERN_ORDER", KNOB_CHOICE, FIELD(order), orders, 0, 0, false, false, TERN_ORDER_STRICT,
+     "relaxed: a notified operation may overtake those that wait for room"},
+    {"TERN_NOTIFY_QUEUE", KNOB_COUNT, FIELD(notify_queue), NULL, 1, 1 << 20, false, false, 1024,
+     "notified operations that may wait for each target"},
+    {"TERN_NOTIFY_EVENTS", KNOB_COUNT, FIELD(notify_events), NULL, 1, 1 << 30, false, false, 65536,
+     "local events of a worker that may wait to be probed for"},
     {"TERN_LOG_LEVEL", KNOB_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
      "lines up to this level are written to standard error"},
 };
@@ -222,7 +233,7 @@ static tern_status parse_value(const knob *k, const char *text, uint64_t *value)
 }
 
 static tern_status refuse_name(const char *name, size_t length) {
-    char all[400];
+    char all[600];
     size_t used = 0;
     for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, " %s", knobs[i].name);

@@ -10,7 +10,7 @@
 #include "tern/context.h"
 
 /* Slots for the state that a layer hangs on contexts and workers. */
-enum { TERN_LAYER_RMA, TERN_LAYER_RPC, TERN_LAYER_SLOTS };
+enum { TERN_LAYER_RMA, TERN_LAYER_NOTIFY, TERN_LAYER_RPC, TERN_LAYER_SLOTS };
 
 typedef struct tern_layer {
     const char *name;

@@ -65,6 +65,16 @@ static const knob knobs[] = {
      "flush",
      TERN_RMA_COMMIT_FLUSH,
      {"none", "CHECKSUM"}},
+    {"TERN_PACKED_MAX", FIELD(packed_max), 128, "1K", KIB, {"-1", "2M", "some"}},
+    {"TERN_PACKED_MAX_FAR", FIELD(packed_max_far), 4 * KIB, "0", 0, {"-1", "2M", "4k4"}},
+    {"TERN_ORDER",
+     FIELD(order),
+     TERN_ORDER_STRICT,
+     "relaxed",
+     TERN_ORDER_RELAXED,
+     {"loose", "1", "STRICT"}},
+    {"TERN_NOTIFY_QUEUE", FIELD(notify_queue), 1024, "1", 1, {"0", "1K", "-2"}},
+    {"TERN_NOTIFY_EVENTS", FIELD(notify_events), 65536, "1", 1, {"0", "1K", "-2"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
 };
 

@@ -45,6 +45,12 @@ typedef enum tern_rma_atomics {
     TERN_RMA_ATOMICS_OWNER /* the owner's processor, asked by a message */
 } tern_rma_atomics;
 
+/* Notified operations that find room while earlier ones of their pair wait for it. */
+typedef enum tern_order {
+    TERN_ORDER_STRICT, /* wait behind them */
+    TERN_ORDER_RELAXED /* overtake them */
+} tern_order;
+
 typedef enum tern_log_level {
     TERN_LOG_NONE,
     TERN_LOG_ERROR,
@@ -71,6 +77,11 @@ typedef struct tern_config {
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
+    size_t packed_max;     /* data up to this goes with its notification, over shm */
+    size_t packed_max_far; /* the same over rma and p2p */
+    tern_order order;
+    size_t notify_queue;  /* notified operations that may wait for each target */
+    size_t notify_events; /* local events of a worker that may wait to be probed for */
     tern_log_level log_level;
 } tern_config;
 

@@ -29,6 +29,9 @@ extern "C" {
     X(rings_idled, "rings left to their bell")                                                     \
     X(bells_rung, "bells rung at other workers")                                                   \
     X(credits_waited, "times a full ring was met")                                                 \
+    X(notices_packed, "notified puts that went with their data in one record")                     \
+    X(notices_ledger, "notified puts and gets whose data went by itself")                          \
+    X(notices_queued, "notified operations that had to wait before they were posted")              \
     X(calls_sent, "calls issued")                                                                  \
     X(calls_overflowed, "calls of handlers that waited for room in a ring")                        \
     X(calls_executed, "calls executed for others and itself")                                      \

@@ -9,6 +9,7 @@
 #include "tern/hashtable.h"
 #include "tern/log.h"
 #include "tern/memory.h"
+#include "tern/notify.h"
 #include "tern/progress.h"
 #include "tern/promise.h"
 #include "tern/queue.h"
