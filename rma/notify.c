@@ -103,16 +103,15 @@ static tern_status post(tern_worker *worker, const tern_operation *o) {
     if (tern_peer_is_dead(&context->peers, rank))
         return tern_peer_fail(rank);
     tern_status status = o->local ? make_done_room(worker) : TERN_OK;
-    tern_out *out = NULL;
-    if (status == TERN_OK)
-        status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, o->target, &out);
-    if (status != TERN_OK && status != TERN_ERR_AGAIN)
+    if (status != TERN_OK)
         return status;
-    bool opening = out == NULL;
+    tern_out *out = NULL;
+    status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, o->target, &out);
+    bool opening = status == TERN_ERR_AGAIN;
     if (opening)
         out = n->out[o->target];
-    if (out == NULL)
-        return status; /* local events are at their limit, or no message could be sent */
+    if ((status != TERN_OK && !opening) || out == NULL)
+        return status;
     bool behind = tern_requests_wait(out) && !n->relaxed;
     if (behind && out->near) {
         (void)tern_requests_advance(worker);

@@ -48,12 +48,20 @@ typedef struct tern_notify {
     bool relaxed;
     char *heap; /* this rank's */
     uint64_t heap_bytes;
+    /* Collectives (rma/collectives.c). */
+    uint64_t sequence;   /* of the next one */
+    uint32_t broadcasts; /* in a row */
+    struct tern_part *parts;
     tern_out *waiting; /* targets with requests that wait (rma/request.h) */
 } tern_notify;
 
 static inline tern_notify *tern_notify_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_NOTIFY];
 }
+
+/* Parts of collectives: records that progress consumes (rma/collectives.c). */
+size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
+void tern_collectives_discard(tern_worker *worker);
 
 static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 

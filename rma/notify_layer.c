@@ -20,6 +20,7 @@ static void close_layer(tern_context *context) {
         if (n == NULL)
             continue;
         tern_requests_discard(worker);
+        tern_collectives_discard(worker);
         for (uint32_t t = 0; t < context->size * context->workers; t++)
             if (n->out[t] != NULL)
                 free(n->out[t]->requests);
@@ -54,6 +55,7 @@ static tern_status open_layer(tern_context *context) {
         n->heap_bytes = rma->layout.heap_bytes;
         worker->layer[TERN_LAYER_NOTIFY] = n;
     }
+    tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
     return TERN_OK;
 }
 
