@@ -28,7 +28,7 @@ TERN_ALWAYS_INLINE bool stage_near8(tern_worker *worker, const tern_hashtable *t
                                     const char *keys, size_t count, near_key *group) {
     for (size_t i = 0; i < count; i++) {
         group[i].hash = XXH3_64bits(keys + 8 * i, 8);
-        tern_probe p = tern_probe_start(worker, table, NULL, group[i].hash);
+        tern_search p = tern_probe_start(worker, table, NULL, group[i].hash);
         if (__builtin_expect(p.part->near == NULL, 0))
             return false;
         __builtin_prefetch(tern_bucket_near(&p, TERN_SHAPE_COUNT8, 0), 1);
@@ -41,7 +41,7 @@ TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *ta
     for (size_t i = 0; i < count; i++) {
         uint64_t key;
         memcpy(&key, keys + 8 * i, 8);
-        tern_probe p = tern_probe_start(worker, table, &key, group[i].hash);
+        tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
         bool there = tern_probe_look(&p, TERN_SHAPE_COUNT8);
         group[i].index = p.index;
         group[i].left = p.left;
@@ -60,7 +60,7 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
             uint64_t key, before, entry[2];
             bool far_put;
             memcpy(&key, keys + 8 * i, 8);
-            tern_probe p = tern_probe_start(worker, table, &key, group[i].hash);
+            tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
             p.index = group[i].index;
             p.left = group[i].left;
             status =
@@ -98,7 +98,7 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
 /* A key under way. */
 typedef struct slot {
     tern_key key;
-    tern_probe probe;
+    tern_search probe;
     bool fetched; /* a get of its first entry was started */
     tern_request request;
     uint64_t entry[1 + TERN_KEY_MAX / 8];
@@ -121,7 +121,7 @@ static tern_status stage(tern_worker *worker, const tern_hashtable *table, const
 }
 
 static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
-    tern_probe *p = &slot->probe;
+    tern_search *p = &slot->probe;
     bool look = true;
     uint64_t before;
     if (slot->fetched) {

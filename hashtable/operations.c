@@ -15,7 +15,7 @@
 /* Puts a new value into a bucket that holds the key. guess: its state, if it is not locked. The
  * lock is the linking piece of two updates: each reads nothing, so which state precedes which does
  * not matter, only that entries are put one at a time. */
-static tern_status update(const tern_probe *p, bool near, uint64_t guess, uint64_t *entry) {
+static tern_status update(const tern_search *p, bool near, uint64_t guess, uint64_t *entry) {
     const tern_hashtable *table = p->table;
     const uint64_t locked = tern_state_locked(p->hash, table->rank);
     tern_wait_state wait = TERN_WAIT_START;
@@ -45,7 +45,7 @@ static tern_status update(const tern_probe *p, bool near, uint64_t guess, uint64
     return status;
 }
 
-static tern_status insert(tern_probe *p, bool near, bool look, bool flush, uint64_t *entry,
+static tern_status insert(tern_search *p, bool near, bool look, bool flush, uint64_t *entry,
                           uint64_t *seen, bool *existed) {
     const tern_hashtable *table = p->table;
     tern_claim claim;
@@ -76,7 +76,7 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
         goto out;
     tern_words_fill(entry + 1 + table->shape.key_words, table->shape.value_words, value,
                     table->value_bytes);
-    tern_probe p = tern_probe_start(worker, table, key, hash);
+    tern_search p = tern_probe_start(worker, table, key, hash);
     bool look = atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
     status = insert(&p, p.part->near != NULL, look, promise != TERN_PROMISE_WRITE_ONLY, entry, seen,
                     existed);
@@ -88,7 +88,7 @@ out:
     return status;
 }
 
-tern_status tern_probe_add_any(tern_probe *p, bool look, uint64_t delta, uint64_t *before,
+tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
                                bool *far_put) {
     tern_shape s = p->table->shape;
     tern_room room;
@@ -105,7 +105,7 @@ tern_status tern_probe_add_any(tern_probe *p, bool look, uint64_t delta, uint64_
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before) {
-    tern_probe p = tern_probe_start(worker, table, key, hash);
+    tern_search p = tern_probe_start(worker, table, key, hash);
     bool far_put = false;
     tern_status status = tern_probe_add_any(&p, true, delta, before, &far_put);
     if (status == TERN_OK && far_put && promise != TERN_PROMISE_WRITE_ONLY)
@@ -114,7 +114,7 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
 }
 
 /* Finds while others may write. On TERN_OK p stands at the bucket and its entry is in entry. */
-TERN_ALWAYS_INLINE tern_status find_moving(tern_probe *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool near,
                                            uint64_t *entry) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state = TERN_FREE;
@@ -155,7 +155,7 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_probe *p, tern_shape s, bool nea
 /* Finds by gets while nobody writes: an entry that does not check ends the probe, and several
  * buckets can be had at once, states and counters included: run of them, whole cache lines. [out]
  * found: the entry, in room. */
-static tern_status find_still(tern_probe *p, tern_shape s, uint64_t *room, uint64_t run,
+static tern_status find_still(tern_search *p, tern_shape s, uint64_t *room, uint64_t run,
                               const uint64_t **found) {
     while (p->left > 0) {
         uint64_t first = p->index & ~(tern_shape_line(s) - 1);
@@ -184,7 +184,7 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
                                 const uint64_t *key, uint64_t hash, tern_promise promise,
                                 void *value) {
     tern_shape s = table->shape;
-    tern_probe p = tern_probe_start(worker, table, key, hash);
+    tern_search p = tern_probe_start(worker, table, key, hash);
     bool near = p.part->near != NULL;
     bool still = !near && promise == TERN_PROMISE_READ_ONLY;
     tern_room room;

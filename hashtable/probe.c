@@ -17,7 +17,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     return tern_wait_step(context, wait, rank);
 }
 
-tern_status tern_probe_settle(tern_probe p, uint64_t state, tern_verdict *verdict) {
+tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict) {
     const tern_hashtable *table = p.table;
     const bool near = p.part->near != NULL;
     uint32_t owner = p.part->buckets.rank;

@@ -30,7 +30,7 @@
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-typedef struct tern_probe {
+typedef struct tern_search {
     tern_worker *worker;
     const tern_hashtable *table;
     const tern_part *part; /* the owner's */
@@ -38,17 +38,17 @@ typedef struct tern_probe {
     uint64_t hash;
     uint64_t index; /* of the bucket that is looked at */
     uint64_t left;  /* buckets to look at, this one included */
-} tern_probe;
+} tern_search;
 
-TERN_ALWAYS_INLINE tern_probe tern_probe_start(tern_worker *worker, const tern_hashtable *table,
-                                               const uint64_t *key, uint64_t hash) {
-    return (tern_probe){worker,        table, &table->part[tern_hash_owner(table, hash)],
-                        key,           hash,  tern_hash_bucket(table, hash),
-                        table->buckets};
+TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
+                                                const uint64_t *key, uint64_t hash) {
+    return (tern_search){worker,        table, &table->part[tern_hash_owner(table, hash)],
+                         key,           hash,  tern_hash_bucket(table, hash),
+                         table->buckets};
 }
 
 /* The next bucket of the same cache line, around it; after the last of these, of the next line. */
-TERN_ALWAYS_INLINE void tern_probe_next(tern_probe *p, tern_shape s) {
+TERN_ALWAYS_INLINE void tern_probe_next(tern_search *p, tern_shape s) {
     const uint64_t rest = tern_shape_line(s) - 1;
     p->index = (p->index & ~rest) | ((p->index + 1) & rest);
     p->left--;
@@ -59,21 +59,21 @@ TERN_ALWAYS_INLINE void tern_probe_next(tern_probe *p, tern_shape s) {
         p->index -= p->table->buckets;
 }
 
-TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_probe *p, tern_shape s) {
+TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_search *p, tern_shape s) {
     return (uint64_t *)(void *)(p->part->near + p->index * s.stride + 8);
 }
 
 /* Where the bucket lies; at counts bytes from its start. */
-TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_probe *p, tern_shape s, uint32_t at) {
+TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_search *p, tern_shape s, uint32_t at) {
     return p->part->near + p->index * s.stride + at;
 }
 
-TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_probe *p, tern_shape s, uint32_t at) {
+TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, uint32_t at) {
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
 /* A state load pairs with nothing: what it says about entries is checked by reading them. */
-TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_probe *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
                                                uint64_t *state) {
     if (!near)
         return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
@@ -82,7 +82,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_probe *p, tern_shape s
 }
 
 /* [out] seen == expected: it was stored. Release orders a near entry before the unlocking CAS. */
-TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_probe *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
         return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
@@ -93,7 +93,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_probe *p, tern_shape s,
 }
 
 /* Near entries are copied word by word: others may be writing them. */
-TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_probe *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s, bool near,
                                               uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
@@ -105,7 +105,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_probe *p, tern_shape s,
     return TERN_OK;
 }
 
-TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_probe *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s, bool near,
                                               const uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
@@ -117,7 +117,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_probe *p, tern_shape s,
     return TERN_OK;
 }
 
-TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_probe *p, tern_shape s,
+TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
                                                  const uint64_t *entry) {
     return tern_entry_judge(p->table->nonce, p->index, s, entry, p->key);
 }
@@ -127,7 +127,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
 
 /* Waits until the entry of a taken bucket is whole. [out] verdict. The probe goes by value, so that
  * the hot path keeps its own in registers. */
-tern_status tern_probe_settle(tern_probe p, uint64_t state, tern_verdict *verdict);
+tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict);
 
 /* What a claim came to. */
 typedef struct tern_claim {
@@ -140,7 +140,7 @@ typedef struct tern_claim {
  * take its bucket, which pays if the key is likely to be there. entry: room to read into.
  * TERN_ERR_FULL: every bucket of the part holds another key, and will for ever.
  */
-TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_probe *p, tern_shape s, bool near, bool look,
+TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bool near, bool look,
                                                 uint64_t *entry, tern_claim *claim) {
     const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
     for (; p->left > 0; tern_probe_next(p, s)) {
@@ -191,7 +191,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_probe *p, tern_shape s, boo
 
 /* Near: moves to where a claim would find the key or would have to do more than read. True: the key
  * is there, for ever. */
-TERN_ALWAYS_INLINE bool tern_probe_look(tern_probe *p, tern_shape s) {
+TERN_ALWAYS_INLINE bool tern_probe_look(tern_search *p, tern_shape s) {
     uint64_t entry[1 + TERN_KEY_MAX / 8];
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state;
@@ -209,7 +209,7 @@ TERN_ALWAYS_INLINE bool tern_probe_look(tern_probe *p, tern_shape s) {
 }
 
 /* Makes the entry of the key of p in entry, whose value words are there already. */
-TERN_ALWAYS_INLINE void tern_entry_seal(const tern_probe *p, tern_shape s, uint64_t *entry,
+TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint64_t *entry,
                                         uint64_t stamp) {
     for (uint32_t i = 0; i < s.key_words; i++)
         entry[1 + i] = p->key[i];
@@ -218,7 +218,7 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_probe *p, tern_shape s, uint6
 
 /* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
  * set where an entry was put that a flush should follow. entry: room. */
-TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_probe *p, tern_shape s, bool near, bool look,
+TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
                                               uint64_t delta, uint64_t *entry, uint64_t *before,
                                               bool *far_put) {
     tern_claim claim;
@@ -247,7 +247,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_probe *p, tern_shape s, bool 
 }
 
 /* The same for whatever table it is, from hashtable.c. */
-tern_status tern_probe_add_any(tern_probe *p, bool look, uint64_t delta, uint64_t *before,
+tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
                                bool *far_put);
 
 #endif

@@ -108,7 +108,7 @@ static tern_status choose_far(tern_context *context, tern_rma *rma) {
         rma->far = &tern_transport_p2p;
         return TERN_OK;
     }
-    tern_probe probe;
+    tern_window_findings probe;
     tern_status status = tern_window_probe(context, &probe);
     if (status != TERN_OK)
         return status;

@@ -58,8 +58,8 @@ static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64
     return status;
 }
 
-tern_status tern_window_probe(tern_context *context, tern_probe *probe) {
-    *probe = (tern_probe){false, false, sound_atomics()};
+tern_status tern_window_probe(tern_context *context, tern_window_findings *probe) {
+    *probe = (tern_window_findings){false, false, sound_atomics()};
     uint32_t origin = 1;
     while (origin < context->size && context->node[origin] == context->node[0])
         origin++;

@@ -27,6 +27,7 @@ typedef struct stage {
 
 struct tern_window {
     MPI_Win win;
+    const tern_put_hook *hook; /* of tests */
     bool mpi_atomics;
     stage stage[STAGES];   /* under the MPI lock */
     uint64_t published[2]; /* staging of TERN_RMA_COMMIT=flush, flushed before it is reused */
@@ -172,21 +173,39 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     return status;
 }
 
+void tern_window_set_hook(tern_window *window, const tern_put_hook *hook) { window->hook = hook; }
+
+int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                    uint64_t bytes) {
+    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, (int)bytes, MPI_BYTE,
+                   win_of(worker));
+}
+
+static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                     uint64_t bytes) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL && hook->put(worker, rank, offset, from, bytes))
+        return MPI_SUCCESS;
+    return tern_window_put(worker, rank, offset, from, bytes);
+}
+
+/* The lock is held, as for the others. */
+static int flush_win(tern_worker *worker, uint32_t rank) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL)
+        hook->flush(worker, rank);
+    return MPI_Win_flush((int)rank, win_of(worker));
+}
+
 static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->dirty[rank] == 0)
         return TERN_OK;
     worker->stats.flushes++;
-    tern_status status = TERN_MPI(MPI_Win_flush((int)rank, win_of(worker)));
+    tern_status status = TERN_MPI(flush_win(worker, rank));
     if (status == TERN_OK)
         mine->dirty[rank] = 0;
     return status;
-}
-
-static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                     uint64_t bytes) {
-    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, (int)bytes, MPI_BYTE,
-                   win_of(worker));
 }
 
 /* All that a count of MPI takes. */
@@ -216,11 +235,11 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
                         offsetof(tern_ring_header, published);
         rma->window->published[0] = out->lane.write;
         rma->window->published[1] = ~out->lane.write;
-        code = MPI_Win_flush((int)rank, rma->window->win);
+        code = flush_win(worker, rank);
         if (code == MPI_SUCCESS)
             code = put_bytes(worker, rank, cell, rma->window->published, 16);
         if (code == MPI_SUCCESS)
-            code = MPI_Win_flush((int)rank, rma->window->win);
+            code = flush_win(worker, rank);
     }
     tern_mpi_unlock();
     if (code != MPI_SUCCESS)
@@ -242,7 +261,7 @@ static tern_status rma_report(tern_worker *worker, tern_in *in) {
     in->credit_put[0] = in->position;
     in->credit_put[1] = ~in->position;
     if (code == MPI_SUCCESS)
-        code = put_bytes(worker, rank, cell, in->credit_put, sizeof in->credit_put);
+        code = tern_window_put(worker, rank, cell, in->credit_put, sizeof in->credit_put);
     tern_mpi_unlock();
     return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Put");
 }
