@@ -11,6 +11,9 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "rma/state.h"
+#include "rma/window.h"
+
 enum { RANKS = 64, SLOTS = 16, SLOT = 9000, SOURCE = 20000 };
 
 typedef struct {
@@ -292,6 +295,62 @@ static void check_slots(void) {
     }
 }
 
+/* A network that delays puts, lets later ones overtake them and brings them in pieces. */
+enum { HELD = 64 };
+
+static struct {
+    uint32_t rank;
+    uint64_t offset, bytes;
+    const char *from;
+} held[HELD];
+static size_t held_count;
+static uint64_t held_ever, held_random;
+
+static bool hold_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                     uint64_t bytes) {
+    (void)worker;
+    if (held_count == HELD || below(&held_random, 4) == 0)
+        return false;
+    held[held_count].rank = rank;
+    held[held_count].offset = offset;
+    held[held_count].bytes = bytes;
+    held[held_count++].from = from;
+    held_ever++;
+    return true;
+}
+
+/* A part from anywhere inside, or all, of the i-th. */
+static void let_go(tern_worker *worker, size_t i) {
+    uint64_t bytes = held[i].bytes, head = bytes;
+    if (bytes > 16 && below(&held_random, 2) == 0)
+        head = 8 + below(&held_random, bytes - 8) / 8 * 8;
+    /* The tail first. */
+    if (tern_window_put(worker, held[i].rank, held[i].offset + bytes - head,
+                        held[i].from + bytes - head, head) != MPI_SUCCESS)
+        model.wrong++;
+    held[i].bytes -= head;
+    if (held[i].bytes == 0)
+        held[i] = held[--held_count];
+}
+
+static void let_all_go(tern_worker *worker, uint32_t rank) {
+    for (size_t i = held_count; i > 0;) {
+        if (held[i - 1].rank == rank)
+            let_go(worker, i - 1);
+        if (i > held_count || held[i - 1].rank != rank)
+            i--;
+    }
+}
+
+static size_t let_some_go(tern_worker *worker, void *argument) {
+    (void)argument;
+    tern_mpi_lock();
+    for (uint64_t k = below(&held_random, 4); k > 0 && held_count > 0; k--)
+        let_go(worker, (size_t)below(&held_random, held_count));
+    tern_mpi_unlock();
+    return 0;
+}
+
 static bool set_up(const tern_config *config, int times) {
     memset(&model, 0, sizeof model);
     if (!fixture_open(&model.f, config))
@@ -314,9 +373,14 @@ static bool set_up(const tern_config *config, int times) {
     return true;
 }
 
-static void run(const tern_config *config, int times) {
-    if (!set_up(config, times))
-        return;
+static void clean_up(void) {
+    fixture_free_all(&model.f, model.memory);
+    for (uint32_t r = 0; r < model.f.size; r++)
+        free(model.with[r].slots);
+    fixture_close(&model.f);
+}
+
+static void play(void) {
     const fixture *f = &model.f;
     while (!over() && model.wrong == 0) {
         for (uint64_t k = below(&model.random, 30); k > 0; k--)
@@ -341,10 +405,13 @@ static void run(const tern_config *config, int times) {
     tern_stats stats;
     tern_stats_get(f->worker, &stats);
     CU_ASSERT_EQUAL(stats.records_malformed, 0);
-    fixture_free_all(&model.f, model.memory);
-    for (uint32_t r = 0; r < f->size; r++)
-        free(model.with[r].slots);
-    fixture_close(&model.f);
+}
+
+static void run(const tern_config *config, int times) {
+    if (!set_up(config, times))
+        return;
+    play();
+    clean_up();
 }
 
 static tern_config usual(void) {
@@ -401,6 +468,30 @@ static void with_flushed_batches(void) {
     run(&config, 400);
 }
 
+static void over_a_bad_network(void) {
+    static const tern_put_hook hook = {hold_put, let_all_go};
+    tern_config config = usual();
+    config.ring_size = 8192;
+    if (!set_up(&config, 800))
+        return;
+    if (!fixture_uses_rma(&model.f)) {
+        tern_test_skip("puts over rma are what is delayed");
+        clean_up();
+        return;
+    }
+    held_count = held_ever = 0;
+    held_random = fixture_seed(&model.f, 91);
+    struct tern_window *window = tern_rma_of(model.f.context)->window;
+    tern_window_set_hook(window, &hook);
+    EXPECT_OK(tern_progress_hook_add(model.f.context, let_some_go, NULL));
+    play();
+    while (held_count > 0)
+        let_some_go(model.f.worker, NULL);
+    tern_window_set_hook(window, NULL);
+    CU_ASSERT(held_ever > 0);
+    clean_up();
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"by_default", by_default},
@@ -410,6 +501,7 @@ int main(int argc, char **argv) {
         {"all_in_ledger_mode", all_in_ledger_mode},
         {"as_packed_as_can_be", as_packed_as_can_be},
         {"with_flushed_batches", with_flushed_batches},
+        {"over_a_bad_network", over_a_bad_network},
     };
     return tern_test_main(argc, argv, "notify_order", tests, sizeof tests / sizeof tests[0]);
 }
