@@ -34,6 +34,10 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
                 in->origin_id.index == worker->index;
     if (good)
         memcpy(&sequence, tern_ring_payload(in), 8);
+    if (good && (int64_t)(sequence - n->sequence) < 0) { /* of one that failed here */
+        tern_ring_advance(in, header);
+        return 1;
+    }
     if (!good || sequence - n->sequence > 2 * AHEAD_MAX) {
         tern_ring_refuse(worker, in, header, "no part of a collective");
         return 0;

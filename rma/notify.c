@@ -116,6 +116,8 @@ static tern_status post(tern_worker *worker, const tern_operation *o) {
     if (behind && out->near) {
         (void)tern_requests_advance(worker);
         behind = tern_requests_wait(out);
+        if (tern_peer_is_dead(&context->peers, rank))
+            return tern_peer_fail(rank);
     }
     status = opening || behind ? TERN_ERR_AGAIN : post_now(worker, out, o);
     if (status == TERN_ERR_AGAIN && out->near && !behind && wait_a_moment(worker, out, o))
