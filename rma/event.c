@@ -173,8 +173,8 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
     }
 }
 
-/* Nothing was found: time for progress. Over shm, and while no bell has rung and nothing waits
- * here, not at every probe: a round costs more than a look. */
+/* Nothing was found: time for progress. While no bell has rung and nothing waits here, not at every
+ * probe: a round costs more than a look. But where records come through MPI, it has to be asked. */
 static void stir(tern_worker *worker, tern_notify *n) {
     bool stream = n->streak >= STREAK;
     n->streak = 0;
@@ -184,10 +184,12 @@ static void stir(tern_worker *worker, tern_notify *n) {
         return;
     uint32_t miss = n->misses++;
     const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->board;
-    bool urgent = tern_rma_of(worker->context)->far != NULL || n->waiting != NULL ||
-                  atomic_load_explicit(rung, memory_order_relaxed) != 0;
+    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    bool urgent = n->waiting != NULL || atomic_load_explicit(rung, memory_order_relaxed) != 0;
     if (urgent || miss % ROUNDS == 0)
         (void)tern_progress_round(worker);
+    else if (far != NULL)
+        (void)far->poll(worker);
     if (miss % ROUNDS == 0)
         tend_rings(worker, n);
 }

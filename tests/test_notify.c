@@ -478,12 +478,12 @@ static void inject(uint64_t header, uint64_t word) {
     EXPECT_OK(tern_ring_reserve(f.worker, out, 16, &room));
     memset(room, 0, 16);
     memcpy(room, &word, 8);
-    uint64_t at = out->write;
+    uint64_t at = out->lane.write;
     tern_ring_commit(out, tern_notice_header(TERN_NOTICE_PACKED, 0, 0, 16));
     if (out->near)
         out->first_header = header;
     else
-        memcpy(out->data + (at & out->mask), &header, sizeof header);
+        memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);
     tern_ring_publish(f.worker, out);
     tern_stats stats = {0};
     tern_wait_state wait = TERN_WAIT_START;
