@@ -60,7 +60,7 @@ static void move_near(tern_worker *worker, const tern_operation *o) {
 
 /* At once, if nothing has to be waited for. TERN_ERR_AGAIN: something has; nothing was done. */
 static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
-    if (!out->near && (o->type == TERN_NOTICE_PUT || o->type == TERN_NOTICE_GET))
+    if (!out->near && tern_operation_moves(o))
         return TERN_ERR_AGAIN;
     size_t bytes = tern_operation_record(o);
     void *room = NULL;
@@ -87,6 +87,8 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
  * behind: some microseconds, the time in which a target consumes half a ring of small records. Only
  * the first operation that finds it full does so; later ones find the queue. */
 static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operation *o) {
+    if (!out->near || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
+        return false;
     uint64_t size = tern_record_size(tern_operation_record(o)) + 8;
     for (int i = 0; i < PAUSES; i++) {
         if (tern_ring_has_room(worker, out, size))
@@ -120,7 +122,7 @@ static tern_status post(tern_worker *worker, const tern_operation *o) {
             return tern_peer_fail(rank);
     }
     status = opening || behind ? TERN_ERR_AGAIN : post_now(worker, out, o);
-    if (status == TERN_ERR_AGAIN && out->near && !behind && wait_a_moment(worker, out, o))
+    if (status == TERN_ERR_AGAIN && !opening && wait_a_moment(worker, out, o))
         status = post_now(worker, out, o);
     if (status == TERN_ERR_AGAIN)
         status = tern_request_queue(worker, out, o);

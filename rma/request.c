@@ -35,10 +35,6 @@ uint64_t tern_operation_compose(const tern_operation *operation, void *payload) 
                               tern_operation_record(operation));
 }
 
-static bool moves_data(const tern_operation *operation) {
-    return operation->type == TERN_NOTICE_PUT || operation->type == TERN_NOTICE_GET;
-}
-
 static uint64_t offset_of(const tern_worker *worker, const tern_operation *operation) {
     return tern_rma_of(worker->context)->layout.heap + operation->place;
 }
@@ -50,6 +46,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
         uint64_t piece = 0;
         tern_status status = out->via->post(worker, rank, offset_of(worker, o) + w->moved,
                                             o->memory + w->moved, o->bytes - w->moved, &piece);
+        worker->stats.puts += w->moved == 0 && piece > 0;
         w->moved += piece;
         if (status != TERN_OK)
             return status;
@@ -66,6 +63,7 @@ static tern_status start_get(tern_worker *worker, const tern_out *out, tern_wait
                       offset_of(worker, o) + w->moved, o->memory + w->moved, piece, &w->request);
     if (status != TERN_OK)
         return status;
+    worker->stats.gets += w->moved == 0;
     w->moved += piece;
     w->state = TERN_MOVING;
     return TERN_OK;
@@ -74,7 +72,7 @@ static tern_status start_get(tern_worker *worker, const tern_out *out, tern_wait
 /* TERN_ERR_AGAIN: later. */
 static tern_status start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
-    if (!moves_data(o)) {
+    if (!tern_operation_moves(o)) {
         w->state = TERN_LANDED;
     } else if (out->near) {
         char *there =

@@ -29,6 +29,12 @@ typedef struct tern_operation {
     size_t cid_bytes;
 } tern_operation;
 
+/* Whether data moves by itself. */
+static inline bool tern_operation_moves(const tern_operation *operation) {
+    return operation->bytes > 0 &&
+           (operation->type == TERN_NOTICE_PUT || operation->type == TERN_NOTICE_GET);
+}
+
 size_t tern_operation_record(const tern_operation *operation);
 /* Writes the payload of the record and returns its header. */
 uint64_t tern_operation_compose(const tern_operation *operation, void *payload);

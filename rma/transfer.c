@@ -172,7 +172,7 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
     bool moving = tern_requests_moving(worker, rank);
     if (mine->dirty == NULL || (mine->dirty[rank] == 0 && moving))
         return TERN_OK;
-    if (worker->in_handler)
+    if (worker->in_handler || (worker->in_progress && !moving))
         return tern_worker_may_wait(worker, "tern_flush to another node");
     tern_wait_state wait = TERN_WAIT_START;
     for (; !moving; moving = tern_requests_moving(worker, rank)) {

@@ -36,7 +36,9 @@
  * All functions are local and never wait, but for tern_event_wait; all may be used in handlers. A
  * worker is used by one thread at a time; different workers of a process put and probe in parallel.
  * Over shm a packed put is a few stores into one cache line of the target's memory, without system
- * call, lock, allocation or MPI; over rma one MPI_Put; over p2p one message.
+ * call, lock, allocation or MPI; over rma one MPI_Put; over p2p one message. Ledger mode over rma
+ * needs a flush, which progress makes for all transfers to a target together; MPI does not bound it
+ * (tern/transfer.h).
  */
 
 #include <stddef.h>
