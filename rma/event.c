@@ -100,11 +100,9 @@ static inline tern_in *find(tern_worker *worker, tern_notify *n, uint64_t *heade
             n->at = 0;
         tern_in *in = n->ring[n->at];
         uint64_t head = tern_ring_peek(worker, in);
-        if (__builtin_expect(tern_record_kind(head) == TERN_RECORD_SKIP, 0) &&
-            tern_ring_check(in, head)) {
-            leave(worker, in, head);
+        if (__builtin_expect(head != 0 && tern_record_kind(head) != TERN_RECORD_NOTIFY, 0) &&
+            tern_ring_pass(worker, in, head))
             continue;
-        }
         if (head != 0 && (n->burst < BURST || count == 1)) {
             n->burst++;
             *header = head;

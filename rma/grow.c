@@ -113,16 +113,14 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     return out->first_header == 0 ? leave(worker, out) : TERN_ERR_AGAIN;
 }
 
-void tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
+bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_context *context = worker->context;
     uint32_t ring = tern_record_id(header);
     uint64_t bytes = (in->mask + 1) * 2;
     uint32_t line = tern_line_of(context, in->channel, in->origin);
     if (!tern_ring_check(in, header) ||
-        !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size)) {
-        tern_ring_refuse(worker, in, header, "it names a ring that is not its origin's");
-        return;
-    }
+        !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
+        return false;
     tern_ring_advance(in, header);
     tern_arena_release(context, in->ring, in->mask + 1);
     in->ring = ring;
@@ -130,4 +128,5 @@ void tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     in->mask = bytes - 1;
     in->header = tern_ring_header_at(context, context->rank, ring);
     in->reported = in->position;
+    return true;
 }

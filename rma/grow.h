@@ -17,7 +17,8 @@
 /* For a full ring. TERN_OK: a larger, empty one has taken its place. TERN_ERR_AGAIN: not now. */
 tern_status tern_ring_grow(tern_worker *worker, tern_out *out);
 
-/* The target's part: follows the MOVED record at the head of in. */
-void tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header);
+/* The target's part: follows the MOVED record at the head of in. False: the ring that it names is
+ * not its origin's. */
+bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header);
 
 #endif

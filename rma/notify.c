@@ -66,9 +66,7 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     void *room = NULL;
     tern_status status = TERN_OK;
     if (o->remote) {
-        if (!tern_ring_has_room(worker, out, tern_record_size(bytes) + 8))
-            return TERN_ERR_AGAIN;
-        status = tern_ring_reserve(worker, out, bytes, &room);
+        status = tern_ring_try(worker, out, bytes, &room);
         if (status != TERN_OK)
             return status;
     }
@@ -199,7 +197,7 @@ static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker, con
     return ask(worker, q);
 }
 
-static inline __attribute__((always_inline)) void copy_words(uint64_t *to, const void *from,
+static inline __attribute__((always_inline)) void copy_words(char *to, const void *from,
                                                              size_t bytes) {
     if (bytes == 8)
         memcpy(to, from, 8);
@@ -226,15 +224,16 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
                          0))
         goto slowly;
     size_t cid_room = tern_words(cid_bytes), data_room = tern_words(bytes);
-    uint64_t *room = tern_ring_reserve_now(out, 8 + cid_room + data_room);
-    if (__builtin_expect(room == NULL, 0))
+    uint64_t size = 16 + cid_room + data_room;
+    char *record = tern_lane_reserve(&out->lane, size);
+    if (__builtin_expect(record == NULL, 0))
         goto slowly;
-    room[0] = place;
-    copy_words(room + 1, cid, cid_bytes);
-    copy_words(room + 1 + cid_room / 8, from, bytes);
-    uint64_t header = tern_notice_header(TERN_NOTICE_PACKED, cid_bytes, data_room - bytes,
-                                         8 + cid_room + data_room);
-    if (__builtin_expect(tern_ring_send_now(out, header), 0))
+    memcpy(record + 8, &place, 8);
+    copy_words(record + 16, cid, cid_bytes);
+    copy_words(record + 16 + cid_room, from, bytes);
+    uint64_t header =
+        tern_notice_header(TERN_NOTICE_PACKED, cid_bytes, data_room - bytes, size - 8);
+    if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
         tern_ring_ring_bell(worker, out);
     if (local)
         tern_done_push(n, number, local_cid, bytes, false, TERN_OK);

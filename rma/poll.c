@@ -128,18 +128,21 @@ void tern_ring_report(tern_worker *worker, tern_in *in) {
         in->reported = in->position;
 }
 
-static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
-    tern_rma *rma = tern_rma_of(worker->context);
+bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
     unsigned kind = tern_record_kind(header);
     if (kind == TERN_RECORD_SKIP && tern_ring_check(in, header)) {
         tern_ring_advance(in, header);
         tern_ring_report(worker, in);
-        return 1;
+        return true;
     }
-    if (kind == TERN_RECORD_MOVED) {
-        tern_ring_follow(worker, in, header);
+    return kind == TERN_RECORD_MOVED && tern_ring_follow(worker, in, header);
+}
+
+static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    unsigned kind = tern_record_kind(header);
+    if (tern_ring_pass(worker, in, header))
         return 1;
-    }
     if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {
         tern_ring_refuse(worker, in, header, "of no known kind");
         return 0;

@@ -99,7 +99,7 @@ static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
         requests->first = w;
         requests->next = n->waiting;
         n->waiting = out;
-        tern_ring_hold(out, !n->relaxed);
+        tern_ring_hold(worker, out, !n->relaxed);
     }
     requests->last = w;
     requests->count++;
@@ -199,13 +199,8 @@ static tern_status post(tern_worker *worker, tern_out *out, const tern_waiting *
     size_t bytes = tern_record_bytes(w->header);
     if (!w->operation.remote)
         return TERN_OK;
-    /* Asked first: a refusal by tern_ring_reserve writes a text, which is too slow for a poll. */
-    if (!tern_ring_has_room(worker, out, tern_record_size(bytes) + 8)) {
-        tern_ring_publish(worker, out); /* what is not published can never be consumed */
-        return TERN_ERR_AGAIN;
-    }
     void *room = NULL;
-    tern_status status = tern_ring_reserve(worker, out, bytes, &room);
+    tern_status status = tern_ring_try(worker, out, bytes, &room);
     if (status != TERN_OK)
         return status;
     memcpy(room, w->payload, bytes);
@@ -280,7 +275,7 @@ size_t tern_requests_advance(tern_worker *worker) {
         finished += advance(worker, out);
         if (out->requests->first == NULL) {
             *link = out->requests->next;
-            tern_ring_hold(out, false);
+            tern_ring_hold(worker, out, false);
         } else {
             link = &out->requests->next;
         }

@@ -153,10 +153,7 @@ static tern_status reserve(tern_worker *worker, tern_out *out, uint64_t size) {
                                        : reserve_plain(worker, out, size);
 }
 
-tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
-    if (bytes > tern_ring_record_max(worker->context))
-        return tern_fail(TERN_ERR_RANGE, "a record of %zu bytes; a ring of %zu takes %zu", bytes,
-                         worker->context->config.ring_size, tern_ring_record_max(worker->context));
+tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
     uint64_t size = tern_record_size(bytes);
     tern_status status = reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
@@ -166,17 +163,22 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
         if (status == TERN_OK)
             status = reserve(worker, out, size);
     }
-    if (status == TERN_ERR_AGAIN) {
-        worker->stats.credits_waited++;
-        return tern_fail(TERN_ERR_AGAIN,
+    worker->stats.credits_waited += status == TERN_ERR_AGAIN;
+    *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
+    return status;
+}
+
+tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
+    if (bytes > tern_ring_record_max(worker->context))
+        return tern_fail(TERN_ERR_RANGE, "a record of %zu bytes; a ring of %zu takes %zu", bytes,
+                         worker->context->config.ring_size, tern_ring_record_max(worker->context));
+    tern_status status = tern_ring_try(worker, out, bytes, room);
+    if (status == TERN_ERR_AGAIN)
+        return tern_fail(status,
                          "the ring to worker %u is full; let progress run, or raise "
                          "TERN_RING_SIZE",
                          out->target);
-    }
-    if (status != TERN_OK)
-        return status;
-    *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
-    return TERN_OK;
+    return status;
 }
 
 void tern_ring_publish(tern_worker *worker, tern_out *out) {

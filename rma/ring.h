@@ -102,10 +102,10 @@ typedef struct tern_out {
     uint64_t lap;          /* of the staging memory whose puts are known to be done */
     int64_t open_reply[2]; /* far: what the target answers to the opening */
     tern_message_request open_request;
-    uint8_t growth;     /* TERN_GROWTH_* */
-    uint32_t grow_wait; /* full rings to meet before growth is tried again */
-    uint32_t next_ring; /* the larger one */
-    char *next_data;    /* far: its staging */
+    uint8_t growth;                 /* TERN_GROWTH_* */
+    uint32_t grow_wait;             /* full rings to meet before growth is tried again */
+    uint32_t next_ring;             /* the larger one */
+    char *next_data;                /* far: its staging */
     struct tern_requests *requests; /* notified operations that wait (rma/request.h) */
 } tern_out;
 
@@ -177,6 +177,9 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
 /* Whether so many bytes may be written now; takes new credit if need be. */
 bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes);
 
+/* The same without the text of a TERN_ERR_AGAIN, for those who only try; bytes are in range. */
+tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room);
+
 /* Publishes by any transport; what finds no room there is published by later progress. */
 void tern_ring_publish(tern_worker *worker, tern_out *out);
 
@@ -222,6 +225,10 @@ static inline bool tern_ring_check(const tern_in *in, uint64_t header) {
     uint64_t size = tern_record_size(tern_record_bytes(header));
     return size <= in->mask + 1 - (in->position & in->mask) && size <= in->limit - in->position;
 }
+
+/* Whether the head of in was nothing but a turn of the ring, which it then has taken: bytes to
+ * leave out, or the end of a ring that goes on in another. */
+bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header);
 
 static inline void tern_ring_advance(tern_in *in, uint64_t header) {
     in->position += tern_record_size(tern_record_bytes(header));
