@@ -1,15 +1,16 @@
 # Which numbers of ranks a test suite runs with, over which transport, under which MPI.
 #
-# Every suite meets every transport under each MPI. The number of ranks is then chosen so that every
-# other pair meets too, in the union of the two MPIs' build trees. With s the suite's position, t the
-# transport's and m the MPI's:
+# Every suite meets every transport under one of the MPIs. Which, and with how many ranks, is chosen so
+# that every other pair of transport, MPI and number of ranks meets too, over eight suites or more, in
+# the union of the two MPIs' build trees. With s the suite's position, t the transport's and q = s / 2:
 #
-#   plain transports   ranks = 1 + (s + t + 2m) mod 4
-#   mixes              ranks = 3 + (s + t + m) mod 2
+#   MPI                (s + t) mod 2
+#   plain transports   ranks = 1 + (q + t) mod 4
+#   mixes              ranks = 3 + (q + t) mod 2
 #
-#   suite x ranks      s fixed: t and m give s, s+2, s+1, s+3: all four
-#   transport x ranks  t fixed: two neighbouring suites and m give all four
-#   MPI x ranks        m fixed: two neighbouring suites and t give all four
+#   suite x MPI, transport x MPI   neighbours in t and in s take turns
+#   transport x ranks              t fixed: eight suites have four neighbouring q
+#   MPI x ranks                    q and t fixed: two suites, one under each MPI
 #
 # A mix puts two ranks on each virtual node: with fewer than three ranks there is one node and nothing
 # is mixed, so it is run with three and four only. tests/guards checks all of this.
@@ -38,13 +39,18 @@ function(tern_transport_takes transport ranks result)
     endif()
 endfunction()
 
+# [out] result: 0 where the suite meets the transport under the other MPI.
 function(tern_pairwise_ranks suite_position transport mpi result)
     list(FIND TERN_TEST_TRANSPORTS ${transport} t)
     list(FIND TERN_TEST_MPIS ${mpi} m)
+    math(EXPR turn "(${suite_position} + ${t}) % 2")
     if(transport MATCHES "^mix-")
-        math(EXPR ranks "3 + (${suite_position} + ${t} + ${m}) % 2")
+        math(EXPR ranks "3 + (${suite_position} / 2 + ${t}) % 2")
     else()
-        math(EXPR ranks "1 + (${suite_position} + ${t} + 2 * ${m}) % 4")
+        math(EXPR ranks "1 + (${suite_position} / 2 + ${t}) % 4")
+    endif()
+    if(NOT turn EQUAL m)
+        set(ranks 0)
     endif()
     set(${result} ${ranks} PARENT_SCOPE)
 endfunction()

@@ -99,13 +99,19 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-# auto is one of the others: enough to see that it works.
-suites='transfer atomic ring call hashtable queue'
+# Suites take turns in the number of ranks, the other way round over the other transport. auto is one
+# of the others: enough to see that it works.
+case $transport in
+rma) ranks=2 ;;
+*) ranks=4 ;;
+esac
+suites='transfer atomic ring call hashtable queue notify collectives'
 [ "$transport" != auto ] || suites='transfer call'
+for suite in $suites; do
+    ranks=$((6 - ranks))
+    across $ranks tests/test_$suite --deadline 55
+done
 for ranks in 2 4; do
-    for suite in $suites; do
-        across $ranks tests/test_$suite --deadline 55
-    done
     across $ranks examples/kmer
 done
 exit $failed
