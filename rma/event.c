@@ -14,7 +14,7 @@ enum {
     BURST = 64,   /* events in a row from one ring before others are looked at */
     STREAK = 64,  /* events in a row that make a stream */
     PAUSES = 64,  /* after a stream, see below */
-    ROUNDS = 16u, /* probes in vain for one round of progress where it has nothing urgent */
+    ROUNDS = 32u, /* probes in vain for one round of progress where it has nothing urgent */
 };
 
 /* What a record says, each number read once and checked. */

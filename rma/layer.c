@@ -44,18 +44,19 @@ static tern_status make_heaps(tern_rma *rma) {
 
 static tern_status make_segment(tern_context *context, tern_rma *rma) {
     tern_layout_compute(&context->config, context->size, &rma->layout);
-    rma->segment = calloc(context->size, sizeof *rma->segment);
-    rma->reach = calloc(context->size, sizeof *rma->reach);
-    if (rma->segment == NULL || rma->reach == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for %u segments", context->size);
-    for (uint32_t r = 0; r < context->size; r++)
-        rma->segment[r].fd = -1;
+    tern_tables_compute(context->size, context->workers, &rma->tables);
+    rma->table_base = tern_tables_map(&rma->tables);
+    if (rma->table_base == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", rma->tables.bytes);
+    rma->segment = (void *)(rma->table_base + rma->tables.segment);
+    rma->reach = (void *)(rma->table_base + rma->tables.reach);
     tern_status status = place(context, rma);
     if (status == TERN_OK)
         status = make_heaps(rma);
     tern_segment *mine = &rma->segment[context->rank];
     if (status == TERN_OK)
-        status = tern_segment_create(&context->config, &rma->layout, rma->numa, rma->parts, mine);
+        status = tern_segment_create(&context->config, &rma->layout, rma->numa, rma->parts, mine,
+                                     &rma->fd);
     if (status != TERN_OK)
         return status;
     rma->mine = mine->base;
@@ -76,14 +77,13 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
     }
     for (uint32_t r = 0; r < context->size; r++)
         fds[r] = -1;
-    status = tern_segment_share(context, rma->segment[context->rank].fd, fds);
+    status = tern_segment_share(context, rma->fd, fds);
     for (uint32_t r = 0; r < context->size; r++) {
         if (fds[r] < 0)
             continue;
         if (status == TERN_OK)
             status = tern_segment_map(&context->config, &rma->layout, fds[r], &rma->segment[r]);
-        if (rma->segment[r].fd < 0)
-            close(fds[r]);
+        close(fds[r]);
     }
     free(fds);
     for (uint32_t r = 0; status == TERN_OK && r < context->size; r++) {
@@ -94,10 +94,10 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
         if (header->magic != SEGMENT_MAGIC || header->nonce != context->nonce)
             status = tern_fail(TERN_ERR_SYSTEM, "what rank %u shared is not its segment", r);
         rma->reach[r] = (tern_reach){base + rma->layout.heap, rma->layout.heap_bytes};
-        /* The descriptor is not needed any more. */
-        close(rma->segment[r].fd);
-        rma->segment[r].fd = -1;
     }
+    /* The mapping is enough from here on. */
+    close(rma->fd);
+    rma->fd = -1;
     return tern_collective_agree(context, NULL, status, "mapping segments");
 }
 
@@ -146,17 +146,13 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
         if (mine == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
         worker->layer[TERN_LAYER_RMA] = mine;
-        mine->out = calloc(TERN_CHANNELS * (size_t)total, sizeof(tern_out *));
-        mine->in = calloc(TERN_CHANNELS * (size_t)total, sizeof(tern_in *));
-        for (int c = 0; c < TERN_CHANNELS; c++)
-            mine->active[c].ring = calloc(total, sizeof(tern_in *));
+        char *tables = rma->table_base + rma->tables.workers + i * rma->tables.worker_bytes;
+        mine->out = (void *)(tables + rma->tables.out);
+        mine->in = (void *)(tables + rma->tables.in);
+        for (uint32_t c = 0; c < TERN_CHANNELS; c++)
+            mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         if (rma->far != NULL)
-            mine->dirty = calloc(context->size, 1);
-        if (mine->out == NULL || mine->in == NULL ||
-            mine->active[TERN_CHANNEL_CALLS].ring == NULL ||
-            mine->active[TERN_CHANNEL_NOTIFY].ring == NULL ||
-            (rma->far != NULL && mine->dirty == NULL))
-            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker of %u", total);
+            mine->dirty = (uint8_t *)tables + rma->tables.dirty;
         mine->board = tern_board(context, worker->id);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (rma->window == NULL || !tern_window_has_atomics(rma->window))
@@ -194,21 +190,15 @@ static void close_layer(tern_context *context) {
         if (mine == NULL)
             continue;
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
-            tern_out *out = mine->out != NULL ? mine->out[t] : NULL;
+            tern_out *out = mine->out[t];
             /* After a death MPI may still read staging memory. */
             if (out != NULL && out->via != &tern_transport_shm && alive) {
                 free(out->lane.data);
                 free(out->next_data);
             }
             free(out);
-            if (mine->in != NULL)
-                free(mine->in[t]);
+            free(mine->in[t]);
         }
-        free(mine->out);
-        free(mine->in);
-        for (int c = 0; c < TERN_CHANNELS; c++)
-            free(mine->active[c].ring);
-        free(mine->dirty);
         free(mine);
     }
     for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)
@@ -216,8 +206,9 @@ static void close_layer(tern_context *context) {
     free(rma->heap);
     for (uint32_t r = 0; rma->segment != NULL && r < context->size; r++)
         tern_segment_destroy(&rma->segment[r]);
-    free(rma->segment);
-    free(rma->reach);
+    tern_tables_unmap(&rma->tables, rma->table_base);
+    if (rma->fd >= 0)
+        close(rma->fd);
     pthread_mutex_destroy(&rma->heap_lock);
     free(rma);
     context->layer[TERN_LAYER_RMA] = NULL;
@@ -229,6 +220,7 @@ static tern_status open_layer(tern_context *context) {
         rma != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a context");
     if (rma != NULL) {
         context->layer[TERN_LAYER_RMA] = rma;
+        rma->fd = -1;
         pthread_mutex_init(&rma->heap_lock, NULL);
         tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);
         status = make_segment(context, rma);

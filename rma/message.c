@@ -48,14 +48,14 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     fresh->received = malloc(RECEIVES * ROOM);
-    fresh->sent = calloc(context->size, sizeof *fresh->sent);
+    const tern_rma *rma = tern_rma_of(context);
+    fresh->sent = (void *)(rma->table_base + rma->tables.sent);
     for (uint32_t i = 0; i < SENDS; i++)
         fresh->requests.slot[i].mpi = fresh->answers.slot[i].mpi = MPI_REQUEST_NULL;
     for (uint32_t i = 0; i < RECEIVES; i++)
         fresh->receive[i] = MPI_REQUEST_NULL;
-    tern_status status = fresh->received != NULL && fresh->sent != NULL
-                             ? TERN_OK
-                             : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
+    tern_status status =
+        fresh->received != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     for (uint32_t i = 0; status == TERN_OK && i < RECEIVES; i++)
         status = TERN_MPI(post_receive(context, fresh, i));
     if (status != TERN_OK) {
@@ -301,6 +301,5 @@ void tern_messages_close(tern_context *context, tern_message_engine *engine) {
     tern_mpi_unlock();
     if (idle)
         free(engine->received);
-    free(engine->sent);
     free(engine);
 }

@@ -81,18 +81,20 @@ static char *map(int fd, size_t bytes, size_t page) {
     return base;
 }
 
-static tern_status try_pages(size_t page, unsigned flags, size_t bytes, tern_segment *segment) {
+static tern_status try_pages(size_t page, unsigned flags, size_t bytes, tern_segment *segment,
+                             int *fd) {
     size_t whole = round_up(bytes, page);
-    int fd = make_memfd(flags, whole);
-    if (fd < 0)
+    *fd = make_memfd(flags, whole);
+    if (*fd < 0)
         return tern_fail_system("memfd_create");
-    char *base = map(fd, whole, page);
+    char *base = map(*fd, whole, page);
     if (base == NULL) {
         tern_status status = tern_fail_system("mmap of the segment");
-        close(fd);
+        close(*fd);
+        *fd = -1;
         return status;
     }
-    *segment = (tern_segment){fd, base, whole, page};
+    *segment = (tern_segment){base, whole, page};
     return TERN_OK;
 }
 
@@ -126,19 +128,19 @@ static void bind_heap(const tern_layout *layout, char *heap, const int *numa, si
 }
 
 tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
-                                const int *numa, size_t parts, tern_segment *segment) {
+                                const int *numa, size_t parts, tern_segment *segment, int *fd) {
     tern_huge_pages wanted = config->huge_pages;
     tern_status status = TERN_ERR_UNSUPPORTED;
     /* A 1 GiB page that the segment would not fill is taken only when asked for. */
     if (wanted == TERN_HUGE_PAGES_1G || (wanted == TERN_HUGE_PAGES_AUTO && layout->bytes >= GIB))
-        status = try_pages(GIB, MFD_HUGETLB | MFD_HUGE_1GB, layout->bytes, segment);
+        status = try_pages(GIB, MFD_HUGETLB | MFD_HUGE_1GB, layout->bytes, segment, fd);
     if (status != TERN_OK && (wanted == TERN_HUGE_PAGES_2M || wanted == TERN_HUGE_PAGES_AUTO))
-        status = try_pages(TERN_HUGE, MFD_HUGETLB | MFD_HUGE_2MB, layout->bytes, segment);
+        status = try_pages(TERN_HUGE, MFD_HUGETLB | MFD_HUGE_2MB, layout->bytes, segment, fd);
     if (status != TERN_OK) {
         if (wanted == TERN_HUGE_PAGES_1G || wanted == TERN_HUGE_PAGES_2M)
             tern_log(TERN_LOG_WARN, "no huge pages for the segment (%s); using ordinary ones",
                      tern_error_detail());
-        status = try_pages(TERN_PAGE, 0, layout->bytes, segment);
+        status = try_pages(TERN_PAGE, 0, layout->bytes, segment, fd);
     }
     if (status != TERN_OK)
         return status;
@@ -159,7 +161,7 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
     char *base = map(fd, (size_t)size, TERN_HUGE);
     if (base == NULL)
         return tern_fail_system("mmap of a peer's segment");
-    *segment = (tern_segment){fd, base, (size_t)size, TERN_PAGE};
+    *segment = (tern_segment){base, (size_t)size, TERN_PAGE};
     advise_heap(config, layout, segment);
     return TERN_OK;
 }
@@ -167,8 +169,5 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
 void tern_segment_destroy(tern_segment *segment) {
     if (segment->base != NULL)
         munmap(segment->base, segment->bytes);
-    if (segment->fd >= 0)
-        close(segment->fd);
     segment->base = NULL;
-    segment->fd = -1;
 }

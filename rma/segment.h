@@ -55,18 +55,18 @@ typedef struct tern_layout {
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout);
 
+/* base NULL: of a rank of another node. */
 typedef struct tern_segment {
-    int fd;
     char *base;
     size_t bytes;
     size_t page_size;
 } tern_segment;
 
 /* Makes this rank's segment: largest pages first, bound to numa[0 .. parts), the heap cut evenly.
- */
+ * [out] fd: to share it by; the caller's. */
 tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
-                                const int *numa, size_t parts, tern_segment *segment);
-/* Maps the segment of another rank of the node. */
+                                const int *numa, size_t parts, tern_segment *segment, int *fd);
+/* Maps the segment of another rank of the node; fd stays the caller's. */
 tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
                              tern_segment *segment);
 void tern_segment_destroy(tern_segment *segment);

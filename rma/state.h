@@ -10,6 +10,7 @@
 #include "rma/reply.h"
 #include "rma/ring.h"
 #include "rma/segment.h"
+#include "rma/tables.h"
 #include "rma/transport.h"
 #include "src/topology.h"
 
@@ -17,6 +18,9 @@ struct tern_window;
 
 typedef struct tern_rma {
     tern_layout layout;
+    tern_tables tables;
+    char *table_base;
+    int fd;                /* of this rank's segment, until it is shared; or -1 */
     tern_segment *segment; /* by rank; base NULL: not of this node */
     tern_reach *reach;     /* by rank, what the inlined operations read */
     char *mine;            /* base of this rank's segment */
