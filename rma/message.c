@@ -30,6 +30,7 @@ struct tern_message_engine {
     MPI_Request receive[RECEIVES]; /* posted in order, so served in order */
     char *received;                /* RECEIVES buffers */
     uint32_t head;
+    uint32_t vacant; /* one that has been served and is to be posted again, + 1; or 0 */
     send_pool requests, answers;
     uint32_t answer_tag;
     uint64_t *sent; /* requests by rank, for the drain */
@@ -219,10 +220,17 @@ size_t tern_message_poll(tern_worker *worker) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     size_t served = 0;
     tern_mpi_lock();
-    while (served < SERVED_PER_POLL) {
+    bool records = false;
+    while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
         MPI_Status info;
+        /* Here and not where it became vacant: who waits for what the message brought has it by
+         * then.
+         */
+        if (engine->vacant > 0 && post_receive(context, engine, engine->vacant - 1) != MPI_SUCCESS)
+            tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
+        engine->vacant = 0;
         /* Whatever is taken can be answered: a slot is free before the message is looked at. */
         if (engine->receive[i] == MPI_REQUEST_NULL ||
             free_slot(context, &engine->answers) == NULL ||
@@ -236,14 +244,12 @@ size_t tern_message_poll(tern_worker *worker) {
             memcpy(&message, buffer, sizeof message);
             tern_message_serve(worker, (uint32_t)info.MPI_SOURCE, &message, buffer + sizeof message,
                                (size_t)bytes - sizeof message);
+            records = message.kind == TERN_MESSAGE_BATCH;
         }
         engine->head = (i + 1) % RECEIVES;
+        engine->vacant = i + 1;
         engine->served++;
         served++;
-        if (post_receive(context, engine, i) != MPI_SUCCESS) {
-            tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
-            break;
-        }
     }
     tern_mpi_unlock();
     worker->stats.messages_served += served;

@@ -182,6 +182,8 @@ size_t tern_ring_poll(tern_worker *worker) {
         if (header != 0) {
             in->streaming = in->empty == 0 && in->via == &tern_transport_shm;
             in->empty = 0;
+            if (in->via != &tern_transport_shm)
+                tern_ring_warm(worker);
             events += consume(worker, in, header);
         } else {
             /* What the transport had no room for, or bytes that were only left out. */
@@ -196,8 +198,14 @@ size_t tern_ring_poll(tern_worker *worker) {
     if (mine->pending != NULL)
         publish_pending(worker);
     const tern_transport_ops *far = tern_rma_of(context)->far;
-    if (far != NULL && (events > 0 || round % context->config.mpi_interval == 0))
-        events += far->poll(worker);
+    if (far != NULL &&
+        (events > 0 || mine->warm > 0 || round % context->config.mpi_interval == 0)) {
+        size_t served = far->poll(worker);
+        mine->warm -= mine->warm > 0;
+        if (served > 0)
+            tern_ring_warm(worker);
+        events += served;
+    }
     return events;
 }
 

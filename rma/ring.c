@@ -188,6 +188,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
         tern_ring_publish_near(worker, out);
         return;
     }
+    tern_ring_warm(worker);
     if (out->via->publish(worker, out) == TERN_OK) {
         out->first_header = 0;
         worker->stats.batches_sent++;

@@ -45,6 +45,7 @@ typedef struct tern_rma_worker {
     } active[TERN_CHANNELS];
     tern_out *pending; /* rings with records that a transport had no room for */
     uint32_t rounds;
+    uint32_t warm; /* rounds in which MPI is asked at once */
     char *board;
     uint8_t *dirty; /* by rank: puts or atomics since the last flush; NULL if all are near */
     uint64_t sequence;
@@ -69,6 +70,11 @@ static inline const tern_transport_ops *tern_way_to(const tern_context *context,
 
 static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number) {
     return number / context->workers;
+}
+
+/* Something went to a far rank or came from one: for some rounds MPI is asked in each. */
+static inline void tern_ring_warm(const tern_worker *worker) {
+    tern_rma_worker_of(worker)->warm = 256;
 }
 
 /* A worker on one of its channels: what owns a ring, and what bells, tables and credits are indexed
