@@ -52,7 +52,8 @@ typedef struct tern_notify {
     uint64_t sequence;   /* of the next one */
     uint32_t broadcasts; /* in a row */
     struct tern_part *parts;
-    tern_out *waiting; /* targets with requests that wait (rma/request.h) */
+    tern_out *waiting;                  /* targets with requests that wait (rma/request.h) */
+    struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/rendezvous.c) */
 } tern_notify;
 
 static inline tern_notify *tern_notify_of(const tern_worker *worker) {

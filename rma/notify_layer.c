@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "rma/layer.h"
+#include "rma/rendezvous.h"
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/error.h"
@@ -21,6 +22,7 @@ static void close_layer(tern_context *context) {
             continue;
         tern_requests_discard(worker);
         tern_collectives_discard(worker);
+        tern_rendezvous_discard(worker);
         for (uint32_t t = 0; t < context->size * context->workers; t++)
             if (n->out[t] != NULL)
                 free(n->out[t]->requests);
@@ -56,6 +58,7 @@ static tern_status open_layer(tern_context *context) {
         worker->layer[TERN_LAYER_NOTIFY] = n;
     }
     tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
+    tern_record_handle(context, TERN_RECORD_RENDEZVOUS, tern_rendezvous_consume);
     return TERN_OK;
 }
 
@@ -70,10 +73,14 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return status;
 }
 
+static size_t progress(tern_worker *worker) {
+    return tern_requests_advance(worker) + tern_rendezvous_advance(worker);
+}
+
 const tern_layer tern_notify_layer = {
     .name = "opening notifications",
     .open = open_layer,
     .drain = drain,
     .close = close_layer,
-    .progress = tern_requests_advance,
+    .progress = progress,
 };
