@@ -47,7 +47,8 @@ enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
 
 typedef struct bench {
     bench_options options;
-    MPI_Comm comm; /* for the commands; sides that need one make their own */
+    MPI_Comm world; /* all ranks: two, but for the case of idle ones */
+    MPI_Comm comm;  /* of the two, for the commands; sides that need one make their own */
     int rank;
     tern_context *context;
     tern_worker *worker;
@@ -192,5 +193,8 @@ void bench_transfer(bench *b);
 void bench_call(bench *b);
 void bench_attention(bench *b);
 void bench_containers(bench *b);
+void bench_notify(bench *b);
+/* What ranks 2 and up do meanwhile, where there are any. */
+void bench_notify_sleep(MPI_Comm world);
 
 #endif

@@ -6,9 +6,7 @@
  * MPI's messages, received in the fastest of three ways.
  */
 
-#include "bench.h"
-#include "ceilings/ceilings.h"
-#include "ceilings/message.h"
+#include "bench_stream.h"
 
 enum { PAYLOAD_MAX = 256, FUNCTION_WORD = 1, FUNCTION_LINES, FUNCTIONS, LINE = 64 };
 
@@ -74,18 +72,16 @@ static void lines_handler(void *argument, const void *payload, size_t bytes) {
 static const ceiling_handler handlers[FUNCTIONS] = {
     [FUNCTION_WORD] = word_handler, [FUNCTION_LINES] = lines_handler};
 
-/* One shape of the ring, with what both ranks need for it. */
+/* What both ranks need for a case. */
 typedef struct way {
     uint64_t bytes; /* of a payload */
-    unsigned pauses;
-    ceiling_ring *ring;
     ceiling_messages messages;
     uint64_t payload[PAYLOAD_MAX / 8];
 } way;
 
-static void fill(way *w) {
+static void fill(uint64_t *payload) {
     for (size_t i = 0; i < PAYLOAD_MAX / 8; i++)
-        w->payload[i] = i;
+        payload[i] = i;
 }
 
 static unsigned function_of(uint64_t bytes) {
@@ -129,97 +125,33 @@ static void call_target(bench *b, void *state, uint64_t n) {
     check_sunk(w->bytes, n);
 }
 
-/* One way by the bare ring, and by messages. */
-
-static void ring_origin(bench *b, void *state, uint64_t n) {
-    way *w = state;
-    (void)b;
-    ceiling_ring_produce(w->ring, w->payload, w->bytes, function_of(w->bytes), n);
-}
-
-static void ring_target(bench *b, void *state, uint64_t n) {
-    way *w = state;
-    (void)b;
+static void begin_stream(bench_stream *stream) {
+    (void)stream;
     sunk = (sink){0, 0};
-    ceiling_ring_consume(w->ring, handlers, &sunk, w->pauses, n);
-    check_sunk(w->bytes, n);
 }
 
-static void messages_origin(bench *b, void *state, uint64_t n) {
-    way *w = state;
-    (void)b;
-    ceiling_messages_send(&w->messages, w->payload, w->bytes, function_of(w->bytes), n);
-}
-
-static void messages_target(bench *b, void *state, uint64_t n) {
-    way *w = state;
-    (void)b;
-    sunk = (sink){0, 0};
-    ceiling_messages_receive(&w->messages, handlers, &sunk, w->bytes, n);
-    check_sunk(w->bytes, n);
-}
-
-/* The bare ring in the best of several sizes and patiences. */
-static void one_way_shared(bench *b, bench_case *c, way *base) {
-    static const uint64_t sizes[] = {64 << 10, 128 << 10, 256 << 10, 512 << 10};
-    static const unsigned pauses[] = {0, 8, 32, 128};
-    enum { SIZES = sizeof sizes / sizeof *sizes, PAUSES = sizeof pauses / sizeof *pauses };
-    ceiling_ring rings[SIZES];
-    way ways[SIZES * PAUSES];
-    bench_side sides[SIZES * PAUSES];
-    void *data, *consumed;
-    tern_ptr data_p = bench_place(b, BENCH_TARGET, 1 << 20, &data);
-    tern_ptr consumed_p = bench_place(b, BENCH_ORIGIN, 4096, &consumed);
-    char *at = data;
-    char name[64];
-    for (size_t i = 0; i < SIZES; i++) {
-        ceiling_ring_make(&rings[i], at, (uint64_t *)consumed + i * 16, sizes[i], base->bytes);
-        at += sizes[i];
-        for (size_t j = 0; j < PAUSES; j++) {
-            size_t k = i * PAUSES + j;
-            ways[k] = *base;
-            ways[k].ring = &rings[i];
-            ways[k].pauses = pauses[j];
-            sides[k] = bench_way("bare ring", ring_origin, ring_target, &ways[k]);
-        }
-    }
-    size_t best = bench_fastest(b, sides, SIZES * PAUSES);
-    snprintf(name, sizeof name, "bare ring (%u KiB, %u pauses)",
-             (unsigned)(sizes[best / PAUSES] >> 10), pauses[best % PAUSES]);
-    c->ceiling = sides[best];
-    c->ceiling.name = name;
-    bench_measure(b, c);
-    bench_unplace(b, BENCH_ORIGIN, consumed_p);
-    bench_unplace(b, BENCH_TARGET, data_p);
-}
-
-static const char *const received_names[] = {
-    "messages (MPI_Recv)", "messages (MPI_Iprobe, MPI_Recv)", "messages (MPI_Irecv, MPI_Test)"};
-
-static void one_way_far(bench *b, bench_case *c, way *base) {
-    way ways[3];
-    bench_side sides[3];
-    for (size_t i = 0; i < 3; i++) {
-        ways[i] = *base;
-        ways[i].messages.how = (ceiling_receive)i;
-        sides[i] = bench_way(received_names[i], messages_origin, messages_target, &ways[i]);
-    }
-    c->ceiling = sides[bench_fastest(b, sides, 3)];
-    bench_measure(b, c);
-}
+static void check_stream(const bench_stream *stream, uint64_t n) { check_sunk(stream->bytes, n); }
 
 static void one_way(bench *b, way *w, uint64_t bytes) {
+    static bench_stream stream;
     bench_case c = {.name = "one_way", .params = {{"bytes", bytes, NULL}}, .unit = BENCH_RATE};
     if (!bench_selected(b, c.name))
         return;
     w->bytes = bytes;
     c.measured = bench_way("tern_call", call_origin, call_target, w);
-    if (b->shared) {
-        c.ratio_target = bytes == 8 ? 1 / 0.6 : 0;
-        one_way_shared(b, &c, w);
-    } else {
-        one_way_far(b, &c, w);
-    }
+    if (b->shared && bytes == 8)
+        c.ratio_target = 1 / 0.6;
+    stream = (bench_stream){.bytes = bytes,
+                            .function = function_of(bytes),
+                            .handlers = handlers,
+                            .argument = &sunk,
+                            .begin = begin_stream,
+                            .check = check_stream,
+                            .comm = w->messages.comm};
+    fill(stream.payload);
+    c.ceiling = bench_stream_open(b, &stream);
+    bench_measure(b, &c);
+    bench_stream_close(b, &stream);
 }
 
 /* With a result. */
@@ -278,7 +210,8 @@ static void with_result(bench *b, way *w) {
     for (size_t i = 0; i < 3; i++) {
         ways[i] = *w;
         ways[i].messages.how = (ceiling_receive)i;
-        sides[i] = bench_way(received_names[i], round_trip_origin, round_trip_target, &ways[i]);
+        sides[i] =
+            bench_way(bench_received_names[i], round_trip_origin, round_trip_target, &ways[i]);
     }
     bench_side best = sides[bench_fastest(b, sides, 3)];
     if (!b->shared) {
@@ -299,7 +232,7 @@ static void with_result(bench *b, way *w) {
 
 void bench_call(bench *b) {
     static way w;
-    fill(&w);
+    fill(w.payload);
     w.messages.other = 1 - b->rank;
     bench_mpi(MPI_Comm_dup(b->comm, &w.messages.comm), "MPI_Comm_dup");
     one_way(b, &w, 8);

@@ -20,11 +20,13 @@ static const subject subjects[] = {
     {"call", bench_call, "calls one way and with a result beside a bare ring and flags"},
     {"attention", bench_attention, "a put to a target that computes and calls nobody"},
     {"containers", bench_containers, "hash table and queue by RMA and by call"},
+    {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 static void usage(FILE *to) {
-    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n\n"
+    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n"
+                "       mpirun -n N tern-bench [options] notify --only idle\n\n"
                 "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
                 "with no generality) in the same run. A ratio of 1 is the ceiling.\n\nsubjects:\n");
     for (size_t i = 0; i < SUBJECTS; i++)
@@ -162,11 +164,22 @@ static int open_output(bench *b) {
     return error == 0 ? -1 : BENCH_EXIT_FAILED;
 }
 
-static int run(bench *b, int count, char **names) {
+/* More than two ranks are for the case that adds idle ones. */
+static int check_ranks(const bench *b, int count, char **names) {
     int size;
-    MPI_Comm_size(b->comm, &size);
-    if (size != 2)
-        return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
+    MPI_Comm_size(b->world, &size);
+    bool idle = count == 1 && strcmp(names[0], "notify") == 0 && b->options.only != NULL &&
+                strcmp(b->options.only, "idle") == 0;
+    if (size == 2 || (size > 2 && idle))
+        return -1;
+    return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
+}
+
+static int run(bench *b, int count, char **names) {
+    if (b->rank > BENCH_TARGET) {
+        bench_notify_sleep(b->world);
+        return BENCH_EXIT_OK;
+    }
     int status = open_output(b);
     if (status >= 0)
         return status;
@@ -203,16 +216,21 @@ static int run(bench *b, int count, char **names) {
 int main(int argc, char **argv) {
     static bench b;
     int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
-    MPI_Comm_dup(MPI_COMM_WORLD, &b.comm);
-    MPI_Comm_set_errhandler(b.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(b.comm, &b.rank);
+    /* One case has a second thread of tern's, which takes MPI in turn with the first. */
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &b.world);
+    MPI_Comm_set_errhandler(b.world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(b.world, &b.rank);
+    MPI_Comm_split(b.world, b.rank > BENCH_TARGET, b.rank, &b.comm);
     int status = parse(&b, argc, argv);
     if (status < 0)
         status = check_subjects(&b, argc - optind, argv + optind);
     if (status < 0)
+        status = check_ranks(&b, argc - optind, argv + optind);
+    if (status < 0)
         status = run(&b, argc - optind, argv + optind);
     MPI_Comm_free(&b.comm);
+    MPI_Comm_free(&b.world);
     MPI_Finalize();
     return status;
 }

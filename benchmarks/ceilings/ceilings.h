@@ -2,8 +2,8 @@
 
 /*
  * The ceilings: for each thing that is measured, the same necessary work with no generality, as
- * fast as it can be made. One file each. All but message.c need neither tern nor MPI; tern-ceilings
- * (alone.c) runs those between two processes of its own.
+ * fast as it can be made. One file each. All but message.c and put_poll.c need neither tern nor
+ * MPI; tern-ceilings (alone.c) runs those between two processes of its own.
  *
  * Each does n operations. No compiler may merge, move or drop one: every operation is followed by a
  * barrier for the compiler (no instruction), as it is in the loop of tern that it stands beside.
@@ -47,6 +47,19 @@ typedef struct ceiling_flag {
 
 void ceiling_flag_ask(ceiling_flag *flag, uint64_t n);
 void ceiling_flag_answer(ceiling_flag *flag, uint64_t n);
+
+/*
+ * copy_flag.c: the same with data, copied to the other side before its flag is raised.
+ */
+typedef struct ceiling_copy_flag {
+    ceiling_flag flag;
+    void *to; /* in the other's memory */
+    const void *from;
+    size_t bytes;
+} ceiling_copy_flag;
+
+void ceiling_copy_flag_ask(ceiling_copy_flag *way, uint64_t n);
+void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n);
 
 /*
  * ring.c: records from one process to another, published one by one, one indirect call each.

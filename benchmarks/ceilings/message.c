@@ -81,6 +81,14 @@ void ceiling_messages_receive(ceiling_messages *m, const ceiling_handler *handle
     }
 }
 
+void ceiling_messages_send_one(const ceiling_messages *m, const void *out, uint64_t bytes) {
+    MPI_Send(out, (int)bytes, MPI_BYTE, m->other, TAG, m->comm);
+}
+
+void ceiling_messages_receive_one(const ceiling_messages *m, void *in, uint64_t bytes) {
+    receive(m, in, (int)bytes);
+}
+
 /* A small send is buffered by MPI and completes without the other side; waiting for it at once is
  * what MPI does fastest. */
 void ceiling_messages_ask(ceiling_messages *m, const void *out, uint64_t there, void *in,

@@ -29,6 +29,10 @@ void ceiling_messages_send(ceiling_messages *m, uint64_t *payload, uint64_t byte
 void ceiling_messages_receive(ceiling_messages *m, const ceiling_handler *handlers, void *argument,
                               uint64_t bytes, uint64_t n);
 
+/* One message of bytes. */
+void ceiling_messages_send_one(const ceiling_messages *m, const void *out, uint64_t bytes);
+void ceiling_messages_receive_one(const ceiling_messages *m, void *in, uint64_t bytes);
+
 /* Round trips of there bytes to the answerer and back bytes to the asker. */
 void ceiling_messages_ask(ceiling_messages *m, const void *out, uint64_t there, void *in,
                           uint64_t back, uint64_t n);

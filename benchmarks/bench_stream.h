@@ -1,0 +1,57 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The ceiling of a stream of small records one way, an indirect call each: where memory is shared
+ * the bare ring in the best of several sizes and patiences, elsewhere messages received in the
+ * fastest of three ways.
+ */
+
+#ifndef TERN_BENCHMARKS_STREAM_H
+#define TERN_BENCHMARKS_STREAM_H
+
+#include "bench.h"
+#include "ceilings/ceilings.h"
+#include "ceilings/message.h"
+
+enum {
+    BENCH_STREAM_SIZES = 4,
+    BENCH_STREAM_PAUSES = 4,
+    BENCH_STREAM_SHAPES = BENCH_STREAM_SIZES * BENCH_STREAM_PAUSES,
+    BENCH_STREAM_WORDS = 32,
+    BENCH_STREAM_WAYS = 3
+};
+
+struct bench_stream;
+
+typedef struct bench_stream_shape {
+    struct bench_stream *stream;
+    ceiling_ring *ring; /* NULL: messages */
+    unsigned pauses;
+    ceiling_messages messages;
+} bench_stream_shape;
+
+/* The caller's: what a record is, and what the target does with it. */
+typedef struct bench_stream {
+    uint64_t bytes; /* of a payload: 8, 64 or 256; its first word counts up from 1 */
+    uint64_t payload[BENCH_STREAM_WORDS];
+    unsigned function; /* of handlers */
+    const ceiling_handler *handlers;
+    void *argument;
+    void (*begin)(struct bench_stream *stream);
+    void (*check)(const struct bench_stream *stream, uint64_t n);
+    MPI_Comm comm; /* for nothing else */
+    /* Its own. */
+    bench_stream_shape shape[BENCH_STREAM_SHAPES];
+    ceiling_ring rings[BENCH_STREAM_SIZES];
+    tern_ptr data, consumed;
+    char name[64];
+} bench_stream;
+
+/* The names of the ways to receive, by ceiling_receive. */
+extern const char *const bench_received_names[BENCH_STREAM_WAYS];
+
+/* Both ranks: tries all shapes and returns the fastest, valid until it is closed. */
+bench_side bench_stream_open(bench *b, bench_stream *stream);
+void bench_stream_close(bench *b, bench_stream *stream);
+
+#endif

@@ -1,0 +1,32 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* A notified put with nothing but the data and the word that tells of it: each side copies its data
+ * to the other's place and then raises the flag there. */
+
+#include "ceilings.h"
+
+static inline void send(const ceiling_copy_flag *way, uint64_t *flag, uint64_t count) {
+    ceiling_copy(way->to, way->from, way->bytes, 1);
+    __atomic_store_n(flag, count, __ATOMIC_RELEASE); /* pairs with the other side's load */
+}
+
+static inline void await(const uint64_t *flag, uint64_t count) {
+    while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != count) /* with the store in send */
+        ;
+}
+
+void ceiling_copy_flag_ask(ceiling_copy_flag *way, uint64_t n) {
+    while (n-- > 0) {
+        way->flag.count++;
+        send(way, way->flag.there, way->flag.count);
+        await(way->flag.back, way->flag.count);
+    }
+}
+
+void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n) {
+    while (n-- > 0) {
+        way->flag.count++;
+        await(way->flag.there, way->flag.count);
+        send(way, way->flag.back, way->flag.count);
+    }
+}

@@ -1,0 +1,58 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What the cases of `tern-bench notify` have in common: memory that both ranks put to and get from,
+ * tern's own loops over it, and the ways of plain MPI to the same end.
+ */
+
+#ifndef TERN_BENCHMARKS_NOTIFIED_H
+#define TERN_BENCHMARKS_NOTIFIED_H
+
+#include "bench.h"
+#include "window.h"
+#include "ceilings/ceilings.h"
+#include "ceilings/message.h"
+#include "ceilings/put_poll.h"
+
+enum { NOTIFIED_MAX = 4 << 20, NOTIFIED_LOOPS = 10000 };
+
+/* Each rank's own. */
+typedef struct notified {
+    tern_worker *worker;
+    tern_worker_id other;
+    tern_ptr to;   /* NOTIFIED_MAX bytes of the other's memory */
+    tern_ptr mine; /* and of this rank's, where the other puts to */
+    void *there;   /* to's address, or NULL */
+    void *here;    /* mine's */
+    char *local;   /* this process's own, NOTIFIED_MAX bytes */
+    size_t bytes, cid_bytes;
+    uint64_t count; /* round trips so far, the same on both sides */
+    bench_window *window;
+    ceiling_messages messages;
+} notified;
+
+/* Both ranks. */
+void notified_open(bench *b, notified *s, tern_worker *worker, bench_window *window);
+void notified_close(bench *b, notified *s);
+
+/* tern_put_notify, tern_get_notify, again while a limit is reached. local: with a local event. */
+void notified_put(notified *s, uint64_t number, bool local);
+void notified_get(notified *s, uint64_t number);
+/* Waits for so many events, and checks that each is of the bytes asked for. */
+void notified_await(notified *s, unsigned which, uint64_t count);
+
+/* Sides; state is a notified. Round trips of notified puts: */
+void notified_ask(bench *b, void *state, uint64_t n);
+void notified_answer(bench *b, void *state, uint64_t n);
+/* a target that probes for n events, by tern_probe_each; */
+void notified_target(bench *b, void *state, uint64_t n);
+/* the same by MPI_Put, MPI_Win_flush and a message with the cid, and by messages with both. */
+void notified_mpi_ask(bench *b, void *state, uint64_t n);
+void notified_mpi_answer(bench *b, void *state, uint64_t n);
+void notified_messages_ask(bench *b, void *state, uint64_t n);
+void notified_messages_answer(bench *b, void *state, uint64_t n);
+
+/* The fastest way to receive round trips of such messages here. */
+ceiling_receive notified_fastest_receive(bench *b, notified *s);
+
+#endif
