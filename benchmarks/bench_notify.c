@@ -182,13 +182,20 @@ static void check_stream(const bench_stream *stream, uint64_t n) {
     check_sum(n);
 }
 
+/* What had to be queued needs this side's progress: the last one's local event says that nothing
+ * does any more. */
 static void stream_origin(bench *b, void *state, uint64_t n) {
     notified *s = state;
     (void)b;
     for (uint64_t i = 1; i <= n; i++) {
-        memcpy(s->local, &i, sizeof i);
-        notified_put(s, i, false);
+        unsigned flags = i < n ? TERN_NOTIFY_NO_LOCAL : 0;
+        tern_status status;
+        while ((status = tern_put_notify(s->worker, s->other, bench_opaque(s->to), &i, sizeof i, i,
+                                         &i, sizeof i, flags)) == TERN_ERR_AGAIN)
+            (void)tern_progress(s->worker);
+        bench_ok(status, "tern_put_notify");
     }
+    notified_await(s, TERN_PROBE_LOCAL, 1);
 }
 
 static void stream_target(bench *b, void *state, uint64_t n) {
@@ -269,10 +276,11 @@ static void check_cost(bench *b, notified *s) {
         }
         tern_stats_get(s->worker, &before);
         for (uint64_t i = 0; i < OPERATIONS; i++) {
-            notified_put(s, i, false);
+            notified_put(s, i, i + 1 == OPERATIONS);
             if (i % 16 == 15)
                 (void)tern_progress(s->worker);
         }
+        notified_await(s, TERN_PROBE_LOCAL, 1);
         bench_meet(b);
         tern_stats_get(s->worker, &after);
     }

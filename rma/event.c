@@ -12,8 +12,10 @@
 
 enum {
     BURST = 64,   /* events in a row from one ring before others are looked at */
-    STREAK = 64,  /* events in a row that make a stream */
-    PAUSES = 64,  /* after a stream, see below */
+    STREAK = 64,  /* events that make a stream */
+    QUIET = 4,    /* probes in vain in a row that end one */
+    PAUSES = 64u, /* after a stream, see below; doubled each time that it goes on, at most */
+    STREAMS_MOST = 3u,
     ROUNDS = 32u, /* probes in vain for one round of progress where it has nothing urgent */
 };
 
@@ -149,13 +151,6 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
     return true;
 }
 
-/* A consumer at the producer's heels makes every cache line travel once a record: after a stream it
- * leaves the rings alone for a moment, once. */
-static void let_origins_run_ahead(void) {
-    for (int i = 0; i < PAUSES; i++)
-        tern_relax();
-}
-
 /* Rings that were found empty. */
 static void tend_rings(tern_worker *worker, tern_notify *n) {
     for (uint32_t i = 0; i < *n->rings; i++) {
@@ -171,13 +166,30 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
     }
 }
 
+/* After a probe in vain. A consumer at the producer's heels makes every cache line travel once a
+ * record: after a stream it leaves the rings alone for a moment, longer each time that the stream
+ * goes on. One that has caught up finds a record or two between two misses; that is a stream too,
+ * the slowest kind. An answer to something takes longer than QUIET misses. */
+static void follow_stream(tern_notify *n) {
+    if (n->streak >= (uint32_t)STREAK) {
+        n->streak = n->streak_seen = 0;
+        for (uint32_t i = 0; i < (uint32_t)PAUSES << n->streams; i++)
+            tern_relax();
+        n->streams += n->streams < STREAMS_MOST;
+        n->quiet = 0;
+    } else if (n->streak != n->streak_seen) {
+        n->streak_seen = n->streak;
+        n->quiet = 0;
+    } else if (n->quiet < QUIET && ++n->quiet == QUIET) {
+        n->streak = n->streak_seen = 0;
+        n->streams = 0;
+    }
+}
+
 /* Nothing was found: time for progress. While no bell has rung and nothing waits here, not at every
  * probe: a round costs more than a look. But where records come through MPI, it has to be asked. */
 static void stir(tern_worker *worker, tern_notify *n) {
-    bool stream = n->streak >= STREAK;
-    n->streak = 0;
-    if (stream)
-        let_origins_run_ahead();
+    follow_stream(n);
     if (worker->in_progress)
         return;
     uint32_t miss = n->misses++;

@@ -42,7 +42,9 @@ typedef struct tern_notify {
     tern_in **ring; /* active ones */
     const size_t *rings;
     uint32_t at, burst; /* the ring to look at first, and how many events in a row came from it */
-    uint32_t streak;    /* events since the last probe that found none */
+    uint32_t streak;    /* events since the last stream was left alone or ended */
+    uint32_t streak_seen, quiet; /* streak at the last probe in vain; such in a row */
+    uint32_t streams;            /* left alone one after the other, with no end between */
     uint32_t misses;
     bool in_handler; /* of tern_probe_each */
     bool relaxed;
