@@ -168,6 +168,7 @@ static inline void bench_use(uint64_t value) { __asm__ volatile("" : : "r"(value
 
 /* statistics.c */
 double bench_quantile(const double *values, size_t count, double q);
+double bench_mean(const double *values, size_t count);
 static inline double bench_median(const double *values, size_t count) {
     return bench_quantile(values, count, 0.5);
 }

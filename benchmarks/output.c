@@ -30,17 +30,18 @@ static const char *unit_name(const bench_case *c) {
 }
 
 typedef struct figure {
-    double value, spread;
+    double value, spread, mean;
 } figure;
 
-/* The median and the interquartile range over the pairs in which it was measured. */
+/* The median, the interquartile range and the mean over the pairs in which it was measured. */
 static figure figure_of(const bench_case *c, const double *ns, size_t pairs) {
     double values[BENCH_PAIRS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < pairs; i++)
         if (ns[i] > 0)
             values[count++] = convert(c, ns[i]);
-    figure f = {bench_median(values, count), bench_spread(values, count)};
+    figure f = {bench_median(values, count), bench_spread(values, count),
+                bench_mean(values, count)};
     return f;
 }
 
@@ -51,7 +52,8 @@ static figure ratio_of(const double *above, const double *below, size_t pairs) {
     for (size_t i = 0; i < pairs; i++)
         if (above[i] > 0 && below[i] > 0)
             values[count++] = above[i] / below[i];
-    figure f = {bench_median(values, count), bench_spread(values, count)};
+    figure f = {bench_median(values, count), bench_spread(values, count),
+                bench_mean(values, count)};
     return f;
 }
 
@@ -70,7 +72,8 @@ static void json_string(FILE *to, const char *text) {
 }
 
 static void json_figure(FILE *to, figure f, const char *unit) {
-    fprintf(to, "\"value\":%.6g,\"unit\":\"%s\",\"spread\":%.4g", f.value, unit, f.spread);
+    fprintf(to, "\"value\":%.6g,\"unit\":\"%s\",\"spread\":%.4g,\"mean\":%.6g", f.value, unit,
+            f.spread, f.mean);
 }
 
 static void json_param(FILE *to, const bench_param *p, bool first) {

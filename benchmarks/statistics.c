@@ -24,3 +24,10 @@ double bench_quantile(const double *values, size_t count, double q) {
         return sorted[count - 1];
     return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
 }
+
+double bench_mean(const double *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return count > 0 ? sum / (double)count : 0;
+}
