@@ -1,6 +1,7 @@
 #include "src/mpi.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "src/context.h"
@@ -8,9 +9,20 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void tern_mpi_lock(void) { pthread_mutex_lock(&lock); }
+/* Below MPI_THREAD_SERIALIZED one thread of the process makes all calls of MPI, and a lock would
+ * only cost: some 40 ns a call. The level is that of the process and does not change; until it is
+ * known the lock is taken. */
+static atomic_bool one_thread;
 
-void tern_mpi_unlock(void) { pthread_mutex_unlock(&lock); }
+void tern_mpi_lock(void) {
+    if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
+        pthread_mutex_lock(&lock);
+}
+
+void tern_mpi_unlock(void) {
+    if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
+        pthread_mutex_unlock(&lock);
+}
 
 tern_status tern_mpi_check(size_t workers) {
     int initialized = 0, finalized = 0, provided = 0;
@@ -29,6 +41,8 @@ tern_status tern_mpi_check(size_t workers) {
             "TERN_WORKERS=%zu needs MPI_THREAD_SERIALIZED, but MPI was started with "
             "%s; ask for it in MPI_Init_thread",
             workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+    if (provided < MPI_THREAD_SERIALIZED)
+        atomic_store_explicit(&one_thread, true, memory_order_relaxed);
     return TERN_OK;
 }
 
