@@ -8,6 +8,10 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "rma/rendezvous.h"
+#include "rma/state.h"
+#include "src/wait.h"
+
 enum { RANKS = 64, ROOM = 1 << 20 };
 
 static fixture f;
@@ -413,6 +417,65 @@ static void errors(void) {
     tear_down();
 }
 
+/* What a correct peer never sends is refused and counted. */
+static void inject(uint32_t type, const tern_offer *offer, size_t bytes) {
+    if (!set_up(4096, 1))
+        return;
+    tern_post posts[TERN_POSTS_MAX];
+    tern_descriptor d;
+    /* Opens the ring, and fills the window. */
+    for (size_t i = 0; i < TERN_POSTS_MAX; i++)
+        EXPECT_OK(tern_post_receive(f.worker, to(next), 0, TERN_NULL, 0, &posts[i]));
+    EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
+    EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 0));
+    EXPECT_OK(tern_post_wait(f.worker, &posts[0], NULL));
+    if (offer->tag != 99) /* room for one */
+        EXPECT_OK(tern_barrier(f.worker));
+    else
+        EXPECT_OK(tern_post_receive(f.worker, to(next), 0, TERN_NULL, 0, &posts[0]));
+    /* Nothing of the above waits for its way any more. */
+    while (tern_notify_of(f.worker)->rendezvous->first != NULL)
+        (void)tern_progress(f.worker);
+    tern_out *out = NULL;
+    void *room = NULL;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_stats stats = {0};
+    tern_status status;
+    while ((status = tern_ring_open(f.worker, next, &out)) == TERN_ERR_AGAIN ||
+           (status == TERN_OK &&
+            (status = tern_ring_reserve(f.worker, out, bytes, &room)) == TERN_ERR_AGAIN))
+        (void)tern_progress(f.worker);
+    EXPECT_OK(status);
+    memset(room, 0, bytes);
+    memcpy(room, offer, bytes < sizeof *offer ? bytes : sizeof *offer);
+    tern_ring_commit(out, tern_record_header(TERN_RECORD_RENDEZVOUS, type, bytes));
+    tern_ring_publish(f.worker, out);
+    while (stats.records_malformed == 0 &&
+           tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK) {
+        EXPECT(TERN_ERR_EMPTY,
+               tern_descriptor_test(f.worker, TERN_ANY_WORKER, TERN_POSTED_ANY, 99, &d));
+        tern_stats_get(f.worker, &stats);
+    }
+    CU_ASSERT_EQUAL(stats.records_malformed, 1);
+    EXPECT_OK(tern_barrier(f.worker));
+    tear_down();
+}
+
+static void hostile_records(void) {
+    const uint32_t rank = (uint32_t)tern_test_rank(), size = (uint32_t)tern_test_size();
+    const uint64_t end = TERN_PTR_ORIGIN + ((uint64_t)8 << 20);
+    tern_offer good = {1, 99, {rank, 0, 0, TERN_PTR_ORIGIN}, 8}, o = good;
+    inject(TERN_END + 1, &good, sizeof good);
+    inject(TERN_OFFER_SEND, &good, sizeof good - 8);
+    inject(TERN_OFFER_SEND, &good, sizeof good); /* one more than the window */
+    o.tag = 98;
+    o.place.offset = end - 7;
+    inject(TERN_OFFER_RECEIVE, &o, sizeof o);
+    o = (tern_offer){1, 98, {(rank + 1) % size, 0, 0, TERN_PTR_ORIGIN}, 8};
+    if (size > 1)
+        inject(TERN_OFFER_RECEIVE, &o, sizeof o);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"sizes_and_ways", sizes_and_ways},
@@ -422,6 +485,7 @@ int main(int argc, char **argv) {
         {"in_handlers", in_handlers},
         {"workers", workers},
         {"errors", errors},
+        {"hostile_records", hostile_records},
     };
     return tern_test_main(argc, argv, "rendezvous", tests, sizeof tests / sizeof tests[0]);
 }
