@@ -53,7 +53,8 @@ extern "C" {
 #define TERN_CID_MAX 256u
 
 /* Flags. NO_LOCAL: no local event; what it would have said is then told by the target's answer, or
- * by tern_flush. NO_REMOTE: no remote event; what is left is a plain put or get with a local one,
+ * in ledger mode, of the data, by tern_flush. A request that was queued leaves while progress is
+ * made here. NO_REMOTE: no remote event; what is left is a plain put or get with a local one,
  * always in ledger mode. */
 #define TERN_NOTIFY_NO_LOCAL 1u
 #define TERN_NOTIFY_NO_REMOTE 2u
