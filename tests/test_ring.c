@@ -402,7 +402,56 @@ static void hostile_move(void) { inject(tern_record_header(TERN_RECORD_MOVED, 3,
 
 static void hostile_kind(void) { inject(tern_record_header(200, 1, 8)); }
 
+static void hostile_collective(void) { inject(tern_record_header(TERN_RECORD_COLLECTIVE, 1, 0)); }
+
 static void hostile_service(void) { inject(tern_record_header(TERN_RECORD_SERVICE, 77, 8)); }
+
+/* Messages that a correct rank never sends: each is counted, none is served or answered. */
+static void hostile_messages(void) {
+    if (!open_rings(4096, 1 << 20))
+        return;
+    uint32_t far = 0;
+    for (uint32_t r = 0; r < f.size; r++)
+        far += !tern_is_near(f.context, r);
+    const uint64_t beyond = tern_rma_of(f.context)->layout.bytes;
+    for (uint32_t r = 0; r < f.size; r++) {
+        if (tern_is_near(f.context, r))
+            continue;
+        uint32_t own = r * f.context->workers, me = f.worker->id;
+        const tern_message bad[] = {
+            {.kind = 77, .origin = me},
+            {.kind = TERN_MESSAGE_FLUSH, .origin = own}, /* of another than its sender */
+            {.kind = TERN_MESSAGE_PUT, .origin = me, .offset = beyond - 4},
+            {.kind = TERN_MESSAGE_PUT, .origin = me, .offset = UINT64_MAX - 4},
+            {.kind = TERN_MESSAGE_GET, .origin = me, .offset = 0, .bytes = beyond + 1},
+            {.kind = TERN_MESSAGE_ATOMIC, .origin = me, .offset = 4096, .bytes = 200 | 8 << 8},
+            {.kind = TERN_MESSAGE_ATOMIC, .origin = me, .offset = 4097, .bytes = 8 << 8},
+            {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = me, .operand = {0, 1}},
+            {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {99, 1}},
+            {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {0, 3}},
+            {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {0, 0}},
+            {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = UINT32_MAX},
+            {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = 63}, /* nobody's */
+            {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = own, .operand = {99, 0}},
+            {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = me},
+            {.kind = TERN_MESSAGE_REPLY, .origin = me, .target = own, .offset = TERN_FUTURES},
+        };
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+            EXPECT_OK(tern_message_send_all(f.worker, r, &bad[i], "12345678", 8));
+    }
+    const uint64_t due = 16 * (uint64_t)far;
+    tern_stats stats = {0};
+    tern_wait_state wait = TERN_WAIT_START;
+    do {
+        tern_progress(f.worker);
+        tern_stats_get(f.worker, &stats);
+    } while (stats.records_malformed < due &&
+             tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK);
+    EXPECT_OK(tern_barrier(f.worker));
+    tern_stats_get(f.worker, &stats);
+    CU_ASSERT_EQUAL(stats.records_malformed, due);
+    close_rings();
+}
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
@@ -421,6 +470,8 @@ int main(int argc, char **argv) {
         {"hostile length", hostile_length},
         {"hostile kind", hostile_kind},
         {"hostile service", hostile_service},
+        {"hostile collective", hostile_collective},
+        {"hostile messages", hostile_messages},
     };
     return tern_test_main(argc, argv, "ring", tests, sizeof tests / sizeof tests[0]);
 }
