@@ -65,6 +65,7 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
 
 void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes) {
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
+    /* Pairs with the CAS in take: whoever writes there next does so after the last read here. */
     for (uint32_t i = 0; i < pieces; i++)
         atomic_store_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner, 0,
                               memory_order_release);
@@ -74,6 +75,7 @@ bool tern_arena_is_of(const tern_context *context, uint32_t line, uint32_t ring,
     uint64_t count = tern_rma_of(context)->layout.ring_count;
     if (pieces > count || ring > count - pieces)
         return false;
+    /* Pairs with the CAS in take. */
     for (uint32_t i = 0; i < pieces; i++)
         if (atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner,
                                  memory_order_acquire) != (uint64_t)line + 1)
@@ -85,7 +87,8 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring) {
     const tern_layout *layout = &tern_rma_of(context)->layout;
     if (ring >= layout->ring_count)
         return 0;
-    /* Other ranks of the node could write there: what does not fit the arena is no size. */
+    /* Relaxed: asked for far rings, whose size this process has set itself under the MPI lock.
+     * Other ranks of the node could write there: what does not fit the arena is no size. */
     uint64_t bytes = atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring)->bytes,
                                           memory_order_relaxed);
     bool whole = bytes % layout->ring_bytes == 0 && (bytes & (bytes - 1)) == 0 &&

@@ -28,7 +28,7 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
     return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
 }
 
-/* Asks for the larger ring, or takes it where the memory is mapped. */
+/* Asks for the larger ring, or takes it where the memory is mapped. TERN_ERR_AGAIN: not asked. */
 static tern_status ask(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint64_t bytes = (out->lane.mask + 1) * 2, start = out->lane.write + move_bytes(out);
@@ -37,7 +37,8 @@ static tern_status ask(tern_worker *worker, tern_out *out) {
         return tern_arena_claim(context, tern_rank_of(context, out->target),
                                 tern_line_of(context, out->channel, worker->id), pieces, start,
                                 &out->next_ring);
-    out->next_data = malloc(bytes);
+    if (out->next_data == NULL)
+        out->next_data = malloc(bytes);
     if (out->next_data == NULL)
         return TERN_ERR_MEMORY;
     return tern_far_ask_ring(worker, out, pieces, start);
@@ -91,6 +92,8 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         if (!may_grow(worker, out))
             return TERN_ERR_AGAIN;
         status = ask(worker, out);
+        if (status == TERN_ERR_AGAIN)
+            return status;
         out->growth = TERN_GROWTH_ASKED;
     }
     if (out->growth == TERN_GROWTH_ASKED) {

@@ -164,7 +164,8 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
             status = reserve(worker, out, size);
     }
     worker->stats.credits_waited += status == TERN_ERR_AGAIN;
-    *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
+    if (status == TERN_OK)
+        *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
     return status;
 }
 

@@ -178,7 +178,8 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
 /* Whether so many bytes may be written now; takes new credit if need be. */
 bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes);
 
-/* The same without the text of a TERN_ERR_AGAIN, for those who only try; bytes are in range. */
+/* tern_ring_reserve without the text of a TERN_ERR_AGAIN, for those who only try; bytes are in
+ * range. */
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room);
 
 /* Publishes by any transport; what finds no room there is published by later progress. */
