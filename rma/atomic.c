@@ -42,6 +42,9 @@ tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, 
                             uint64_t operand, uint64_t expected, uint64_t *old) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
+    if (p.segment != 0)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "an atomic on registered memory; allocate it with tern_alloc");
     tern_status status = tern_segment_check(context, p, width, &offset);
     if (status != TERN_OK)
         return status;

@@ -45,8 +45,9 @@ static inline bool parse(const tern_notify *n, const tern_in *in, uint64_t heade
     if (r->type == TERN_NOTICE_PACKED) {
         r->bytes = room - head - padding;
         r->place = word;
-        return room - head > padding && r->bytes <= n->heap_bytes &&
-               r->place <= n->heap_bytes - r->bytes;
+        return room - head > padding &&
+               ((r->bytes <= n->heap_bytes && r->place <= n->heap_bytes - r->bytes) ||
+                tern_place_is_region(r->place));
     }
     r->bytes = word;
     return r->type <= TERN_NOTICE_GET && room == head && padding == 0;
@@ -59,6 +60,18 @@ static inline void copy_small(void *to, const void *from, size_t bytes) {
         tern_copy(to, from, bytes);
 }
 
+/* TERN_ERR_RANGE: the region has ended since the put was asked for. */
+static tern_status fill_region(const tern_worker *worker, const notice *r) {
+    tern_hold hold;
+    const tern_context *context = worker->context;
+    tern_status status = tern_region_hold(context, context->rank, r->place, r->bytes, &hold);
+    if (status != TERN_OK)
+        return status;
+    copy_small(hold.address, r->data, r->bytes);
+    tern_region_release(&hold);
+    return TERN_OK;
+}
+
 /* Brings the record's data to its place and fills event, cid aside. NULL: refused. The record stays
  * where it is. */
 static inline const char *meet(tern_worker *worker, const tern_notify *n, tern_in *in,
@@ -68,10 +81,12 @@ static inline const char *meet(tern_worker *worker, const tern_notify *n, tern_i
         tern_ring_refuse(worker, in, header, "no notification, or one out of the segment");
         return NULL;
     }
-    if (r.type == TERN_NOTICE_PACKED)
-        copy_small(n->heap + r.place, r.data, r.bytes);
     event->kind = TERN_EVENT_REMOTE;
     event->status = TERN_OK;
+    if (r.type == TERN_NOTICE_PACKED && __builtin_expect(tern_place_is_region(r.place), 0))
+        event->status = fill_region(worker, &r);
+    else if (r.type == TERN_NOTICE_PACKED)
+        copy_small(n->heap + r.place, r.data, r.bytes);
     event->peer = in->origin_id;
     event->local_cid = 0;
     event->bytes = r.bytes;

@@ -67,13 +67,14 @@ tern_status tern_slot_take(tern_rendezvous *v, uint32_t target, uint64_t bytes, 
     uint32_t place = v->free;
     tern_slot *s = &v->slots[place - 1];
     v->free = s->next_free == UINT32_MAX ? 0 : s->next_free;
-    *s = (tern_slot){s->generation, 0, target, TERN_ERR_AGAIN, bytes, 0};
+    *s = (tern_slot){s->generation, 0, target, TERN_ERR_AGAIN, bytes, 0, {NULL, NULL}};
     v->with[target].open++;
     *id = (uint64_t)s->generation << 32 | place;
     return TERN_OK;
 }
 
 void tern_slot_give(tern_rendezvous *v, tern_slot *s) {
+    tern_region_release(&s->hold);
     v->with[s->target].open--;
     s->generation++;
     s->next_free = v->free != 0 ? v->free : UINT32_MAX;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "rma/key.h"
 #include "rma/poll.h"
 #include "rma/state.h"
 #include "rma/window.h"
@@ -63,6 +64,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
     tern_segment_header *header = (void *)rma->mine;
     header->magic = SEGMENT_MAGIC;
     header->nonce = context->nonce;
+    header->pid = getpid();
     return TERN_OK;
 }
 
@@ -182,6 +184,7 @@ static void close_layer(tern_context *context) {
     if (rma == NULL)
         return;
     tern_messages_close(context, rma->messages);
+    tern_regions_close(&rma->regions);
     tern_window_close(context, rma->window);
     uint32_t total = context->size * context->workers;
     bool alive = tern_peers_dead(&context->peers) == TERN_NOBODY;
@@ -222,6 +225,7 @@ static tern_status open_layer(tern_context *context) {
         context->layer[TERN_LAYER_RMA] = rma;
         rma->fd = -1;
         pthread_mutex_init(&rma->heap_lock, NULL);
+        tern_regions_open(&rma->regions);
         tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);
         status = make_segment(context, rma);
     }
@@ -250,7 +254,9 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
         if (status != TERN_OK)
             return status;
     }
-    tern_status status = tern_barrier(worker);
+    tern_status status = tern_keys_settle(worker);
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
     if (status == TERN_OK && tern_rma_of(context)->messages != NULL)
         status = tern_messages_drain(context);
     /* Nobody unmaps what another still polls: the last look of all is behind this. */

@@ -6,9 +6,20 @@
 
 #define ALIGNMENT_MAX TERN_HUGE
 
+static char *own_region(const tern_context *context, tern_ptr p) {
+    uint64_t place = 0;
+    tern_hold hold = {NULL, NULL};
+    if (tern_region_place(p, &place) == TERN_OK &&
+        tern_region_hold(context, p.rank, place, 1, &hold) == TERN_OK)
+        tern_region_release(&hold);
+    return hold.address;
+}
+
 void *tern_local(const tern_context *context, tern_ptr p) {
-    if (context == NULL || p.rank >= context->size || p.segment != 0)
+    if (context == NULL || p.rank >= context->size)
         return NULL;
+    if (p.segment != 0)
+        return p.rank == context->rank ? own_region(context, p) : NULL;
     const tern_reach *reach = &tern_rma_of(context)->reach[p.rank];
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
     return at < reach->bytes ? reach->base + at : NULL;
@@ -116,8 +127,9 @@ tern_status tern_free(tern_worker *worker, tern_ptr p) {
         return TERN_OK;
     tern_context *context = worker->context;
     if (p.rank >= context->size || p.segment != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_free: rank %u, segment %u is no allocation",
-                         p.rank, p.segment);
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_free: rank %u, segment %u is no allocation%s",
+                         p.rank, p.segment,
+                         p.segment != 0 ? "; registered memory is given to tern_deregister" : "");
     return p.rank == context->rank ? tern_memory_give(context, p.offset - TERN_PTR_ORIGIN)
                                    : tern_service_free(worker, p.rank, p.offset - TERN_PTR_ORIGIN);
 }

@@ -256,6 +256,26 @@ size_t tern_message_poll(tern_worker *worker) {
     return served;
 }
 
+static bool answers_sent(tern_context *context) {
+    tern_message_engine *engine = tern_rma_of(context)->messages;
+    int done = 1;
+    tern_mpi_lock();
+    for (uint32_t i = 0; i < SENDS && done; i++)
+        if (engine->answers.slot[i].mpi != MPI_REQUEST_NULL &&
+            !tern_peer_is_dead(&context->peers, engine->answers.slot[i].rank))
+            MPI_Test(&engine->answers.slot[i].mpi, &done, MPI_STATUS_IGNORE);
+    tern_mpi_unlock();
+    return done;
+}
+
+tern_status tern_messages_settle_answers(tern_worker *worker) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    while (status == TERN_OK && !answers_sent(worker->context))
+        status = step(worker, &wait, TERN_ANYBODY);
+    return status;
+}
+
 tern_status tern_messages_drain(tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     tern_worker *worker = context->worker[0];

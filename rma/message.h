@@ -22,7 +22,9 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_OPEN,
     TERN_MESSAGE_BATCH,
     TERN_MESSAGE_CREDIT,
-    TERN_MESSAGE_REPLY
+    TERN_MESSAGE_REPLY,
+    TERN_MESSAGE_KEY,
+    TERN_MESSAGE_REVOKE
 } tern_message_kind;
 
 /* What every message begins with. */
@@ -71,6 +73,9 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
 /* Answers from inside tern_message_serve. Data that lies in the segment need not be copied. */
 void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const void *data,
                          size_t bytes, bool in_segment);
+
+/* Waits, with progress, until MPI has sent all answers: what they were sent from is free. */
+tern_status tern_messages_settle_answers(tern_worker *worker);
 
 /* An atomic that the owner applies by its processor. */
 tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,

@@ -49,15 +49,6 @@ static void conclude(tern_worker *worker, const tern_operation *o) {
                        o->type == TERN_NOTICE_GET, TERN_OK);
 }
 
-static void move_near(tern_worker *worker, const tern_operation *o) {
-    const tern_context *context = worker->context;
-    char *there = tern_rma_of(context)->reach[tern_rank_of(context, o->target)].base + o->place;
-    if (o->type == TERN_NOTICE_GET)
-        tern_copy(o->memory, there, o->bytes);
-    else if (o->type == TERN_NOTICE_PUT)
-        tern_copy(there, o->memory, o->bytes);
-}
-
 /* At once, if nothing has to be waited for. TERN_ERR_AGAIN: something has; nothing was done. */
 static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
     if (!out->near && tern_operation_moves(o))
@@ -72,7 +63,9 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     }
     /* Before the record is published: its release store is what tells that the data is there. */
     if (out->near)
-        move_near(worker, o);
+        status = tern_operation_move_near(worker, o);
+    if (status != TERN_OK)
+        return status;
     if (o->remote) {
         tern_ring_commit(out, tern_operation_compose(o, room));
         tern_ring_publish(worker, out);
@@ -145,7 +138,7 @@ typedef struct question {
     bool is_get;
 } question;
 
-static tern_status check(const tern_worker *worker, const question *q) {
+static tern_status check(tern_worker *worker, const question *q) {
     if (worker == NULL || (q->cid == NULL && q->cid_bytes > 0) ||
         (q->memory == NULL && q->bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
@@ -166,7 +159,10 @@ static tern_status check(const tern_worker *worker, const question *q) {
         return tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u, but the worker is one of %u",
                          q->function, q->place.rank, q->other.rank);
     uint64_t offset = 0;
-    return tern_segment_check(context, q->place, q->bytes, &offset);
+    tern_status status = tern_segment_check(context, q->place, q->bytes, &offset);
+    if (status == TERN_OK && q->place.segment != 0 && !tern_is_near(context, q->place.rank))
+        status = tern_key_check(worker, q->place.rank, offset, q->bytes);
+    return status;
 }
 
 static tern_status ask(tern_worker *worker, const question *q) {
@@ -184,7 +180,9 @@ static tern_status ask(tern_worker *worker, const question *q) {
                         .cid = q->cid,
                         .cid_bytes = q->cid_bytes};
     uint64_t most = tern_is_near(worker->context, q->other.rank) ? n->packed_near : n->packed_far;
-    if (q->bytes > 0)
+    if (q->bytes > 0 && q->place.segment != 0)
+        (void)tern_region_place(q->place, &o.place); /* has been checked */
+    else if (q->bytes > 0)
         o.place = q->place.offset - TERN_PTR_ORIGIN;
     else if (!q->is_get)
         o.type = TERN_NOTICE_PURE;

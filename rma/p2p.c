@@ -11,37 +11,46 @@
  * nothing and a flush is a question.
  */
 
-static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                           size_t bytes, tern_request *request) {
-    (void)request; /* the source is copied: complete at once */
-    const char *source = from;
-    while (bytes > 0) {
-        size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
-        tern_message message = {
-            .kind = TERN_MESSAGE_PUT, .origin = worker->id, .offset = offset, .bytes = piece};
-        tern_status status = tern_message_send_all(worker, rank, &message, source, piece);
-        if (status != TERN_OK)
-            return status;
-        tern_rma_worker_of(worker)->dirty[rank] = 1;
-        offset += piece;
-        source += piece;
-        bytes -= piece;
-    }
-    return TERN_OK;
-}
-
-/* One message. */
-static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                            uint64_t bytes, uint64_t *posted) {
+/* One message, by a function that waits for a free buffer or one that does not. */
+static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                             uint64_t bytes, uint64_t *posted, bool wait) {
     size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
     tern_message message = {
         .kind = TERN_MESSAGE_PUT, .origin = worker->id, .offset = offset, .bytes = piece};
-    tern_status status = tern_message_send(worker, rank, &message, from, piece);
+    tern_status status = wait ? tern_message_send_all(worker, rank, &message, from, piece)
+                              : tern_message_send(worker, rank, &message, from, piece);
     if (status != TERN_OK)
         return status;
     tern_rma_worker_of(worker)->dirty[rank] = 1;
+    worker->stats.bytes_staged += piece;
     *posted = piece;
     return TERN_OK;
+}
+
+/* The source is copied: the request is complete at once. */
+static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    (void)request;
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    const char *source = from;
+    for (uint64_t moved = 0, piece; status == TERN_OK && moved < bytes; moved += piece) {
+        piece = 0;
+        status =
+            put_piece(worker, rank, offset + moved, source + moved, bytes - moved, &piece, true);
+    }
+    tern_far_release(worker, key, true);
+    return status;
+}
+
+static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                            uint64_t bytes, uint64_t *posted) {
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status == TERN_OK)
+        status = put_piece(worker, rank, offset, from, bytes, posted, false);
+    tern_far_release(worker, key, status == TERN_OK);
+    return status;
 }
 
 static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
@@ -49,9 +58,14 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_message message = {
         .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = bytes};
     MPI_Request receive;
-    tern_status status = tern_message_ask(worker, rank, &message, to, bytes, &receive);
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
-        tern_request_set(request, rank, receive);
+        status = tern_message_ask(worker, rank, &message, to, bytes, &receive);
+    if (status == TERN_OK)
+        tern_request_set(request, rank, receive, key);
+    else
+        tern_far_release(worker, key, false);
     return status;
 }
 
@@ -74,8 +88,10 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
     char nothing = 0;
     tern_status status = tern_message_question(worker, rank, &message, &nothing, 0);
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
         mine->dirty[rank] = 0;
+        tern_keys_flushed(worker->context, rank);
+    }
     return status;
 }
 
@@ -177,10 +193,13 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target, uint32_t cell
 
 tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done) {
     MPI_Request mpi;
-    (void)worker;
     memcpy(&mpi, &request->state[1], sizeof mpi);
     tern_status status = TERN_MPI(MPI_Test(&mpi, done, MPI_STATUS_IGNORE));
     memcpy(&request->state[1], &mpi, sizeof mpi);
+    if (status == TERN_OK && *done) {
+        tern_far_release(worker, (tern_key *)(uintptr_t)request->state[2], false);
+        request->state[2] = 0;
+    }
     return status;
 }
 

@@ -24,7 +24,8 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     if (!is_worker(context, peer))
         return no_such_worker(function, peer);
     tern_status status = TERN_OK;
-    uint64_t offset;
+    uint64_t offset = 0;
+    tern_hold hold = {NULL, NULL};
     if (offered->bytes > 0 && offered->place.rank != context->rank)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u; offer your own", function,
                            offered->place.rank);
@@ -44,8 +45,14 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     uint64_t id = 0;
     if (status == TERN_OK)
         status = tern_slot_take(v, target, offered->bytes, &id);
+    if (status == TERN_OK && tern_place_is_region(offset)) {
+        status = tern_region_hold(context, context->rank, offset, offered->bytes, &hold);
+        if (status != TERN_OK)
+            tern_slot_give(v, tern_slot_find(v, id));
+    }
     if (status != TERN_OK)
         return status;
+    tern_slot_find(v, id)->hold = hold;
     tern_parcel p = {.target = target, .type = type, .payload.offer = *offered};
     p.payload.offer.id = id;
     if (offered->bytes == 0) /* one that takes transfers of nothing */

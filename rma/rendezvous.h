@@ -11,6 +11,7 @@
  */
 
 #include "rma/notify.h"
+#include "rma/region.h"
 #include "tern/rendezvous.h"
 
 /* Ids of records; those of offers are kinds of descriptors. */
@@ -53,6 +54,7 @@ typedef struct tern_slot {
     uint32_t target;
     tern_status status; /* TERN_ERR_AGAIN: open */
     uint64_t posted, moved;
+    tern_hold hold; /* of the region that was offered, if it is one */
 } tern_slot;
 
 /* What there is with another worker. */

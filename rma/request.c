@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "rma/cross.h"
 #include "rma/state.h"
 #include "src/error.h"
 #include "src/log.h"
@@ -35,7 +36,22 @@ uint64_t tern_operation_compose(const tern_operation *operation, void *payload) 
                               tern_operation_record(operation));
 }
 
+tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *o) {
+    if (!tern_operation_moves(o))
+        return TERN_OK;
+    uint32_t rank = tern_rank_of(worker->context, o->target);
+    bool get = o->type == TERN_NOTICE_GET;
+    if (tern_place_is_region(o->place))
+        return tern_cross_copy_now(worker, rank, o->place, o->memory, o->bytes,
+                                   get ? TERN_GET_FROM : TERN_PUT_INTO);
+    char *there = tern_rma_of(worker->context)->reach[rank].base + o->place;
+    tern_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
+    return TERN_OK;
+}
+
 static uint64_t offset_of(const tern_worker *worker, const tern_operation *operation) {
+    if (tern_place_is_region(operation->place))
+        return operation->place;
     return tern_rma_of(worker->context)->layout.heap + operation->place;
 }
 
@@ -72,21 +88,10 @@ static tern_status start_get(tern_worker *worker, const tern_out *out, tern_wait
 /* TERN_ERR_AGAIN: later. */
 static tern_status start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
-    if (!tern_operation_moves(o)) {
-        w->state = TERN_LANDED;
-    } else if (out->near) {
-        char *there =
-            tern_rma_of(worker->context)->reach[tern_rank_of(worker->context, o->target)].base +
-            o->place;
-        if (o->type == TERN_NOTICE_GET)
-            tern_copy(o->memory, there, o->bytes);
-        else
-            tern_copy(there, o->memory, o->bytes);
-        w->state = TERN_LANDED;
-    } else {
+    if (tern_operation_moves(o) && !out->near)
         return o->type == TERN_NOTICE_GET ? start_get(worker, out, w) : start_put(worker, out, w);
-    }
-    return TERN_OK;
+    w->state = TERN_LANDED;
+    return tern_operation_move_near(worker, o);
 }
 
 /* Later operations must not overtake those that wait. */
@@ -106,6 +111,12 @@ static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
     requests->unlanded += w->state != TERN_LANDED;
     n->done_promised += w->operation.local;
     worker->stats.notices_queued++;
+}
+
+static void drop(tern_worker *worker, tern_waiting *w) {
+    if (w->key != NULL)
+        tern_key_release(worker, w->key, false);
+    free(w);
 }
 
 tern_status tern_request_queue(tern_worker *worker, tern_out *out,
@@ -132,11 +143,18 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     w->header = tern_operation_compose(operation, w->payload);
     w->operation.cid = NULL;
     /* Behind one that the transport had no room for, nothing is tried. */
-    tern_status status = TERN_ERR_AGAIN;
+    tern_status status = TERN_OK;
+    if (!out->near && tern_operation_moves(operation) && tern_place_is_region(operation->place))
+        status = tern_key_hold(worker, rank, operation->place, operation->bytes, &w->key);
+    if (status != TERN_OK) {
+        free(w);
+        return status;
+    }
+    status = TERN_ERR_AGAIN;
     if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING || out->near)
         status = start(worker, out, w);
     if (status != TERN_OK && status != TERN_ERR_AGAIN) {
-        free(w);
+        drop(worker, w);
         return status;
     }
     append(worker, out, w);
@@ -152,7 +170,7 @@ static void finish(tern_worker *worker, tern_requests *requests, tern_waiting *w
         tern_done_push(n, w->operation.target, w->operation.local_cid, w->operation.bytes,
                        w->operation.type == TERN_NOTICE_GET, status);
     }
-    free(w);
+    drop(worker, w);
 }
 
 /* One look at a get under way. */

@@ -14,6 +14,7 @@
  *     landed     or there was nothing to move: the record may be posted
  */
 
+#include "rma/key.h"
 #include "rma/notify.h"
 
 /* An operation as it was asked for; checked. */
@@ -21,7 +22,7 @@ typedef struct tern_operation {
     uint32_t target; /* worker number */
     unsigned type;   /* of its record */
     bool remote, local;
-    uint64_t place; /* from the start of the target's heap */
+    uint64_t place; /* from the start of the target's heap, or in a region */
     char *memory;   /* here */
     uint64_t bytes;
     uint64_t local_cid;
@@ -35,6 +36,10 @@ static inline bool tern_operation_moves(const tern_operation *operation) {
            (operation->type == TERN_NOTICE_PUT || operation->type == TERN_NOTICE_GET);
 }
 
+/* Moves the data of an operation whose target's memory is mapped, if it moves by itself.
+ * TERN_ERR_UNSUPPORTED, _RANGE: a region that cannot be reached. */
+tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *operation);
+
 size_t tern_operation_record(const tern_operation *operation);
 /* Writes the payload of the record and returns its header. */
 uint64_t tern_operation_compose(const tern_operation *operation, void *payload);
@@ -45,6 +50,7 @@ typedef struct tern_waiting {
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
     uint64_t moved;       /* bytes that the transport has accepted */
     tern_request request; /* of a get that moves */
+    tern_key *key;        /* of a region far away, held; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;

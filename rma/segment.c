@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "rma/region.h"
 #include "rma/reply.h"
 #include "rma/ring.h"
 #include "src/error.h"
@@ -33,7 +34,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     l.ring_count = config->ring_memory / config->ring_size;
     if (l.ring_count > TERN_RINGS_MAX)
         l.ring_count = TERN_RINGS_MAX;
-    l.arena = round_up(l.rings + l.ring_count * sizeof(tern_ring_header), TERN_PAGE);
+    l.regions = l.rings + l.ring_count * sizeof(tern_ring_header);
+    l.arena = round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_PAGE);
     l.heap = round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;
     l.bytes = round_up(l.heap + l.heap_bytes, TERN_PAGE);

@@ -8,6 +8,7 @@
  *     header   one page: identity, and on rank 0 the words of the node-wide barrier
  *     boards   one per worker: bells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
+ *     regions  registered memory of this rank (rma/region.h)
  *     arena    the rings' records
  *     heap     what tern_alloc hands out; the only part that tern_ptr names
  *
@@ -35,6 +36,7 @@ typedef struct tern_line {
 typedef struct tern_segment_header {
     uint64_t magic;
     uint64_t nonce;       /* of the context */
+    int64_t pid;          /* of the owner */
     tern_line arrived;    /* rank 0: ranks that have entered the barrier */
     tern_line generation; /* rank 0: barriers that have ended */
 } tern_segment_header;
@@ -48,6 +50,7 @@ typedef struct tern_layout {
     size_t credits; /* board: tern_credit[], what the other end of each line has consumed */
     size_t cells;   /* board: tern_cell[TERN_FUTURES] */
     size_t rings, ring_count;
+    size_t regions; /* tern_region[TERN_REGIONS_MAX] */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
     size_t bytes;

@@ -18,6 +18,21 @@ static char *place(tern_context *context, uint64_t offset, uint64_t bytes) {
     return rma->mine + offset;
 }
 
+/* Memory of this rank that a message names; regions are held while it is served. */
+typedef struct target {
+    char *address;
+    tern_hold hold;
+} target;
+
+static bool find_target(tern_context *context, uint64_t offset, uint64_t bytes, target *t) {
+    *t = (target){0};
+    if (!tern_place_is_region(offset))
+        t->address = place(context, offset, bytes);
+    else if (tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
+        t->address = t->hold.address;
+    return t->address != NULL;
+}
+
 static bool own_worker(const tern_context *context, uint32_t number) {
     return number / context->workers == context->rank;
 }
@@ -29,10 +44,34 @@ static bool valid_origin(const tern_context *context, uint32_t source,
 
 static bool serve_put(tern_context *context, const tern_message *message, const char *payload,
                       size_t bytes) {
-    char *to = place(context, message->offset, bytes);
-    if (to != NULL)
-        tern_copy(to, payload, bytes);
-    return to != NULL;
+    target to;
+    if (!find_target(context, message->offset, bytes, &to))
+        return false;
+    tern_copy(to.address, payload, bytes);
+    tern_region_release(&to.hold);
+    return true;
+}
+
+/* The answer may leave later: whoever ends a region waits for it. */
+static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
+    target from;
+    if (!find_target(worker->context, message->offset, message->bytes, &from))
+        return false;
+    tern_message_answer(worker, source, message->tag, from.address, message->bytes, true);
+    tern_region_release(&from.hold);
+    return true;
+}
+
+static void serve_key(tern_worker *worker, uint32_t source, const tern_message *message) {
+    uint64_t answer[3] = {0, 0, 0};
+    answer[0] =
+        (uint64_t)tern_region_give_key(worker->context, source, message->offset, answer + 1);
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+}
+
+static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
+    uint64_t in_use = !tern_key_revoke(worker->context, source, message->offset);
+    tern_message_answer(worker, source, message->tag, &in_use, sizeof in_use, false);
 }
 
 static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
@@ -112,16 +151,12 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
                         const char *payload, size_t bytes) {
     tern_context *context = worker->context;
     bool good = valid_origin(context, source, message);
-    const char *from = NULL;
     switch (good ? message->kind : UINT32_MAX) {
     case TERN_MESSAGE_PUT:
         good = serve_put(context, message, payload, bytes);
         break;
     case TERN_MESSAGE_GET:
-        from = place(context, message->offset, message->bytes);
-        good = from != NULL;
-        if (good)
-            tern_message_answer(worker, source, message->tag, from, message->bytes, true);
+        good = serve_get(worker, source, message);
         break;
     case TERN_MESSAGE_ATOMIC:
         good = serve_atomic(worker, source, message);
@@ -141,6 +176,12 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         break;
     case TERN_MESSAGE_REPLY:
         good = serve_reply(context, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_KEY:
+        serve_key(worker, source, message);
+        break;
+    case TERN_MESSAGE_REVOKE:
+        serve_revoke(worker, source, message);
         break;
     default:
         good = false;

@@ -4,13 +4,14 @@
 #include "src/error.h"
 #include "src/wait.h"
 
-enum { SERVICE_ALLOCATE, SERVICE_FREE };
+enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 
 /* The payload of a service record; its id says which service. */
 typedef struct service {
     tern_return_address back;
     tern_memory_request memory; /* SERVICE_ALLOCATE */
-    uint64_t offset;            /* SERVICE_FREE */
+    uint64_t offset;            /* SERVICE_FREE; _PUT and _GET: in the asker's heap */
+    uint64_t place, bytes;      /* SERVICE_PUT, SERVICE_GET: in a region */
 } service;
 
 static tern_status send(tern_worker *worker, uint32_t target, uint32_t id, const service *request) {
@@ -74,19 +75,38 @@ tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offse
     return ask(worker, rank, SERVICE_FREE, &s, &nothing);
 }
 
+tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                              uint64_t heap_offset, tern_direction direction) {
+    service s = {.offset = heap_offset, .place = place, .bytes = bytes};
+    uint64_t nothing;
+    return ask(worker, rank, direction == TERN_PUT_INTO ? SERVICE_PUT : SERVICE_GET, &s, &nothing);
+}
+
+/* [out] offset: of SERVICE_ALLOCATE. */
+static tern_status serve(tern_worker *worker, uint32_t origin, uint32_t id, const service *s,
+                         uint64_t *offset) {
+    switch (id) {
+    case SERVICE_ALLOCATE:
+        return tern_memory_take(worker->context, &s->memory, offset);
+    case SERVICE_FREE:
+        return tern_memory_give(worker->context, s->offset);
+    default:
+        return tern_cross_serve(worker, origin, s->place, s->bytes, s->offset,
+                                id == SERVICE_PUT ? TERN_PUT_INTO : TERN_GET_FROM);
+    }
+}
+
 size_t tern_service_consume(tern_worker *worker, tern_in *in) {
     uint64_t header = tern_ring_peek(worker, in);
     if (!tern_ring_check(in, header) || tern_record_bytes(header) != sizeof(service) ||
-        tern_record_id(header) > SERVICE_FREE) {
+        tern_record_id(header) > SERVICE_GET) {
         tern_ring_refuse(worker, in, header, "no service of tern");
         return 0;
     }
     service s;
     memcpy(&s, tern_ring_payload(in), sizeof s);
     uint64_t offset = 0;
-    tern_status status = tern_record_id(header) == SERVICE_ALLOCATE
-                             ? tern_memory_take(worker->context, &s.memory, &offset)
-                             : tern_memory_give(worker->context, s.offset);
+    tern_status status = serve(worker, in->origin_id.rank, tern_record_id(header), &s, &offset);
     const char *detail = tern_error_detail();
     const void *payload = status == TERN_OK ? (const void *)&offset : detail;
     size_t bytes = status == TERN_OK ? sizeof offset : strlen(detail);

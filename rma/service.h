@@ -6,7 +6,7 @@
  * cell. Only its owner changes the allocator of a segment (design 4).
  */
 
-#include "src/context.h"
+#include "rma/cross.h"
 
 typedef struct tern_memory_request {
     uint64_t bytes, alignment;
@@ -23,5 +23,9 @@ tern_status tern_memory_give(tern_context *context, uint64_t offset);
 tern_status tern_service_allocate(tern_worker *worker, uint32_t rank,
                                   const tern_memory_request *request, uint64_t *offset);
 tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offset);
+
+/* Has the owner of a region copy between it and this rank's own heap. */
+tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                              uint64_t heap_offset, tern_direction direction);
 
 #endif

@@ -1,3 +1,4 @@
+#include "rma/cross.h"
 #include "rma/state.h"
 #include "src/error.h"
 
@@ -14,6 +15,8 @@ static char *at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
 static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
     (void)request;
+    if (tern_place_is_region(offset))
+        return tern_cross_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
     tern_copy(at(worker, rank, offset), from, bytes);
     return TERN_OK;
 }
@@ -21,6 +24,8 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_request *request) {
     (void)request;
+    if (tern_place_is_region(offset))
+        return tern_cross_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
     tern_copy(to, at(worker, rank, offset), bytes);
     return TERN_OK;
 }

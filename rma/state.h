@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "rma/heap.h"
+#include "rma/key.h"
 #include "rma/message.h"
 #include "rma/reply.h"
 #include "rma/ring.h"
@@ -32,7 +33,9 @@ typedef struct tern_rma {
     tern_message_engine *messages; /* NULL: every rank shares memory */
     struct tern_window *window;    /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
-    bool fences; /* no membarrier: publishing fences instead */
+    tern_regions regions;
+    atomic_bool cross_refused; /* the system does not let processes reach into each other */
+    bool fences;               /* no membarrier: publishing fences instead */
 } tern_rma;
 
 typedef struct tern_rma_worker {

@@ -22,20 +22,52 @@ void tern_copy(void *to, const void *from, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
+/* Of a rank of another node only the form: what it has registered, its key tells. */
+static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
+                                uint64_t *offset) {
+    tern_hold hold;
+    tern_status status = tern_region_place(p, offset);
+    if (status != TERN_OK || !tern_is_near(context, p.rank))
+        return status;
+    status = tern_region_hold(context, p.rank, *offset, bytes, &hold);
+    if (status == TERN_OK)
+        tern_region_release(&hold);
+    return status;
+}
+
 tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
                                uint64_t *offset) {
     if (p.rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", p.rank, context->size);
+    if (p.segment != 0)
+        return check_region(context, p, bytes, offset);
     const tern_layout *layout = &tern_rma_of(context)->layout;
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
-    if (p.segment != 0 || bytes > layout->heap_bytes || at > layout->heap_bytes - bytes)
+    if (bytes > layout->heap_bytes || at > layout->heap_bytes - bytes)
         return tern_fail(TERN_ERR_RANGE,
-                         "%zu bytes at offset %llu of segment %u of rank %u; the segment has %zu "
-                         "bytes from %u on",
-                         bytes, (unsigned long long)p.offset, p.segment, p.rank, layout->heap_bytes,
+                         "%zu bytes at offset %llu of the segment of rank %u; it has %zu bytes "
+                         "from %u on",
+                         bytes, (unsigned long long)p.offset, p.rank, layout->heap_bytes,
                          TERN_PTR_ORIGIN);
     *offset = layout->heap + at;
     return TERN_OK;
+}
+
+/* The place of a put or a get, waiting for the key of a region if need be. */
+static tern_status find_place(tern_worker *worker, tern_ptr p, size_t bytes, uint64_t *offset) {
+    tern_status status = tern_segment_check(worker->context, p, bytes, offset);
+    if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
+        return status;
+    tern_wait_state wait = TERN_WAIT_START;
+    while ((status = tern_key_check(worker, p.rank, *offset, bytes)) == TERN_ERR_AGAIN &&
+           !worker->in_handler) {
+        tern_progress_round(worker);
+        tern_rma_of(worker->context)->far->poll(worker);
+        status = tern_wait_step(worker->context, &wait, p.rank);
+        if (status != TERN_OK)
+            return status;
+    }
+    return status;
 }
 
 static tern_status check_local(const void *local, size_t bytes, const char *function) {
@@ -46,13 +78,14 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 
 tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
+    tern_status status = find_place(worker, to, bytes, &offset);
     if (status == TERN_OK)
         status = check_local(from, bytes, "tern_put");
     if (status != TERN_OK || bytes == 0)
         return status;
-    worker->stats.puts++;
-    return tern_way_to(worker->context, to.rank)->put(worker, to.rank, offset, from, bytes, NULL);
+    const tern_transport_ops *via = tern_way_to(worker->context, to.rank);
+    worker->stats.puts += via != &tern_transport_shm;
+    return via->put(worker, to.rank, offset, from, bytes, NULL);
 }
 
 tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
@@ -67,7 +100,7 @@ tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size
         return tern_fail(TERN_ERR_ARGUMENT, "tern_put_nb: request is NULL");
     request->state[0] = 0;
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
+    tern_status status = find_place(worker, to, bytes, &offset);
     if (status == TERN_OK)
         status = check_local(from, bytes, "tern_put_nb");
     if (status != TERN_OK || bytes == 0)
@@ -84,7 +117,7 @@ tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t byt
     request->state[0] = 0;
     tern_context *context = worker->context;
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(context, from, bytes, &offset);
+    tern_status status = find_place(worker, from, bytes, &offset);
     if (status == TERN_OK)
         status = check_local(to, bytes, "tern_get");
     if (status != TERN_OK || bytes == 0)

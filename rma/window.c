@@ -8,6 +8,7 @@
 #include "rma/state.h"
 #include "src/collective.h"
 #include "src/error.h"
+#include "src/log.h"
 #include "src/mpi.h"
 #include "src/wait.h"
 
@@ -27,6 +28,7 @@ typedef struct stage {
 
 struct tern_window {
     MPI_Win win;
+    MPI_Win regions;           /* dynamic, for registered memory */
     const tern_put_hook *hook; /* of tests */
     bool mpi_atomics;
     stage stage[STAGES];   /* under the MPI lock */
@@ -35,6 +37,47 @@ struct tern_window {
 
 static MPI_Win win_of(const tern_worker *worker) {
     return tern_rma_of(worker->context)->window->win;
+}
+
+/* What MPI calls a place: a window and a displacement in it. */
+typedef struct spot {
+    MPI_Win win;
+    MPI_Aint at;
+} spot;
+
+static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
+    if (!tern_place_is_region(place))
+        return (spot){win_of(worker), (MPI_Aint)place};
+    return (spot){tern_rma_of(worker->context)->window->regions,
+                  (MPI_Aint)tern_key_address(worker, rank, place)};
+}
+
+static bool by_messages(const tern_worker *worker, uint64_t place) {
+    return tern_place_is_region(place) &&
+           tern_rma_of(worker->context)->window->regions == MPI_WIN_NULL;
+}
+
+static tern_status lock_for_all(MPI_Win win) {
+    tern_status status = TERN_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    return status == TERN_OK ? TERN_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win)) : status;
+}
+
+/* Open MPI's dynamic windows are unsound: osc/ucx writes out of bounds when regions lie side by
+ * side (issues 12892 and 13561 of open-mpi/ompi), osc/rdma hangs after an attach that was refused
+ * (4.1.4). There transfers of registered memory go by messages. */
+#ifdef OPEN_MPI
+enum { DYNAMIC_WINDOWS = 0 };
+#else
+enum { DYNAMIC_WINDOWS = 1 };
+#endif
+
+static tern_status open_regions(tern_context *context, tern_window *window) {
+    window->regions = MPI_WIN_NULL;
+    if (!DYNAMIC_WINDOWS)
+        return TERN_OK;
+    tern_status status =
+        TERN_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, context->comm, &window->regions));
+    return status == TERN_OK ? lock_for_all(window->regions) : status;
 }
 
 tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
@@ -53,15 +96,31 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
     status = TERN_MPI(
         MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, context->comm, &fresh->win));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Win_set_errhandler(fresh->win, MPI_ERRORS_RETURN));
+        status = lock_for_all(fresh->win);
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, fresh->win));
+        status = open_regions(context, fresh);
     if (status != TERN_OK) {
         free(fresh);
         return status;
     }
     *window = fresh;
     return TERN_OK;
+}
+
+tern_status tern_window_attach(tern_window *window, void *base, size_t bytes) {
+    if (window->regions == MPI_WIN_NULL)
+        return TERN_OK;
+    int code = MPI_Win_attach(window->regions, base, (MPI_Aint)bytes);
+    return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Win_attach");
+}
+
+void tern_window_detach(tern_window *window, void *base) {
+    int code =
+        window->regions == MPI_WIN_NULL ? MPI_SUCCESS : MPI_Win_detach(window->regions, base);
+    if (code != MPI_SUCCESS) {
+        tern_fail_mpi(code, "MPI_Win_detach");
+        tern_log(TERN_LOG_WARN, "a region stays attached: %s", tern_error_detail());
+    }
 }
 
 bool tern_window_has_atomics(const tern_window *window) { return window->mpi_atomics; }
@@ -72,6 +131,10 @@ void tern_window_close(tern_context *context, tern_window *window) {
     if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
         (void)TERN_MPI(MPI_Win_unlock_all(window->win));
         (void)TERN_MPI(MPI_Win_free(&window->win));
+        if (window->regions != MPI_WIN_NULL) {
+            (void)TERN_MPI(MPI_Win_unlock_all(window->regions));
+            (void)TERN_MPI(MPI_Win_free(&window->regions));
+        }
         free(window);
     }
 }
@@ -93,10 +156,11 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
 
 static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset, void *local,
                          size_t bytes, MPI_Request *request) {
-    return put ? TERN_MPI(MPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset,
-                                   (int)bytes, MPI_BYTE, win_of(worker), request))
-               : TERN_MPI(MPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset,
-                                   (int)bytes, MPI_BYTE, win_of(worker), request));
+    spot s = spot_of(worker, rank, offset);
+    return put ? TERN_MPI(MPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
+                                   MPI_BYTE, s.win, request))
+               : TERN_MPI(MPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
+                                   MPI_BYTE, s.win, request));
 }
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
@@ -116,19 +180,37 @@ static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64
         return status;
     if (request == NULL)
         return complete(worker, rank, &mpi);
-    tern_request_set(request, rank, mpi);
+    tern_request_set(request, rank, mpi, NULL);
     return TERN_OK;
 }
 
 static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
+    if (by_messages(worker, offset))
+        return tern_transport_p2p.put(worker, rank, offset, from, bytes, request);
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status != TERN_OK)
+        return status;
     tern_rma_worker_of(worker)->dirty[rank] = 1;
-    return transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+    status = transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+    tern_far_release(worker, key, true);
+    return status;
 }
 
 static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_request *request) {
-    return transfer(worker, false, rank, offset, to, bytes, request);
+    if (by_messages(worker, offset))
+        return tern_transport_p2p.get(worker, rank, offset, to, bytes, request);
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status == TERN_OK)
+        status = transfer(worker, false, rank, offset, to, bytes, request);
+    if (status == TERN_OK && request != NULL)
+        request->state[2] = (uintptr_t)key;
+    else
+        tern_far_release(worker, key, false);
+    return status;
 }
 
 static tern_status rma_cas(tern_worker *worker, uint32_t rank, uint64_t offset, MPI_Datatype type,
@@ -177,8 +259,8 @@ void tern_window_set_hook(tern_window *window, const tern_put_hook *hook) { wind
 
 int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     uint64_t bytes) {
-    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, (int)bytes, MPI_BYTE,
-                   win_of(worker));
+    spot s = spot_of(worker, rank, offset);
+    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes, MPI_BYTE, s.win);
 }
 
 static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
@@ -194,7 +276,15 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook != NULL)
         hook->flush(worker, rank);
-    return MPI_Win_flush((int)rank, win_of(worker));
+    MPI_Win regions = tern_rma_of(worker->context)->window->regions;
+    int code = MPI_Win_flush((int)rank, win_of(worker));
+    if (code == MPI_SUCCESS && regions != MPI_WIN_NULL &&
+        tern_keys_unflushed(worker->context, rank)) {
+        code = MPI_Win_flush((int)rank, regions);
+        if (code == MPI_SUCCESS)
+            tern_keys_flushed(worker->context, rank);
+    }
+    return code;
 }
 
 static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
@@ -203,6 +293,9 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     worker->stats.flushes++;
     tern_status status = TERN_MPI(flush_win(worker, rank));
+    /* What is left are puts to regions that went by messages. */
+    if (status == TERN_OK && tern_keys_unflushed(worker->context, rank))
+        status = tern_transport_p2p.flush(worker, rank);
     if (status == TERN_OK)
         mine->dirty[rank] = 0;
     return status;
@@ -211,8 +304,15 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
 /* All that a count of MPI takes. */
 static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
+    if (by_messages(worker, offset))
+        return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
-    tern_status status = TERN_MPI(put_bytes(worker, rank, offset, from, piece));
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status != TERN_OK)
+        return status;
+    status = TERN_MPI(put_bytes(worker, rank, offset, from, piece));
+    tern_far_release(worker, key, true);
     if (status != TERN_OK)
         return status;
     tern_rma_worker_of(worker)->dirty[rank] = 1;

@@ -29,6 +29,10 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
 /* Collective if every peer is alive; else the window is leaked. */
 void tern_window_close(tern_context *context, tern_window *window);
 
+/* Registered memory, for MPI to reach. The MPI lock is held. */
+tern_status tern_window_attach(tern_window *window, void *base, size_t bytes);
+void tern_window_detach(tern_window *window, void *base);
+
 /* Whether MPI's own atomics serve TERN_DOMAIN_GLOBAL. */
 bool tern_window_has_atomics(const tern_window *window);
 

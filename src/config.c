@@ -29,6 +29,7 @@ typedef struct knob {
 
 static const char *const transports[] = {"auto", "shm", "rma", "p2p", NULL};
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
+static const char *const cross_memories[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
 static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
 static const char *const orders[] = {"strict", "relaxed", NULL};
@@ -68,6 +69,8 @@ static const knob knobs[] = {
      "so many rings of a worker are polled always"},
     {"TERN_MPI_INTERVAL", KNOB_COUNT, FIELD(mpi_interval), NULL, 1, 1 << 20, false, false, 16,
      "polls of memory between two calls for MPI progress"},
+    {"TERN_CROSS_MEMORY", KNOB_CHOICE, FIELD(cross_memory), cross_memories, 0, 0, false, false,
+     TERN_CROSS_MEMORY_AUTO, "registered memory of ranks of the node"},
     {"TERN_RMA_COMMIT", KNOB_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
     {"TERN_RMA_ATOMICS", KNOB_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,

@@ -81,6 +81,22 @@ void tern_peers_close(tern_peers *peers) {
     peers->dead = NULL;
 }
 
+static void mark_dead(tern_peers *peers, uint32_t rank) {
+    uint32_t nobody = TERN_NOBODY;
+    atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
+    atomic_compare_exchange_strong(&peers->first, &nobody, rank);
+}
+
+tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
+    struct pollfd one = peers->watch[rank];
+    if (one.fd < 0)
+        return TERN_PEER_UNKNOWN;
+    if (poll(&one, 1, 0) <= 0)
+        return TERN_PEER_ALIVE;
+    mark_dead(peers, rank);
+    return TERN_PEER_DEAD;
+}
+
 void tern_peers_look(tern_peers *peers) {
     /* Several workers may look at once: each polls a copy, and marks of death only go up. */
     for (uint32_t at = 0; at < peers->count; at += 256) {
@@ -89,13 +105,9 @@ void tern_peers_look(tern_peers *peers) {
         memcpy(some, peers->watch + at, count * sizeof some[0]);
         if (poll(some, count, 0) <= 0)
             continue;
-        for (uint32_t i = 0; i < count; i++) {
-            if (some[i].revents == 0)
-                continue;
-            uint32_t nobody = TERN_NOBODY;
-            atomic_store_explicit(&peers->dead[at + i], 1, memory_order_relaxed);
-            atomic_compare_exchange_strong(&peers->first, &nobody, at + i);
-        }
+        for (uint32_t i = 0; i < count; i++)
+            if (some[i].revents != 0)
+                mark_dead(peers, at + i);
     }
 }
 

@@ -31,6 +31,12 @@ void tern_peers_close(tern_peers *peers);
 /* Looks for deaths; a system call. */
 void tern_peers_look(tern_peers *peers);
 
+typedef enum tern_peer_state { TERN_PEER_ALIVE, TERN_PEER_DEAD, TERN_PEER_UNKNOWN } tern_peer_state;
+
+/* Looks at one; a system call. TERN_PEER_UNKNOWN: it is not watched, and its process number may
+ * mean nothing here. */
+tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank);
+
 static inline uint32_t tern_peers_dead(const tern_peers *peers) {
     return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->first, memory_order_relaxed);
 }

@@ -33,6 +33,11 @@ typedef enum tern_huge_pages {
     TERN_HUGE_PAGES_1G
 } tern_huge_pages;
 
+typedef enum tern_cross_memory {
+    TERN_CROSS_MEMORY_AUTO, /* from process to process, where the system allows it */
+    TERN_CROSS_MEMORY_OFF   /* by the owner's progress */
+} tern_cross_memory;
+
 typedef enum tern_rma_commit {
     TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put (design 6) */
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
@@ -75,6 +80,7 @@ typedef struct tern_config {
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */
     size_t active_rings;    /* so many rings are polled without end whatever their traffic */
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */
+    tern_cross_memory cross_memory;
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
     size_t packed_max;     /* data up to this goes with its notification, over shm */

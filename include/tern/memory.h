@@ -33,7 +33,7 @@ typedef enum tern_domain {
  */
 typedef struct tern_ptr {
     uint32_t rank;
-    uint16_t segment; /* 0: the rank's own; others are kept for registered memory */
+    uint16_t segment; /* 0: the rank's own; others: registered memory (tern/registration.h) */
     uint16_t domain;  /* tern_domain of the allocation */
     uint64_t offset;  /* in bytes; the first TERN_PTR_ORIGIN offsets are never valid */
 } tern_ptr;

@@ -63,9 +63,12 @@ extern "C" {
  * pure notification; to and from are not looked at. cid: cid_bytes bytes, copied.
  *
  * TERN_ERR_ARGUMENT: no such worker, NULL, a cid of more than TERN_CID_MAX, unknown flags, or `to`
- * lies in another rank than target. TERN_ERR_RANGE: out of the segment. TERN_ERR_AGAIN: a limit is
- * reached that progress (TERN_NOTIFY_QUEUE) or probing (TERN_NOTIFY_EVENTS) lifts. TERN_ERR_PEER:
- * target has died. TERN_ERR_MEMORY, _MPI. With any of them nothing was done. */
+ * lies in another rank than target. TERN_ERR_RANGE: out of the segment, or not registered.
+ * TERN_ERR_AGAIN: a limit is reached that progress (TERN_NOTIFY_QUEUE) or probing
+ * (TERN_NOTIFY_EVENTS) lifts, or `to` is registered memory of another node that is used for the
+ * first time. TERN_ERR_UNSUPPORTED: in ledger mode, registered memory of a rank of the node that
+ * the system does not let this process reach. TERN_ERR_PEER: target has died. TERN_ERR_MEMORY,
+ * _MPI. With any of them nothing was done. */
 TERN_API tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr to,
                                      const void *from, size_t bytes, uint64_t local_cid,
                                      const void *cid, size_t cid_bytes, unsigned flags);
@@ -89,7 +92,9 @@ typedef enum tern_event_kind {
 
 typedef struct tern_event {
     tern_event_kind kind;
-    tern_status status;  /* local: TERN_OK, or why the operation could not be finished */
+    tern_status status;  /* local: TERN_OK, or why the operation could not be finished. remote:
+                          * TERN_OK, or TERN_ERR_RANGE: the data was dropped, since the region
+                          * that it was put to was deregistered before */
     tern_worker_id peer; /* local: the target; remote: the origin */
     uint64_t local_cid;  /* local; else 0 */
     uint64_t bytes;      /* of data; 0: a pure notification */

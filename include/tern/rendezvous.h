@@ -75,14 +75,16 @@ typedef struct tern_descriptor {
     uint64_t id; /* tern's */
 } tern_descriptor;
 
-/* Offers [buffer, buffer + bytes) of this rank's memory to peer, to be filled. The buffer must stay
+/* Offers [buffer, buffer + bytes) of this rank's segment, or of memory that it has registered, to
+ * peer, to be filled. The buffer must stay
  * as it is until the post has been waited for. bytes 0: a handshake alone; buffer is not looked at.
  * Any tag. [out] post. Returns at once; the descriptor is sent now, or by later progress if its way
  * is not free.
  *
  * TERN_ERR_ARGUMENT: NULL, no such worker, or memory of another rank. TERN_ERR_RANGE: out of the
- * segment. TERN_ERR_AGAIN: TERN_POSTS_MAX posts to peer have not been waited for; waiting for one
- * lifts it. TERN_ERR_PEER: peer has died. TERN_ERR_MEMORY. With any of them nothing was done. */
+ * segment, or not registered. TERN_ERR_AGAIN: TERN_POSTS_MAX posts to peer have not been waited
+ * for; waiting for one lifts it. TERN_ERR_PEER: peer has died. TERN_ERR_MEMORY. With any of them
+ * nothing was done. */
 TERN_API tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer, uint64_t tag,
                                        tern_ptr buffer, size_t bytes, tern_post *post);
 

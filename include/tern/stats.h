@@ -18,6 +18,7 @@ extern "C" {
     X(puts, "puts to memory that is not reached by load/store")                                    \
     X(gets, "gets from such memory")                                                               \
     X(atomics, "atomics on such memory")                                                           \
+    X(bytes_staged, "bytes of puts and gets copied through memory of tern's on their way")         \
     X(flushes, "flushes that had something to wait for")                                           \
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \

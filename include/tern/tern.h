@@ -14,6 +14,7 @@
 #include "tern/progress.h"
 #include "tern/promise.h"
 #include "tern/queue.h"
+#include "tern/registration.h"
 #include "tern/rendezvous.h"
 #include "tern/stats.h"
 #include "tern/status.h"

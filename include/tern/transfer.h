@@ -17,9 +17,9 @@
  * Single-copy atomicity. Puts and gets of 1, 2, 4 and 8 bytes, naturally aligned on both sides, are
  * never torn over shm and p2p. Over rma they may be.
  *
- * Every access is checked against the segment: TERN_ERR_RANGE, and nothing is touched. Bytes may be
- * 0. Any of these may be used in handlers, except those that wait for another rank: over shm none
- * does.
+ * Every access is checked against the segment or the region: TERN_ERR_RANGE, and nothing is
+ * touched. Bytes may be 0. Any of these may be used in handlers, except those that wait for another
+ * rank: over shm none does.
  *
  * Over shm an operation makes no system call and no MPI call, and its target need not take part.
  * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
@@ -59,7 +59,9 @@ TERN_API tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, 
 TERN_API void tern_copy(void *to, const void *from, size_t bytes);
 
 /* Copies bytes from local memory to a global place. On return the source may be reused.
- * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. */
+ * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. In a handler, of registered memory (tern/
+ * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
+ * to be copied by its owner's progress. */
 static inline tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
                                    size_t bytes) {
     char *address = tern_reach_address(worker, to, bytes);

@@ -1,0 +1,314 @@
+#include "rma/region.h"
+
+#include <stdlib.h>
+
+#include "rma/state.h"
+#include "rma/window.h"
+#include "src/error.h"
+#include "src/mpi.h"
+#include "src/wait.h"
+
+/*
+ * The state of a region: generation << 33 | live << 32 | users. A user of the node counts itself in
+ * with a CAS that needs the region live and of the right generation, and the owner ends it with one
+ * that needs no user: so whoever is in reads a base and a length that are valid, and the memory is
+ * not taken away under it. A user that dies in between keeps the region from being ended.
+ */
+#define LIVE ((uint64_t)1 << 32)
+#define USERS (LIVE - 1)
+#define GENERATIONS 2048u
+#define SLOT_SHIFT 51
+#define GENERATION_SHIFT 40
+
+static uint64_t state_of(uint32_t generation, bool live) {
+    return (uint64_t)generation << 33 | (live ? LIVE : 0);
+}
+
+static uint32_t slot_of(uint64_t place) {
+    return (uint32_t)(place >> SLOT_SHIFT) & TERN_REGIONS_MAX;
+}
+
+static uint32_t generation_of(uint64_t place) {
+    return (uint32_t)(place >> GENERATION_SHIFT) % GENERATIONS;
+}
+
+static tern_region *region_at(const tern_context *context, uint32_t rank, uint32_t slot) {
+    const tern_rma *rma = tern_rma_of(context);
+    return (tern_region *)(void *)(rma->segment[rank].base + rma->layout.regions) + slot;
+}
+
+static tern_regions *regions_of(const tern_context *context) {
+    return &tern_rma_of(context)->regions;
+}
+
+static tern_status not_registered(uint32_t rank, uint64_t place, uint64_t bytes) {
+    return tern_fail(
+        TERN_ERR_RANGE,
+        "%llu bytes at byte %llu of region %u of rank %u are not registered (any more)",
+        (unsigned long long)bytes, (unsigned long long)(place & TERN_PLACE_BYTE), slot_of(place),
+        rank);
+}
+
+tern_status tern_region_place(tern_ptr p, uint64_t *place) {
+    uint64_t at = p.offset - TERN_PTR_ORIGIN;
+    if (p.segment == 0 || p.segment > TERN_REGIONS_MAX || at >> SLOT_SHIFT != 0)
+        return tern_fail(TERN_ERR_RANGE, "offset %llu of segment %u is in no region",
+                         (unsigned long long)p.offset, p.segment);
+    *place = TERN_PLACE_REGION | (uint64_t)(p.segment - 1u) << SLOT_SHIFT | at;
+    return TERN_OK;
+}
+
+/* The books' entry that has all of [place, place + bytes), or NULL. The lock is held. */
+static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t bytes) {
+    if (slot_of(place) >= regions->slots)
+        return NULL;
+    tern_registration *r = &regions->entry[slot_of(place)];
+    uint64_t at = place & TERN_PLACE_BYTE;
+    bool good = r->count > 0 && r->generation == generation_of(place) && bytes <= r->bytes &&
+                at <= r->bytes - bytes;
+    return good ? r : NULL;
+}
+
+/* Counts this process in. Acquire: base and length are those of this generation. */
+static bool enter(tern_region *region, uint32_t generation) {
+    uint64_t live = state_of(generation, true);
+    uint64_t now = atomic_load_explicit(&region->state, memory_order_relaxed);
+    while ((now & ~USERS) == live)
+        if (atomic_compare_exchange_weak_explicit(&region->state, &now, now + 1,
+                                                  memory_order_acquire, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
+                             uint64_t bytes, tern_hold *hold) {
+    tern_regions *regions = regions_of(context);
+    tern_region *region = region_at(context, rank, slot_of(place));
+    uint64_t at = place & TERN_PLACE_BYTE, base = 0, size = 0;
+    if (slot_of(place) >= TERN_REGIONS_MAX || !enter(region, generation_of(place)))
+        return not_registered(rank, place, bytes);
+    *hold = (tern_hold){&region->state, NULL};
+    if (rank == context->rank) {
+        pthread_mutex_lock(&regions->lock);
+        const tern_registration *r = find(regions, place, bytes);
+        if (r != NULL) {
+            base = (uintptr_t)r->base;
+            size = r->bytes;
+        }
+        pthread_mutex_unlock(&regions->lock);
+    } else {
+        base = atomic_load_explicit(&region->base, memory_order_relaxed);
+        size = atomic_load_explicit(&region->bytes, memory_order_relaxed);
+    }
+    if (bytes > size || at > size - bytes) {
+        tern_region_release(hold);
+        return not_registered(rank, place, bytes);
+    }
+    hold->address = (char *)(uintptr_t)(base + at);
+    return TERN_OK;
+}
+
+/* Release: what was copied is behind us when the owner sees no user. */
+void tern_region_release(tern_hold *hold) {
+    if (hold->state != NULL)
+        atomic_fetch_sub_explicit(hold->state, 1, memory_order_release);
+    hold->state = NULL;
+}
+
+tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
+                                 uint64_t key[2]) {
+    tern_regions *regions = regions_of(context);
+    tern_status status = TERN_OK;
+    pthread_mutex_lock(&regions->lock);
+    tern_registration *r = find(regions, place, 0);
+    if (r == NULL)
+        status = TERN_ERR_RANGE;
+    else if (r->closing)
+        status = TERN_ERR_AGAIN;
+    else if (r->holders == NULL && (r->holders = calloc(context->size, 1)) == NULL)
+        status = TERN_ERR_MEMORY;
+    if (status == TERN_OK) {
+        r->holders[holder] = 1;
+        key[0] = (uintptr_t)r->base;
+        key[1] = r->bytes;
+    }
+    pthread_mutex_unlock(&regions->lock);
+    return status;
+}
+
+/* A free slot, the first never used if there is none. The lock is held. */
+static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
+    if (regions->live == TERN_REGIONS_MAX)
+        return tern_fail(TERN_ERR_FULL, "%u regions are registered; register fewer and larger ones",
+                         TERN_REGIONS_MAX);
+    for (*slot = 0; *slot < regions->slots; ++*slot)
+        if (regions->entry[*slot].count == 0)
+            return TERN_OK;
+    if ((regions->slots & (regions->slots - 1)) == 0) {
+        size_t room = regions->slots == 0 ? 1 : 2 * (size_t)regions->slots;
+        tern_registration *larger = realloc(regions->entry, room * sizeof *larger);
+        if (larger == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for %zu regions", room);
+        regions->entry = larger;
+    }
+    regions->entry[regions->slots++] = (tern_registration){0};
+    return TERN_OK;
+}
+
+/* Counts memory inside a region there. TERN_ERR_NOT_FOUND: it is in none. The lock is held. */
+static tern_status count_again(tern_regions *regions, char *base, size_t bytes, uint32_t *slot) {
+    for (uint32_t i = 0; i < regions->slots; i++) {
+        tern_registration *r = &regions->entry[i];
+        if (r->count == 0 || base >= r->base + r->bytes || r->base >= base + bytes)
+            continue;
+        if (base < r->base || base + bytes > r->base + r->bytes)
+            return tern_fail(TERN_ERR_EXISTS,
+                             "%zu bytes at %p overlap a region of %llu bytes at %p; register what "
+                             "covers both first",
+                             bytes, (void *)base, (unsigned long long)r->bytes, (void *)r->base);
+        r->count++;
+        *slot = i;
+        return TERN_OK;
+    }
+    return TERN_ERR_NOT_FOUND;
+}
+
+/* Both locks are held. */
+static tern_status make_region(tern_context *context, char *base, size_t bytes, uint32_t *slot) {
+    tern_regions *regions = regions_of(context);
+    tern_window *window = tern_rma_of(context)->window;
+    tern_status status = take_slot(regions, slot);
+    if (status == TERN_OK && window != NULL)
+        status = tern_window_attach(window, base, bytes);
+    if (status != TERN_OK)
+        return status;
+    tern_registration *r = &regions->entry[*slot];
+    tern_region *region = region_at(context, context->rank, *slot);
+    *r = (tern_registration){base, bytes, r->generation, 1, NULL, false};
+    regions->live++;
+    atomic_store_explicit(&region->base, (uintptr_t)base, memory_order_relaxed);
+    atomic_store_explicit(&region->bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&region->state, state_of(r->generation, true), memory_order_release);
+    return TERN_OK;
+}
+
+tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_ptr *p) {
+    if (worker == NULL || base == NULL || p == NULL || bytes == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_register: NULL argument, or no bytes");
+    tern_context *context = worker->context;
+    const tern_rma *rma = tern_rma_of(context);
+    if (bytes > TERN_REGION_BYTES_MAX)
+        return tern_fail(TERN_ERR_RANGE, "tern_register: %zu bytes; a region has at most %llu",
+                         bytes, (unsigned long long)TERN_REGION_BYTES_MAX);
+    if ((char *)base < rma->mine + rma->layout.bytes && rma->mine < (char *)base + bytes)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_register: memory of the segment; it has pointers already");
+    tern_regions *regions = regions_of(context);
+    uint32_t slot = 0;
+    tern_mpi_lock();
+    pthread_mutex_lock(&regions->lock);
+    tern_status status = count_again(regions, base, bytes, &slot);
+    if (status == TERN_ERR_NOT_FOUND)
+        status = make_region(context, base, bytes, &slot);
+    if (status == TERN_OK) {
+        const tern_registration *r = &regions->entry[slot];
+        uint64_t at = (uint64_t)((char *)base - r->base);
+        *p = (tern_ptr){context->rank, (uint16_t)(slot + 1), TERN_DOMAIN_GLOBAL,
+                        TERN_PTR_ORIGIN + ((uint64_t)r->generation << GENERATION_SHIFT | at)};
+    }
+    pthread_mutex_unlock(&regions->lock);
+    tern_mpi_unlock();
+    return status;
+}
+
+/* Has every rank of another node that was given the key let go of it. */
+static tern_status take_keys_back(tern_worker *worker, uint64_t place, const uint8_t *holders) {
+    tern_context *context = worker->context;
+    tern_status status = tern_worker_may_wait(worker, "tern_deregister");
+    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
+        uint64_t in_use = 0;
+        if (holders[r] == 0)
+            continue;
+        tern_message message = {
+            .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
+        status = tern_message_question(worker, r, &message, &in_use, sizeof in_use);
+        if (status == TERN_OK && in_use != 0)
+            status = tern_fail(TERN_ERR_STATE,
+                               "tern_deregister: rank %u has a transfer under way, or puts that it "
+                               "has not flushed",
+                               r);
+    }
+    return status == TERN_OK ? tern_messages_settle_answers(worker) : status;
+}
+
+/* Both locks are held; r is closing. */
+static tern_status end_region(tern_context *context, tern_registration *r, uint32_t slot) {
+    tern_region *region = region_at(context, context->rank, slot);
+    uint32_t next = (r->generation + 1) % GENERATIONS;
+    uint64_t unused = state_of(r->generation, true);
+    /* Acquire: pairs with tern_region_release. */
+    if (!atomic_compare_exchange_strong_explicit(&region->state, &unused, state_of(next, false),
+                                                 memory_order_acquire, memory_order_relaxed))
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_deregister: a post that offers the region has not been waited for, "
+                         "or a rank of this node is copying");
+    tern_window *window = tern_rma_of(context)->window;
+    if (window != NULL)
+        tern_window_detach(window, r->base);
+    free(r->holders);
+    *r = (tern_registration){.generation = next};
+    regions_of(context)->live--;
+    return TERN_OK;
+}
+
+tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_deregister: worker is NULL");
+    tern_context *context = worker->context;
+    tern_regions *regions = regions_of(context);
+    uint64_t place = 0;
+    if (p.rank != context->rank || tern_region_place(p, &place) != TERN_OK)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_deregister: rank %u, segment %u is no region of "
+                         "this rank",
+                         p.rank, p.segment);
+    uint32_t slot = slot_of(place);
+    uint8_t *holders = NULL;
+    pthread_mutex_lock(&regions->lock);
+    tern_registration *r = find(regions, place, 0);
+    bool known = r != NULL && !r->closing, last = known && r->count == 1;
+    if (known && !last)
+        r->count--;
+    if (last) {
+        r->closing = true;
+        holders = r->holders; /* not given to anybody while it is closing */
+    }
+    pthread_mutex_unlock(&regions->lock);
+    if (!known)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_deregister: region %u is not registered (any more)", slot);
+    if (!last)
+        return TERN_OK;
+    tern_status status = holders != NULL ? take_keys_back(worker, place, holders) : TERN_OK;
+    tern_mpi_lock();
+    pthread_mutex_lock(&regions->lock);
+    r = &regions->entry[slot];
+    if (status == TERN_OK && r->count > 1)
+        r->count--; /* registered again meanwhile */
+    else if (status == TERN_OK)
+        status = end_region(context, r, slot);
+    r->closing = false;
+    pthread_mutex_unlock(&regions->lock);
+    tern_mpi_unlock();
+    return status;
+}
+
+void tern_regions_open(tern_regions *regions) { pthread_mutex_init(&regions->lock, NULL); }
+
+void tern_regions_close(tern_regions *regions) {
+    for (uint32_t i = 0; i < regions->slots; i++)
+        free(regions->entry[i].holders);
+    free(regions->entry);
+    tern_keys_close(regions);
+    pthread_mutex_destroy(&regions->lock);
+}
