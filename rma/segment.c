@@ -20,7 +20,8 @@
 static size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout) {
-    size_t lines = (size_t)ranks * config->workers * TERN_CHANNELS;
+    size_t workers = config->workers + config->service_threads;
+    size_t lines = ranks * workers * TERN_CHANNELS;
     tern_layout l;
     memset(&l, 0, sizeof l);
     l.boards = TERN_PAGE;
@@ -29,7 +30,7 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     l.credits = l.table + round_up(lines * 8, TERN_LINE);
     l.cells = l.credits + round_up(lines * sizeof(tern_credit), TERN_LINE);
     l.board_bytes = round_up(l.cells + TERN_FUTURES * sizeof(tern_cell), TERN_PAGE);
-    l.rings = l.boards + config->workers * l.board_bytes;
+    l.rings = l.boards + workers * l.board_bytes;
     l.ring_bytes = config->ring_size;
     l.ring_count = config->ring_memory / config->ring_size;
     if (l.ring_count > TERN_RINGS_MAX)

@@ -29,7 +29,7 @@ static tern_status send(tern_worker *worker, uint32_t target, uint32_t id, const
     return TERN_OK;
 }
 
-/* Any worker of the rank could serve; worker 0 does. */
+/* Any worker of the rank could serve. */
 static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service *request,
                        uint64_t *answer) {
     tern_context *context = worker->context;
@@ -42,7 +42,8 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
     bool sent = false;
     while (!tern_reply_arrived(worker, &request->back)) {
         if (!sent) {
-            status = send(worker, rank * context->workers, id, request);
+            status = send(worker, tern_worker_number(context, tern_context_service(context, rank)),
+                          id, request);
             sent = status == TERN_OK;
             if (!sent && status != TERN_ERR_AGAIN)
                 goto out;

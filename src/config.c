@@ -49,6 +49,8 @@ static const knob knobs[] = {
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
     {"TERN_WORKERS", KNOB_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
      "workers of each process"},
+    {"TERN_SERVICE_THREADS", KNOB_COUNT, FIELD(service_threads), NULL, 0, 64, false, false, 0,
+     "threads of each process that serve others while its own do not"},
     {"TERN_SEGMENT_SIZE", KNOB_SIZE, FIELD(segment_size), NULL, 64 * KIB, 16 * TIB, false, false,
      256 * MIB, "heap of each rank that others can reach; memory is taken when touched"},
     {"TERN_HUGE_PAGES", KNOB_CHOICE, FIELD(huge_pages), pages, 0, 0, false, false,

@@ -9,6 +9,7 @@
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
+#include "src/service_threads.h"
 #include "src/topology.h"
 #include "src/wait.h"
 
@@ -88,7 +89,7 @@ out:
 }
 
 static tern_status make_workers(tern_context *context) {
-    context->workers = (uint32_t)context->config.workers;
+    context->workers = (uint32_t)(context->config.workers + context->config.service_threads);
     context->worker = calloc(context->workers, sizeof(tern_worker *));
     if (context->worker == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
@@ -118,6 +119,7 @@ static tern_status draw_nonce(tern_context *context) {
 /* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
 static void dispose(tern_context *context, size_t layers) {
     bool mpi = !atomic_load(&context->mpi_gone);
+    tern_service_threads_stop(context);
     while (layers > 0)
         tern_layers[--layers]->close(context);
     if (mpi)
@@ -163,7 +165,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     if (status == TERN_OK)
         status = tern_config_check(&fresh->config);
     if (status == TERN_OK)
-        status = tern_mpi_check(fresh->config.workers);
+        status = tern_mpi_check(fresh->config.workers + fresh->config.service_threads);
     if (status == TERN_OK) {
         tern_log_set_level(fresh->config.log_level);
         status = make_workers(fresh);
@@ -192,6 +194,10 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
         if (status != TERN_OK)
             goto fail;
     }
+    status = tern_service_threads_start(fresh);
+    status = tern_collective_agree(fresh, NULL, status, "starting service threads");
+    if (status != TERN_OK)
+        goto fail;
     *context = fresh;
     return TERN_OK;
 
@@ -204,11 +210,13 @@ fail:
 tern_status tern_context_destroy(tern_context *context) {
     if (context == NULL)
         return TERN_OK;
-    for (uint32_t i = 0; i < context->workers; i++) {
+    for (size_t i = 0; i < context->config.workers; i++) {
         tern_status status = tern_worker_may_wait(context->worker[i], "tern_context_destroy");
         if (status != TERN_OK)
             return status;
     }
+    /* What still reaches their workers, this thread's progress takes in. */
+    tern_service_threads_stop(context);
     context->closing = true;
     tern_status status = TERN_OK;
     for (size_t i = TERN_LAYER_SLOTS; status == TERN_OK && i-- > 0;)
@@ -222,7 +230,16 @@ uint32_t tern_context_rank(const tern_context *context) { return context->rank; 
 
 uint32_t tern_context_size(const tern_context *context) { return context->size; }
 
-uint32_t tern_context_workers(const tern_context *context) { return context->workers; }
+uint32_t tern_context_workers(const tern_context *context) {
+    return (uint32_t)context->config.workers;
+}
+
+tern_worker_id tern_context_service(const tern_context *context, uint32_t rank) {
+    uint32_t threads = (uint32_t)context->config.service_threads;
+    if (threads == 0)
+        return (tern_worker_id){rank, 0};
+    return (tern_worker_id){rank, (uint32_t)context->config.workers + context->rank % threads};
+}
 
 const tern_config *tern_context_config(const tern_context *context) { return &context->config; }
 

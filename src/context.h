@@ -20,13 +20,15 @@ typedef struct tern_hook {
 
 struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return */
-    uint32_t rank, size, workers;
+    uint32_t rank, size;
+    uint32_t workers; /* of each process: the application's, then those of service threads */
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;
     uint64_t nonce; /* random, the same on all ranks */
     tern_peers peers;
     tern_worker **worker;
+    struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */

@@ -6,6 +6,7 @@
 
 #include "src/context.h"
 #include "src/log.h"
+#include "src/service_threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -38,8 +39,8 @@ tern_status tern_mpi_check(size_t workers) {
     if (workers > 1 && provided < MPI_THREAD_SERIALIZED)
         return tern_fail(
             TERN_ERR_STATE,
-            "TERN_WORKERS=%zu needs MPI_THREAD_SERIALIZED, but MPI was started with "
-            "%s; ask for it in MPI_Init_thread",
+            "TERN_WORKERS and TERN_SERVICE_THREADS, %zu together, need MPI_THREAD_SERIALIZED, but "
+            "MPI was started with %s; ask for it in MPI_Init_thread",
             workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
     if (provided < MPI_THREAD_SERIALIZED)
         atomic_store_explicit(&one_thread, true, memory_order_relaxed);
@@ -67,6 +68,7 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
     (void)key;
     tern_context *context = value;
     if (!context->closing) {
+        tern_service_threads_stop(context);
         atomic_store(&context->mpi_gone, true);
         tern_log(TERN_LOG_ERROR,
                  "MPI_Finalize before tern_context_destroy: destroy contexts first; this one is "

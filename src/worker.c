@@ -4,9 +4,9 @@
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
-    if (index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %u", index,
-                         context->workers);
+    if (index >= context->config.workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
+                         context->config.workers);
     /* Acquire pairs with the release in tern_worker_release: the new owner sees what the old one
      * left. */
     if (atomic_exchange_explicit(&context->worker[index]->adopted, true, memory_order_acquire))

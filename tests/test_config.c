@@ -35,6 +35,7 @@ static const knob knobs[] = {
      {"tcp", "RMA", "1", "p2p "}},
     {"TERN_RANKS_PER_NODE", FIELD(ranks_per_node), 0, "2", 2, {"-1", "two", "1.5", "1048577"}},
     {"TERN_WORKERS", FIELD(workers), 1, "1024", 1024, {"0", "1025", "-1", "2x", "0x2"}},
+    {"TERN_SERVICE_THREADS", FIELD(service_threads), 0, "64", 64, {"65", "-1", "all"}},
     {"TERN_SEGMENT_SIZE",
      FIELD(segment_size),
      256 * MIB,

@@ -68,9 +68,10 @@ typedef enum tern_log_level {
  */
 typedef struct tern_config {
     tern_transport_choice transport;
-    size_t ranks_per_node; /* size of virtual nodes; 0: the real ones */
-    size_t workers;        /* per process, 1 to 1,024 */
-    size_t segment_size;   /* heap of each rank that others can reach */
+    size_t ranks_per_node;  /* size of virtual nodes; 0: the real ones */
+    size_t workers;         /* per process, 1 to 1,024 */
+    size_t service_threads; /* per process, 0 to 64, that serve while the application does not */
+    size_t segment_size;    /* heap of each rank that others can reach */
     tern_huge_pages huge_pages;
     int prefault;           /* 1: touch the whole segment at creation */
     size_t ring_size;       /* of a ring at first: power of two, 4 KiB to 16 MiB */

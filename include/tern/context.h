@@ -10,6 +10,11 @@
  * parallel. One worker needs MPI_THREAD_SINGLE; more need MPI_THREAD_SERIALIZED. tern makes all its
  * MPI calls under one lock of the process, which an application that calls MPI from another thread
  * takes too (tern_mpi_lock).
+ *
+ * Service threads (TERN_SERVICE_THREADS, by default none) are tern's own: they serve other ranks
+ * while the application computes, and run what is called on their workers. They need
+ * MPI_THREAD_SERIALIZED, and then the application's MPI calls take the lock too, for as short as
+ * can be: nobody is served meanwhile. They nap when there is nothing to do, up to a millisecond.
  */
 
 #include <mpi.h>
@@ -53,6 +58,9 @@ TERN_API tern_status tern_context_destroy(tern_context *context);
 TERN_API uint32_t tern_context_rank(const tern_context *context);
 TERN_API uint32_t tern_context_size(const tern_context *context);
 TERN_API uint32_t tern_context_workers(const tern_context *context); /* of each process */
+/* Whom to call where the process is meant and not one of its workers: the worker of a service
+ * thread of rank, always the same one for this process; worker 0 if there are none. */
+TERN_API tern_worker_id tern_context_service(const tern_context *context, uint32_t rank);
 TERN_API const tern_config *tern_context_config(const tern_context *context);
 
 /* The transport by which this process reaches rank; itself by TERN_SHM. TERN_ERR_ARGUMENT: no such

@@ -2,9 +2,10 @@
 #define TERN_PROGRESS_H
 
 /*
- * Progress: what moves a worker's communication forward. tern has no hidden thread: records are
- * consumed, handlers run and messages of others are served inside tern_progress() and inside every
- * call of tern that waits. It is never re-entered: a handler must not wait.
+ * Progress: what moves a worker's communication forward. Records are consumed, handlers run and
+ * messages of others are served inside tern_progress() and inside every call of tern that waits;
+ * tern has no hidden thread unless TERN_SERVICE_THREADS asks for some (tern/context.h). It is never
+ * re-entered: a handler must not wait.
  */
 
 #include <stddef.h>
