@@ -12,41 +12,44 @@
 
 #define PIECE ((uint64_t)1 << 20) /* through a segment at a time */
 
+static tern_status no_way(uint32_t rank) {
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "this process may not reach into rank %u (TERN_CROSS_MEMORY=off, kernel.yama."
+                     "ptrace_scope, or a container without CAP_SYS_PTRACE); put, get or allocate "
+                     "with tern_alloc",
+                     rank);
+}
+
+/* By the system's rules, which are the same for all. */
 static tern_status refused(tern_rma *rma, uint32_t rank) {
     if (!atomic_exchange_explicit(&rma->cross_refused, true, memory_order_relaxed))
         tern_log(TERN_LOG_INFO,
                  "the system does not let this process reach into rank %u; registered memory is "
                  "copied by its owner's progress",
                  rank);
-    return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "the system does not let this process reach into rank %u (kernel.yama."
-                     "ptrace_scope, or a container without CAP_SYS_PTRACE); put, get or allocate "
-                     "with tern_alloc",
-                     rank);
+    return no_way(rank);
 }
 
 static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, char *local,
                                uint64_t bytes, tern_direction direction) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
-    const tern_segment_header *header = (const void *)rma->segment[rank].base;
+    const pid_t pid = (pid_t)context->peers.pid[rank];
     if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
         atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "this process does not reach into rank %u; put, get "
-                         "or allocate with tern_alloc",
-                         rank);
+        return no_way(rank);
     while (bytes > 0) {
         /* The number of a process that is gone could be another's. */
-        if (tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE)
-            return tern_peer_is_dead(&context->peers, rank) ? tern_peer_fail(rank)
-                                                            : refused(rma, rank);
+        tern_peer_state state = tern_peer_look(&context->peers, rank);
+        if (state != TERN_PEER_ALIVE)
+            return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
         struct iovec here = {local, bytes}, far = {there, bytes};
-        ssize_t done = direction == TERN_PUT_INTO
-                           ? process_vm_writev((pid_t)header->pid, &here, 1, &far, 1, 0)
-                           : process_vm_readv((pid_t)header->pid, &here, 1, &far, 1, 0);
+        ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &far, 1, 0)
+                                                  : process_vm_readv(pid, &here, 1, &far, 1, 0);
         if (done < 0 && (errno == EPERM || errno == ENOSYS))
             return refused(rma, rank);
+        if (done < 0 && errno == ESRCH)
+            return tern_peer_fail(rank);
         if (done <= 0)
             return tern_fail_system("copying between processes");
         local += done;

@@ -45,8 +45,16 @@ static tern_status take(tern_key *k, uint64_t place, uint64_t bytes) {
     return TERN_OK;
 }
 
-/* The answer, if it has come. The MPI lock is held too: who asks first takes both. */
-static tern_status look(tern_key *k) {
+static void drop(tern_regions *regions, tern_key *k) {
+    tern_key **link = &regions->keys;
+    while (*link != k)
+        link = &(*link)->next;
+    *link = k->next;
+    free(k);
+}
+
+/* The answer, if it has come. The MPI lock is held too. TERN_ERR_RANGE: the key is gone. */
+static tern_status look(tern_regions *regions, tern_key *k) {
     int done = 0;
     if (k->request == MPI_REQUEST_NULL)
         return TERN_ERR_AGAIN; /* being asked by another worker this moment */
@@ -56,21 +64,25 @@ static tern_status look(tern_key *k) {
     if (!done)
         return TERN_ERR_AGAIN;
     k->asked = false;
-    tern_status status = (tern_status)k->answer[0];
-    if (status == TERN_ERR_AGAIN)
-        return status;
-    if (status != TERN_OK)
-        return tern_fail(status, "a region of rank %u is not registered there (any more)", k->rank);
-    k->known = true;
-    k->base = (uint64_t)k->answer[1];
-    k->bytes = (uint64_t)k->answer[2];
-    return TERN_OK;
+    tern_status status = k->stale ? TERN_ERR_AGAIN : (tern_status)k->answer[0];
+    k->stale = false;
+    if (status == TERN_OK) {
+        k->known = true;
+        k->base = (uint64_t)k->answer[1];
+        k->bytes = (uint64_t)k->answer[2];
+    } else if (status != TERN_ERR_AGAIN) {
+        status =
+            tern_fail(status, "a region of rank %u is not registered there (any more)", k->rank);
+        drop(regions, k);
+    }
+    return status;
 }
 
 static tern_status ask(tern_worker *worker, tern_key *k) {
     tern_regions *regions = regions_of(worker->context);
     tern_message message = {.kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = k->region};
     MPI_Request request = MPI_REQUEST_NULL;
+    k->answer[0] = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
     tern_status status =
         tern_message_ask(worker, k->rank, &message, k->answer, sizeof k->answer, &request);
     pthread_mutex_lock(&regions->lock);
@@ -80,7 +92,8 @@ static tern_status ask(tern_worker *worker, tern_key *k) {
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
-tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+/* Of a key that is not known: looks for the answer, or asks. */
+static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
                           tern_key **key) {
     tern_regions *regions = regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
@@ -93,7 +106,7 @@ tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, ui
     else if (k->known)
         status = TERN_OK;
     else if (k->asked)
-        status = look(k);
+        status = look(regions, k);
     else
         ours_to_ask = k->asked = true;
     if (status == TERN_OK)
@@ -102,10 +115,27 @@ tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, ui
     tern_mpi_unlock();
     if (ours_to_ask)
         status = ask(worker, k);
-    if (status == TERN_ERR_AGAIN)
-        return tern_fail(status, "rank %u is being asked for a region of its", rank);
-    *key = k;
+    *key = status == TERN_OK ? k : NULL;
     return status;
+}
+
+tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                          tern_key **key) {
+    tern_regions *regions = regions_of(worker->context);
+    pthread_mutex_lock(&regions->lock);
+    tern_key *k = find(regions, rank, place);
+    bool known = k != NULL && k->known;
+    tern_status status = known ? take(k, place, bytes) : TERN_ERR_AGAIN;
+    *key = status == TERN_OK ? k : NULL;
+    pthread_mutex_unlock(&regions->lock);
+    if (!known)
+        status = obtain(worker, rank, place, bytes, key);
+    if (status != TERN_ERR_AGAIN)
+        return status;
+    status = tern_glance(worker, rank);
+    return status != TERN_OK
+               ? status
+               : tern_fail(TERN_ERR_AGAIN, "rank %u is being asked for a region of its", rank);
 }
 
 tern_status tern_key_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes) {
@@ -124,11 +154,11 @@ uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t pla
     return base + (place & TERN_PLACE_BYTE);
 }
 
-void tern_key_release(tern_worker *worker, tern_key *key, bool put) {
+void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed) {
     tern_regions *regions = regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     key->holds--;
-    key->unflushed = key->unflushed || put;
+    key->unflushed = key->unflushed || unflushed;
     pthread_mutex_unlock(&regions->lock);
 }
 
@@ -156,8 +186,10 @@ bool tern_key_revoke(tern_context *context, uint32_t rank, uint64_t place) {
     pthread_mutex_lock(&regions->lock);
     tern_key *k = find(regions, rank, place);
     bool free_to_go = k == NULL || (k->holds == 0 && !k->unflushed);
-    if (k != NULL && free_to_go)
-        k->known = false;
+    if (k != NULL && k->asked)
+        k->stale = true;
+    else if (k != NULL && free_to_go)
+        drop(regions, k);
     pthread_mutex_unlock(&regions->lock);
     return free_to_go;
 }
@@ -166,8 +198,11 @@ static bool any_asked(tern_regions *regions) {
     bool any = false;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
-    for (tern_key *k = regions->keys; k != NULL; k = k->next)
-        any = any || (k->asked && look(k) == TERN_ERR_AGAIN && k->asked);
+    for (tern_key *k = regions->keys, *next; k != NULL; k = next) {
+        next = k->next;
+        if (k->asked && look(regions, k) == TERN_ERR_AGAIN)
+            any = true; /* or it has come, for nothing: then not the next time */
+    }
     pthread_mutex_unlock(&regions->lock);
     tern_mpi_unlock();
     return any;

@@ -64,7 +64,6 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
     tern_segment_header *header = (void *)rma->mine;
     header->magic = SEGMENT_MAGIC;
     header->nonce = context->nonce;
-    header->pid = getpid();
     return TERN_OK;
 }
 

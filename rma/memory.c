@@ -8,11 +8,8 @@
 
 static char *own_region(const tern_context *context, tern_ptr p) {
     uint64_t place = 0;
-    tern_hold hold = {NULL, NULL};
-    if (tern_region_place(p, &place) == TERN_OK &&
-        tern_region_hold(context, p.rank, place, 1, &hold) == TERN_OK)
-        tern_region_release(&hold);
-    return hold.address;
+    return tern_region_place(p, &place) == TERN_OK ? tern_region_look(context, p.rank, place, 1)
+                                                   : NULL;
 }
 
 void *tern_local(const tern_context *context, tern_ptr p) {

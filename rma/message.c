@@ -33,8 +33,9 @@ struct tern_message_engine {
     uint32_t vacant; /* one that has been served and is to be posted again, + 1; or 0 */
     send_pool requests, answers;
     uint32_t answer_tag;
-    uint64_t *sent; /* requests by rank, for the drain */
-    uint64_t served;
+    uint64_t *sent;              /* requests by rank */
+    _Atomic uint64_t *served_of; /* and of each rank; written under the lock */
+    uint64_t served;             /* of all */
 };
 
 #define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX)
@@ -51,6 +52,7 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     fresh->received = malloc(RECEIVES * ROOM);
     const tern_rma *rma = tern_rma_of(context);
     fresh->sent = (void *)(rma->table_base + rma->tables.sent);
+    fresh->served_of = (void *)(rma->table_base + rma->tables.served);
     for (uint32_t i = 0; i < SENDS; i++)
         fresh->requests.slot[i].mpi = fresh->answers.slot[i].mpi = MPI_REQUEST_NULL;
     for (uint32_t i = 0; i < RECEIVES; i++)
@@ -249,6 +251,7 @@ size_t tern_message_poll(tern_worker *worker) {
         engine->head = (i + 1) % RECEIVES;
         engine->vacant = i + 1;
         engine->served++;
+        atomic_fetch_add_explicit(&engine->served_of[info.MPI_SOURCE], 1, memory_order_release);
         served++;
     }
     tern_mpi_unlock();
@@ -272,7 +275,21 @@ tern_status tern_messages_settle_answers(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && !answers_sent(worker->context))
-        status = step(worker, &wait, TERN_ANYBODY);
+        status = step(worker, &wait, worker->context->rank);
+    return status;
+}
+
+uint64_t tern_messages_sent(const tern_context *context, uint32_t rank) {
+    return tern_rma_of(context)->messages->sent[rank];
+}
+
+tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count) {
+    tern_message_engine *engine = tern_rma_of(worker->context)->messages;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    while (status == TERN_OK &&
+           atomic_load_explicit(&engine->served_of[rank], memory_order_acquire) < count)
+        status = step(worker, &wait, rank);
     return status;
 }
 

@@ -77,6 +77,11 @@ void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const
 /* Waits, with progress, until MPI has sent all answers: what they were sent from is free. */
 tern_status tern_messages_settle_answers(tern_worker *worker);
 
+/* Messages, without answers, to a rank so far. The MPI lock is held. */
+uint64_t tern_messages_sent(const tern_context *context, uint32_t rank);
+/* Waits, with progress, until so many messages of rank have been served here. TERN_ERR_PEER. */
+tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count);
+
 /* An atomic that the owner applies by its processor. */
 tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                                 tern_atomic_op op, unsigned width, uint64_t operand,

@@ -11,6 +11,8 @@
  * nothing and a flush is a question.
  */
 
+#define PIECE ((size_t)1 << 30)
+
 /* One message, by a function that waits for a free buffer or one that does not. */
 static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                              uint64_t bytes, uint64_t *posted, bool wait) {
@@ -39,7 +41,7 @@ static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
         status =
             put_piece(worker, rank, offset + moved, source + moved, bytes - moved, &piece, true);
     }
-    tern_far_release(worker, key, true);
+    tern_far_release(worker, key, false);
     return status;
 }
 
@@ -49,19 +51,26 @@ static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
         status = put_piece(worker, rank, offset, from, bytes, posted, false);
-    tern_far_release(worker, key, status == TERN_OK);
+    tern_far_release(worker, key, false);
     return status;
 }
 
+/* MPI counts in int: all but the last gigabyte is waited for. */
 static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_request *request) {
     tern_message message = {
-        .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = bytes};
+        .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = PIECE};
     MPI_Request receive;
     tern_key *key = NULL;
+    char *memory = to;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    for (; status == TERN_OK && bytes > PIECE; bytes -= PIECE, memory += PIECE) {
+        status = tern_message_question(worker, rank, &message, memory, PIECE);
+        message.offset += PIECE;
+    }
+    message.bytes = bytes;
     if (status == TERN_OK)
-        status = tern_message_ask(worker, rank, &message, to, bytes, &receive);
+        status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
     if (status == TERN_OK)
         tern_request_set(request, rank, receive, key);
     else
@@ -88,10 +97,8 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
     char nothing = 0;
     tern_status status = tern_message_question(worker, rank, &message, &nothing, 0);
-    if (status == TERN_OK) {
+    if (status == TERN_OK)
         mine->dirty[rank] = 0;
-        tern_keys_flushed(worker->context, rank);
-    }
     return status;
 }
 

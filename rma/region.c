@@ -80,32 +80,57 @@ static bool enter(tern_region *region, uint32_t generation) {
     return false;
 }
 
+/* Where a region of rank lies, as far as this process may believe it. */
+static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place, uint64_t *base,
+                      uint64_t *bytes) {
+    tern_regions *regions = regions_of(context);
+    const tern_region *region = region_at(context, rank, slot_of(place));
+    if (rank != context->rank) {
+        *base = atomic_load_explicit(&region->base, memory_order_relaxed);
+        *bytes = atomic_load_explicit(&region->bytes, memory_order_relaxed);
+        return;
+    }
+    pthread_mutex_lock(&regions->lock);
+    const tern_registration *r = find(regions, place, 0);
+    *base = r != NULL ? (uintptr_t)r->base : 0;
+    *bytes = r != NULL ? r->bytes : 0;
+    pthread_mutex_unlock(&regions->lock);
+}
+
+/* NULL: not inside. */
+static char *locate(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
+    uint64_t at = place & TERN_PLACE_BYTE, base, size;
+    bounds_of(context, rank, place, &base, &size);
+    return bytes <= size && at <= size - bytes ? (char *)(uintptr_t)(base + at) : NULL;
+}
+
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
                              uint64_t bytes, tern_hold *hold) {
-    tern_regions *regions = regions_of(context);
+    *hold = (tern_hold){NULL, NULL};
+    if (slot_of(place) >= TERN_REGIONS_MAX)
+        return not_registered(rank, place, bytes);
     tern_region *region = region_at(context, rank, slot_of(place));
-    uint64_t at = place & TERN_PLACE_BYTE, base = 0, size = 0;
-    if (slot_of(place) >= TERN_REGIONS_MAX || !enter(region, generation_of(place)))
+    if (!enter(region, generation_of(place)))
         return not_registered(rank, place, bytes);
-    *hold = (tern_hold){&region->state, NULL};
-    if (rank == context->rank) {
-        pthread_mutex_lock(&regions->lock);
-        const tern_registration *r = find(regions, place, bytes);
-        if (r != NULL) {
-            base = (uintptr_t)r->base;
-            size = r->bytes;
-        }
-        pthread_mutex_unlock(&regions->lock);
-    } else {
-        base = atomic_load_explicit(&region->base, memory_order_relaxed);
-        size = atomic_load_explicit(&region->bytes, memory_order_relaxed);
-    }
-    if (bytes > size || at > size - bytes) {
-        tern_region_release(hold);
-        return not_registered(rank, place, bytes);
-    }
-    hold->address = (char *)(uintptr_t)(base + at);
-    return TERN_OK;
+    *hold = (tern_hold){&region->state, locate(context, rank, place, bytes)};
+    if (hold->address != NULL)
+        return TERN_OK;
+    tern_region_release(hold);
+    return not_registered(rank, place, bytes);
+}
+
+/* What is read between two looks at a state that is live both times belongs to it. */
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
+    if (slot_of(place) >= TERN_REGIONS_MAX)
+        return NULL;
+    const tern_region *region = region_at(context, rank, slot_of(place));
+    uint64_t live = state_of(generation_of(place), true);
+    if ((atomic_load_explicit(&region->state, memory_order_acquire) & ~USERS) != live)
+        return NULL;
+    char *address = locate(context, rank, place, bytes);
+    atomic_thread_fence(memory_order_acquire);
+    bool still = (atomic_load_explicit(&region->state, memory_order_relaxed) & ~USERS) == live;
+    return still ? address : NULL;
 }
 
 /* Release: what was copied is behind us when the owner sees no user. */
@@ -136,14 +161,16 @@ tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_
     return status;
 }
 
-/* A free slot, the first never used if there is none. The lock is held. */
-static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
-    if (regions->live == TERN_REGIONS_MAX)
-        return tern_fail(TERN_ERR_FULL, "%u regions are registered; register fewer and larger ones",
-                         TERN_REGIONS_MAX);
-    for (*slot = 0; *slot < regions->slots; ++*slot)
-        if (regions->entry[*slot].count == 0)
-            return TERN_OK;
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place) {
+    tern_regions *regions = regions_of(context);
+    pthread_mutex_lock(&regions->lock);
+    const tern_registration *r = find(regions, place, 0);
+    bool given = r != NULL && r->holders != NULL && r->holders[holder] != 0;
+    pthread_mutex_unlock(&regions->lock);
+    return given;
+}
+
+static tern_status make_entries(tern_regions *regions) {
     if ((regions->slots & (regions->slots - 1)) == 0) {
         size_t room = regions->slots == 0 ? 1 : 2 * (size_t)regions->slots;
         tern_registration *larger = realloc(regions->entry, room * sizeof *larger);
@@ -153,6 +180,20 @@ static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
     }
     regions->entry[regions->slots++] = (tern_registration){0};
     return TERN_OK;
+}
+
+/* The free slot that comes next. The lock is held. */
+static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
+    if (regions->live == TERN_REGIONS_MAX)
+        return tern_fail(TERN_ERR_FULL, "%u regions are registered; register fewer and larger ones",
+                         TERN_REGIONS_MAX);
+    uint32_t next = regions->slots == 0 ? 0 : (regions->last + 1) % TERN_REGIONS_MAX;
+    while (next < regions->slots && regions->entry[next].count > 0)
+        next = (next + 1) % TERN_REGIONS_MAX;
+    tern_status status = next < regions->slots ? TERN_OK : make_entries(regions);
+    if (status == TERN_OK)
+        *slot = regions->last = next;
+    return status;
 }
 
 /* Counts memory inside a region there. TERN_ERR_NOT_FOUND: it is in none. The lock is held. */
@@ -205,7 +246,9 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
                          "tern_register: memory of the segment; it has pointers already");
     tern_regions *regions = regions_of(context);
     uint32_t slot = 0;
-    tern_mpi_lock();
+    bool attaches = rma->window != NULL;
+    if (attaches)
+        tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
     tern_status status = count_again(regions, base, bytes, &slot);
     if (status == TERN_ERR_NOT_FOUND)
@@ -217,26 +260,36 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
                         TERN_PTR_ORIGIN + ((uint64_t)r->generation << GENERATION_SHIFT | at)};
     }
     pthread_mutex_unlock(&regions->lock);
-    tern_mpi_unlock();
+    if (attaches)
+        tern_mpi_unlock();
     return status;
 }
 
-/* Has every rank of another node that was given the key let go of it. */
-static tern_status take_keys_back(tern_worker *worker, uint64_t place, const uint8_t *holders) {
+/* Has rank let go of the key, and waits for the puts that it has sent. */
+static tern_status take_key_back(tern_worker *worker, uint32_t rank, uint64_t place) {
+    uint64_t answer[2] = {1, 0}; /* whether it is in use; messages sent to here */
+    tern_message message = {
+        .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
+    tern_status status = tern_message_question(worker, rank, &message, answer, sizeof answer);
+    if (status == TERN_OK && answer[0] != 0)
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_deregister: rank %u has a transfer under way, or puts that it has "
+                         "not flushed",
+                         rank);
+    return status == TERN_OK ? tern_messages_await(worker, rank, answer[1]) : status;
+}
+
+/* Of every rank of another node that was given it: its mark goes with the key. */
+static tern_status take_keys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "tern_deregister");
     for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
-        uint64_t in_use = 0;
         if (holders[r] == 0)
             continue;
-        tern_message message = {
-            .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
-        status = tern_message_question(worker, r, &message, &in_use, sizeof in_use);
-        if (status == TERN_OK && in_use != 0)
-            status = tern_fail(TERN_ERR_STATE,
-                               "tern_deregister: rank %u has a transfer under way, or puts that it "
-                               "has not flushed",
-                               r);
+        status = take_key_back(worker, r, place);
+        pthread_mutex_lock(&regions_of(context)->lock);
+        holders[r] = status != TERN_OK;
+        pthread_mutex_unlock(&regions_of(context)->lock);
     }
     return status == TERN_OK ? tern_messages_settle_answers(worker) : status;
 }
@@ -276,7 +329,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
     tern_registration *r = find(regions, place, 0);
-    bool known = r != NULL && !r->closing, last = known && r->count == 1;
+    bool known = r != NULL && (!r->closing || r->count > 1), last = known && r->count == 1;
     if (known && !last)
         r->count--;
     if (last) {

@@ -10,6 +10,7 @@
  *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
  *
  * A slot that is used again has another generation: what still names the old region is refused.
+ * Slots are taken in turn, so a name comes back after eight million registrations.
  */
 
 #include <pthread.h>
@@ -40,6 +41,7 @@ typedef struct tern_regions {
     pthread_mutex_t lock; /* inside the MPI lock, where both are taken */
     tern_registration *entry;
     uint32_t slots; /* that have ever been used */
+    uint32_t last;  /* the slot that was taken last */
     uint32_t live;
     struct tern_key *keys; /* rma/key.h */
 } tern_regions;
@@ -66,11 +68,15 @@ typedef struct tern_hold {
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
                              uint64_t bytes, tern_hold *hold);
 void tern_region_release(tern_hold *hold);
+/* The same without keeping it: where the place is now, or NULL. */
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
 
 /* Nothing, if [place, place + bytes) of this rank is registered and given to holder, a rank of
  * another node. [out] base and bytes of the region. TERN_ERR_AGAIN: not now. */
 tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
                                  uint64_t key[2]);
+
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
 
 void tern_regions_open(tern_regions *regions);
 void tern_regions_close(tern_regions *regions);

@@ -4,6 +4,7 @@
 
 #include "rma/cross.h"
 #include "rma/state.h"
+#include "rma/window.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
@@ -55,6 +56,24 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
     return tern_rma_of(worker->context)->layout.heap + operation->place;
 }
 
+/* What moves has a request of its own, or waits for a flush. */
+static bool tells_itself(const tern_waiting *w) { return w->request.state[0] != 0; }
+
+/* Over rma, to a region that messages serve. */
+static bool is_by_messages(const tern_worker *worker, const tern_operation *o) {
+    return tern_place_is_region(o->place) &&
+           !tern_window_has_regions(tern_rma_of(worker->context)->window);
+}
+
+/* Messages are served in order: the answer to a get of nothing tells that the put is there. */
+static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
+                                                o->place, o->memory, 0, &w->request);
+    w->state = status == TERN_OK ? TERN_MOVING : TERN_WAITING;
+    return status;
+}
+
 static tern_status start_put(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     uint32_t rank = tern_rank_of(worker->context, o->target);
@@ -68,7 +87,8 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
             return status;
     }
     w->state = out->via->posts_in_order ? TERN_LANDED : TERN_MOVING;
-    return TERN_OK;
+    return w->state == TERN_MOVING && is_by_messages(worker, o) ? ask_after_put(worker, w)
+                                                                : TERN_OK;
 }
 
 static tern_status start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
@@ -179,6 +199,7 @@ static tern_status look(tern_worker *worker, const tern_out *out, tern_waiting *
     tern_status status = out->via->test(worker, &w->request, &done);
     if (status != TERN_OK || !done)
         return status;
+    w->request.state[0] = 0;
     w->state = w->moved < w->operation.bytes ? TERN_WAITING : TERN_LANDED;
     return TERN_OK;
 }
@@ -190,7 +211,7 @@ static tern_status land(tern_worker *worker, tern_out *out) {
     bool flush = false, blocked = false;
     tern_status status = TERN_OK;
     for (tern_waiting *w = requests->first; w != NULL && status == TERN_OK; w = w->next) {
-        if (w->state == TERN_MOVING && w->operation.type == TERN_NOTICE_GET)
+        if (w->state == TERN_MOVING && tells_itself(w))
             status = look(worker, out, w);
         if (w->state == TERN_WAITING && !blocked && status == TERN_OK) {
             status = start(worker, out, w);
@@ -198,14 +219,13 @@ static tern_status land(tern_worker *worker, tern_out *out) {
             if (blocked)
                 status = TERN_OK;
         }
-        flush = flush || (w->state == TERN_MOVING && w->operation.type == TERN_NOTICE_PUT);
+        flush = flush || (w->state == TERN_MOVING && !tells_itself(w));
     }
     if (flush && status == TERN_OK)
         status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
     requests->unlanded = 0;
     for (tern_waiting *w = requests->first; w != NULL; w = w->next) {
-        if (flush && status == TERN_OK && w->state == TERN_MOVING &&
-            w->operation.type == TERN_NOTICE_PUT)
+        if (flush && status == TERN_OK && w->state == TERN_MOVING && !tells_itself(w))
             w->state = TERN_LANDED;
         requests->unlanded += w->state != TERN_LANDED;
     }
@@ -307,7 +327,8 @@ bool tern_requests_moving(const tern_worker *worker, uint32_t rank) {
         if (tern_rank_of(worker->context, out->target) != rank)
             continue;
         for (const tern_waiting *w = out->requests->first; w != NULL; w = w->next)
-            if (w->state == TERN_WAITING && w->operation.type == TERN_NOTICE_PUT)
+            if (w->operation.type == TERN_NOTICE_PUT &&
+                (w->state == TERN_WAITING || (w->state == TERN_MOVING && tells_itself(w))))
                 return false;
     }
     return true;
@@ -317,7 +338,7 @@ bool tern_requests_moving(const tern_worker *worker, uint32_t rank) {
 static bool gets_are_over(tern_worker *worker) {
     for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
         for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)
-            if (w->state == TERN_MOVING && w->operation.type == TERN_NOTICE_GET &&
+            if (w->state == TERN_MOVING && tells_itself(w) &&
                 (look(worker, out, w) != TERN_OK || w->state == TERN_MOVING))
                 return false;
     return true;

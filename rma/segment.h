@@ -36,7 +36,6 @@ typedef struct tern_line {
 typedef struct tern_segment_header {
     uint64_t magic;
     uint64_t nonce;       /* of the context */
-    int64_t pid;          /* of the owner */
     tern_line arrived;    /* rank 0: ranks that have entered the barrier */
     tern_line generation; /* rank 0: barriers that have ended */
 } tern_segment_header;

@@ -24,11 +24,14 @@ typedef struct target {
     tern_hold hold;
 } target;
 
-static bool find_target(tern_context *context, uint64_t offset, uint64_t bytes, target *t) {
+/* Who has no key of a region, or has given it back, has no business there. */
+static bool find_target(tern_context *context, uint32_t source, uint64_t offset, uint64_t bytes,
+                        target *t) {
     *t = (target){0};
     if (!tern_place_is_region(offset))
         t->address = place(context, offset, bytes);
-    else if (tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
+    else if (tern_region_is_given(context, source, offset) &&
+             tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
         t->address = t->hold.address;
     return t->address != NULL;
 }
@@ -42,10 +45,10 @@ static bool valid_origin(const tern_context *context, uint32_t source,
     return message->origin / context->workers == source;
 }
 
-static bool serve_put(tern_context *context, const tern_message *message, const char *payload,
-                      size_t bytes) {
+static bool serve_put(tern_context *context, uint32_t source, const tern_message *message,
+                      const char *payload, size_t bytes) {
     target to;
-    if (!find_target(context, message->offset, bytes, &to))
+    if (!find_target(context, source, message->offset, bytes, &to))
         return false;
     tern_copy(to.address, payload, bytes);
     tern_region_release(&to.hold);
@@ -55,7 +58,7 @@ static bool serve_put(tern_context *context, const tern_message *message, const 
 /* The answer may leave later: whoever ends a region waits for it. */
 static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
     target from;
-    if (!find_target(worker->context, message->offset, message->bytes, &from))
+    if (!find_target(worker->context, source, message->offset, message->bytes, &from))
         return false;
     tern_message_answer(worker, source, message->tag, from.address, message->bytes, true);
     tern_region_release(&from.hold);
@@ -69,9 +72,11 @@ static void serve_key(tern_worker *worker, uint32_t source, const tern_message *
     tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
 }
 
+/* Also how many messages went there: its puts are among them. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
-    uint64_t in_use = !tern_key_revoke(worker->context, source, message->offset);
-    tern_message_answer(worker, source, message->tag, &in_use, sizeof in_use, false);
+    uint64_t answer[2] = {!tern_key_revoke(worker->context, source, message->offset),
+                          tern_messages_sent(worker->context, source)};
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
 }
 
 static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
@@ -153,7 +158,7 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     bool good = valid_origin(context, source, message);
     switch (good ? message->kind : UINT32_MAX) {
     case TERN_MESSAGE_PUT:
-        good = serve_put(context, message, payload, bytes);
+        good = serve_put(context, source, message, payload, bytes);
         break;
     case TERN_MESSAGE_GET:
         good = serve_get(worker, source, message);

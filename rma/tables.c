@@ -17,6 +17,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) 
     t.segment = place(&at, ranks * sizeof(tern_segment));
     t.reach = place(&at, ranks * sizeof(tern_reach));
     t.sent = place(&at, ranks * sizeof(uint64_t));
+    t.served = place(&at, ranks * sizeof(uint64_t));
     t.workers = at;
     at = 0;
     t.dirty = place(&at, ranks);

@@ -15,6 +15,7 @@ typedef struct tern_tables {
     size_t segment; /* tern_segment[], by rank */
     size_t reach;   /* tern_reach[], by rank */
     size_t sent;    /* uint64_t[], messages sent, by rank */
+    size_t served;  /* uint64_t[], messages served, by rank */
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
     size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */

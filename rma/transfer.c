@@ -25,13 +25,13 @@ void tern_copy(void *to, const void *from, size_t bytes) {
 /* Of a rank of another node only the form: what it has registered, its key tells. */
 static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
                                 uint64_t *offset) {
-    tern_hold hold;
     tern_status status = tern_region_place(p, offset);
-    if (status != TERN_OK || !tern_is_near(context, p.rank))
-        return status;
-    status = tern_region_hold(context, p.rank, *offset, bytes, &hold);
-    if (status == TERN_OK)
-        tern_region_release(&hold);
+    if (status == TERN_OK && tern_is_near(context, p.rank) &&
+        tern_region_look(context, p.rank, *offset, bytes) == NULL)
+        status = tern_fail(TERN_ERR_RANGE,
+                           "%zu bytes at offset %llu of region %u of rank %u are not registered "
+                           "(any more)",
+                           bytes, (unsigned long long)p.offset, p.segment, p.rank);
     return status;
 }
 
@@ -76,16 +76,28 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
     return TERN_OK;
 }
 
-tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
+/* TERN_ERR_AGAIN of a transport: the key has been taken back meanwhile, by another worker's
+ * service.
+ */
+static tern_status put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                           tern_request *request) {
     uint64_t offset = 0;
-    tern_status status = find_place(worker, to, bytes, &offset);
-    if (status == TERN_OK)
-        status = check_local(from, bytes, "tern_put");
-    if (status != TERN_OK || bytes == 0)
+    tern_status status = check_local(from, bytes, "tern_put");
+    if (status != TERN_OK)
         return status;
-    const tern_transport_ops *via = tern_way_to(worker->context, to.rank);
-    worker->stats.puts += via != &tern_transport_shm;
-    return via->put(worker, to.rank, offset, from, bytes, NULL);
+    do {
+        status = find_place(worker, to, bytes, &offset);
+        if (status != TERN_OK || bytes == 0)
+            return status;
+        status = tern_way_to(worker->context, to.rank)
+                     ->put(worker, to.rank, offset, from, bytes, request);
+    } while (status == TERN_ERR_AGAIN && !worker->in_handler);
+    worker->stats.puts += status == TERN_OK && !tern_is_near(worker->context, to.rank);
+    return status;
+}
+
+tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
+    return put_far(worker, to, from, bytes, NULL);
 }
 
 tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
@@ -99,15 +111,7 @@ tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size
     if (request == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_put_nb: request is NULL");
     request->state[0] = 0;
-    uint64_t offset = 0;
-    tern_status status = find_place(worker, to, bytes, &offset);
-    if (status == TERN_OK)
-        status = check_local(from, bytes, "tern_put_nb");
-    if (status != TERN_OK || bytes == 0)
-        return status;
-    const tern_transport_ops *via = tern_way_to(worker->context, to.rank);
-    worker->stats.puts += via != &tern_transport_shm;
-    return via->put(worker, to.rank, offset, from, bytes, request);
+    return put_far(worker, to, from, bytes, request);
 }
 
 tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t bytes,

@@ -52,9 +52,20 @@ static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
                   (MPI_Aint)tern_key_address(worker, rank, place)};
 }
 
+bool tern_window_has_regions(const tern_window *window) { return window->regions != MPI_WIN_NULL; }
+
 static bool by_messages(const tern_worker *worker, uint64_t place) {
     return tern_place_is_region(place) &&
-           tern_rma_of(worker->context)->window->regions == MPI_WIN_NULL;
+           !tern_window_has_regions(tern_rma_of(worker->context)->window);
+}
+
+/* A flush of the window says nothing of messages, so the put waits until it is there. */
+static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t place,
+                                   const void *from, size_t bytes) {
+    tern_status status = tern_transport_p2p.put(worker, rank, place, from, bytes, NULL);
+    tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
+    char nothing = 0;
+    return status == TERN_OK ? tern_message_question(worker, rank, &message, &nothing, 0) : status;
 }
 
 static tern_status lock_for_all(MPI_Win win) {
@@ -187,7 +198,7 @@ static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64
 static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
     if (by_messages(worker, offset))
-        return tern_transport_p2p.put(worker, rank, offset, from, bytes, request);
+        return put_by_messages(worker, rank, offset, from, bytes);
     tern_key *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
@@ -276,11 +287,9 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook != NULL)
         hook->flush(worker, rank);
-    MPI_Win regions = tern_rma_of(worker->context)->window->regions;
     int code = MPI_Win_flush((int)rank, win_of(worker));
-    if (code == MPI_SUCCESS && regions != MPI_WIN_NULL &&
-        tern_keys_unflushed(worker->context, rank)) {
-        code = MPI_Win_flush((int)rank, regions);
+    if (code == MPI_SUCCESS && tern_keys_unflushed(worker->context, rank)) {
+        code = MPI_Win_flush((int)rank, tern_rma_of(worker->context)->window->regions);
         if (code == MPI_SUCCESS)
             tern_keys_flushed(worker->context, rank);
     }
@@ -293,9 +302,6 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     worker->stats.flushes++;
     tern_status status = TERN_MPI(flush_win(worker, rank));
-    /* What is left are puts to regions that went by messages. */
-    if (status == TERN_OK && tern_keys_unflushed(worker->context, rank))
-        status = tern_transport_p2p.flush(worker, rank);
     if (status == TERN_OK)
         mine->dirty[rank] = 0;
     return status;

@@ -32,6 +32,8 @@ void tern_window_close(tern_context *context, tern_window *window);
 /* Registered memory, for MPI to reach. The MPI lock is held. */
 tern_status tern_window_attach(tern_window *window, void *base, size_t bytes);
 void tern_window_detach(tern_window *window, void *base);
+/* Whether it serves registered memory; else messages do. */
+bool tern_window_has_regions(const tern_window *window);
 
 /* Whether MPI's own atomics serve TERN_DOMAIN_GLOBAL. */
 bool tern_window_has_atomics(const tern_window *window);

@@ -45,13 +45,14 @@ tern_status tern_peers_open(tern_context *context) {
     atomic_init(&peers->first, TERN_NOBODY);
     peers->count = size;
     peers->watch = calloc(size, sizeof *peers->watch);
+    peers->pid = calloc(size, sizeof *peers->pid);
     peers->dead = calloc(size, sizeof *peers->dead);
     identity *all = calloc(size, sizeof *all);
     /* Waits look at the table while it is being filled. */
     for (uint32_t r = 0; peers->watch != NULL && r < size; r++)
         peers->watch[r] = (struct pollfd){-1, POLLIN, 0};
     tern_status status = TERN_OK;
-    if (peers->watch == NULL || peers->dead == NULL || all == NULL)
+    if (peers->watch == NULL || peers->pid == NULL || peers->dead == NULL || all == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
     status = tern_collective_agree(context, NULL, status, "watching peers");
     if (status == TERN_OK)
@@ -62,6 +63,7 @@ tern_status tern_peers_open(tern_context *context) {
         if (r == context->rank || me.boot[0] == 0 || strcmp(all[r].boot, me.boot) != 0 ||
             all[r].namespace_inode != me.namespace_inode)
             continue;
+        peers->pid[r] = all[r].pid;
         peers->watch[r].fd = open_pidfd(all[r].pid);
         if (peers->watch[r].fd < 0)
             tern_log(TERN_LOG_INFO, "the death of rank %u will not be noticed: no pidfd", r);
@@ -76,8 +78,10 @@ void tern_peers_close(tern_peers *peers) {
         if (peers->watch[r].fd >= 0)
             close(peers->watch[r].fd);
     free(peers->watch);
+    free(peers->pid);
     free((void *)peers->dead);
     peers->watch = NULL;
+    peers->pid = NULL;
     peers->dead = NULL;
 }
 

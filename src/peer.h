@@ -17,6 +17,7 @@
 
 typedef struct tern_peers {
     struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
+    int64_t *pid;           /* of each rank; means something here if it is watched */
     uint32_t count;         /* ranks */
     _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */

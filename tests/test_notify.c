@@ -212,7 +212,7 @@ static void errors(void) {
         {to(next), beyond, data, 8, "", 0, 0, TERN_ERR_RANGE, "8 bytes at offset"},
         {to(next), beyond, data, 300, "", 0, 0, TERN_ERR_RANGE, "300 bytes at offset"},
         {to(next), {next, 0, 0, 4095}, data, 8, "", 0, 0, TERN_ERR_RANGE, "offset 4095"},
-        {to(next), {next, 7, 0, 4096}, data, 8, "", 0, 0, TERN_ERR_RANGE, "segment 7"},
+        {to(next), {next, 7, 0, 4095}, data, 8, "", 0, 0, TERN_ERR_RANGE, "segment 7"},
         {to(next), {next, 0, 0, UINT64_MAX}, data, 8, "", 0, 0, TERN_ERR_RANGE, "8 bytes"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

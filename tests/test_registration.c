@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 #include "rma/state.h"
+#include "rma/window.h"
 #include "src/wait.h"
 
 static fixture f;
@@ -233,8 +234,7 @@ static void rendezvous(void) {
     CU_ASSERT_EQUAL(moved, BYTES);
     fill(copy, BYTES, &theirs);
     CU_ASSERT(memcmp(memory, copy, BYTES) == 0);
-    EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_deregister(f.worker, p));
+    EXPECT_OK(tern_deregister(f.worker, p)); /* the end came after all that was put */
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
     free(copy);
@@ -336,16 +336,24 @@ static void as_many_as_may_be(void) {
     free(memory);
 }
 
-/* A put that no flush has covered keeps a region far away. */
+/* Whether puts to rank keep its region until they are flushed. */
+static bool flush_counts(uint32_t rank) {
+    const tern_rma *rma = tern_rma_of(f.context);
+    return !tern_is_near(f.context, rank) && rma->window != NULL &&
+           tern_window_has_regions(rma->window);
+}
+
+/* A put that is on its way when its region is to end arrives before, or keeps it. */
 static void in_use(void) {
     if (!open_with(TERN_CROSS_MEMORY_AUTO))
         return;
-    static unsigned char memory[64], byte;
+    static unsigned char memory[64], nine = 9;
     tern_ptr *all = calloc(f.size, sizeof *all);
     uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    memory[0] = 0;
     register_all(memory, sizeof memory, all);
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_put(f.worker, all[next], &byte, 1));
+    EXPECT_OK(tern_put(f.worker, all[next], &nine, 1));
     /* Each tells the next that it has put, and the one before that it has tried. None flushes. */
     tern_event event;
     int told[2] = {0, 0};
@@ -354,20 +362,52 @@ static void in_use(void) {
         wait_for_remote(&event);
         told[event.peer.rank != before]++;
     }
-    bool far = !tern_is_near(f.context, before);
-    EXPECT(far ? TERN_ERR_STATE : TERN_OK, tern_deregister(f.worker, all[f.rank]));
-    if (far) {
+    bool stays = flush_counts(before);
+    EXPECT(stays ? TERN_ERR_STATE : TERN_OK, tern_deregister(f.worker, all[f.rank]));
+    if (stays) {
         EXPECT_DETAIL("not flushed");
         /* Still there, for everybody. */
         CU_ASSERT_PTR_EQUAL(tern_local(f.context, all[f.rank]), memory);
+    } else {
+        CU_ASSERT_EQUAL(memory[0], 9);
     }
     EXPECT_OK(notify_surely((tern_worker_id){before, 0}, TERN_NULL, NULL, 0, false));
     if (told[1] == 0)
         wait_for_remote(&event);
     EXPECT_OK(tern_barrier(f.worker));
-    if (far)
+    if (stays)
         EXPECT_OK(tern_deregister(f.worker, all[f.rank]));
     EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(memory[0], 9);
+    fixture_close(&f);
+    free(all);
+}
+
+/* The owner ends its region after it has given the key and before that has been looked at. */
+static void key_taken_back(void) {
+    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+        return;
+    static unsigned char memory[64], nine = 9;
+    tern_ptr *all = calloc(f.size, sizeof *all);
+    uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    uint64_t cid = 0;
+    tern_event event;
+    memory[0] = 0;
+    register_all(memory, sizeof memory, all);
+    EXPECT_OK(tern_barrier(f.worker));
+    bool far = !tern_is_near(f.context, next);
+    if (far)
+        EXPECT(TERN_ERR_AGAIN, tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next],
+                                               &nine, 1, 0, &cid, 8, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(notify_surely((tern_worker_id){next, 0}, TERN_NULL, NULL, 0, false));
+    wait_for_remote(&event); /* the one before has asked */
+    EXPECT_OK(tern_deregister(f.worker, all[f.rank]));
+    EXPECT_OK(notify_surely((tern_worker_id){before, 0}, TERN_NULL, NULL, 0, false));
+    wait_for_remote(&event); /* the next has ended its region */
+    EXPECT(TERN_ERR_RANGE, notify_surely((tern_worker_id){next, 0}, all[next], &nine, 1, false));
+    EXPECT(TERN_ERR_RANGE, tern_put(f.worker, all[next], &nine, 1));
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(memory[0], 0);
     fixture_close(&f);
     free(all);
 }
@@ -405,6 +445,7 @@ int main(int argc, char **argv) {
         {"refusals", refusals},
         {"as many as may be", as_many_as_may_be},
         {"in use", in_use},
+        {"key taken back", key_taken_back},
         {"late notice", late_notice},
     };
     return tern_test_main(argc, argv, "registration", tests, sizeof tests / sizeof tests[0]);

@@ -16,7 +16,8 @@
  * ones and handlers get TERN_ERR_AGAIN meanwhile. Aligned words are not promised to be copied
  * whole, and a put is not seen by tern_flush to be complete any sooner than one into the segment.
  *
- * The local side of a transfer is never registered: any memory will do.
+ * The local side of a transfer is never registered: any memory will do. What has to be copied
+ * through memory of tern's, bytes_staged counts (tern/stats.h).
  */
 
 #include <stddef.h>
@@ -46,7 +47,9 @@ TERN_API tern_status tern_register(tern_worker *worker, void *base, size_t bytes
  * the region to let go of it.
  *
  * TERN_ERR_STATE: the region is in use, and stays: a post that offers it has not been waited for,
- * a transfer is under way, or another rank has put to it and not flushed; or in a handler.
+ * a transfer is under way, a rank of the node died while it copied, or, over rma with MPICH, a rank
+ * has put to it and not flushed; or in a handler. Puts by messages that were sent before arrive
+ * first.
  * TERN_ERR_ARGUMENT: no region of this rank. TERN_ERR_PEER: a rank that has used it has died. */
 TERN_API tern_status tern_deregister(tern_worker *worker, tern_ptr p);
 

@@ -21,7 +21,8 @@
  * touched. Bytes may be 0. Any of these may be used in handlers, except those that wait for another
  * rank: over shm none does.
  *
- * Over shm an operation makes no system call and no MPI call, and its target need not take part.
+ * Over shm an operation on a segment makes no system call and no MPI call, and its target need not
+ * take part; registered memory costs what tern/registration.h says.
  * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
  * non-blocking flush: over rma tern_flush holds the MPI lock, and a deadline cannot end it.
  */
