@@ -8,6 +8,7 @@
 #include "tern/config.h"
 #include "tern/context.h"
 #include "tern/hashtable.h"
+#include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"
 #include "tern/notify.h"

@@ -1,0 +1,52 @@
+#ifndef TERN_LOCK_H
+#define TERN_LOCK_H
+
+/*
+ * Distributed lock manager (design 8; the helpers of paper 000, 3.3): locks that any worker of the
+ * job takes and gives back by calls to the rank that keeps them. Who waits is in a queue there and
+ * is told one-sided when it is its turn: waiting costs no traffic, and turns come in the order in
+ * which they were asked for. Between ranks that share no memory a contended lock takes one round
+ * trip and a half, however many wait; tries of an atomic take one each.
+ *
+ * What the holder put before it released is there for the next holder. The keeping rank must make
+ * progress, or have a service thread (TERN_SERVICE_THREADS).
+ */
+
+#include <stddef.h>
+
+#include "tern/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_locks tern_locks;
+
+/* Collective: count locks, numbered from 0; lock i is kept by rank i % size. All ranks pass the
+ * same count (TERN_ERR_MISMATCH), 1 or more. [out] locks. TERN_ERR_MEMORY: the segment has no room
+ * for 16 bytes a lock and 24 for each worker of the job. */
+TERN_API tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks);
+
+/* Collective. TERN_ERR_STATE, on every rank: somebody holds one of them. NULL is fine. */
+TERN_API tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks);
+
+/* Waits, with progress, until the lock is this worker's. TERN_ERR_STATE: in a handler, or this
+ * worker holds it. TERN_ERR_ARGUMENT: no such lock. TERN_ERR_PEER: a rank has died; whether the
+ * lock would have come is not known, and none of these locks is to be used any more. */
+TERN_API tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t index);
+
+/* [out] taken: 1 if the lock was free and is this worker's now, else 0. Waits for the answer of the
+ * rank that keeps it. Errors as above. */
+TERN_API tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index,
+                                   int *taken);
+
+/* Gives the lock back, after all that this worker has put anywhere: waits for that
+ * (tern_flush_all), not for the keeper. TERN_ERR_STATE: this worker does not hold it, or in a
+ * handler. */
+TERN_API tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,334 @@
+#include "tern/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "rma/reply.h"
+#include "src/collective.h"
+#include "src/context.h"
+#include "src/error.h"
+#include "src/wait.h"
+#include "tern/call.h"
+#include "tern/transfer.h"
+
+/*
+ * Each rank keeps its share of the locks in its segment, where only handlers of one worker, its
+ * keeper, touch them. A worker waits for one lock at a time, so one entry for each worker of the
+ * job holds every queue: an entry names the next worker of its lock's queue. The turn is told by a
+ * reply into a cell that the waiter reserved, which the keeper writes when it comes to it.
+ */
+
+typedef struct lock {
+    uint32_t holder;      /* worker number + 1; 0: free */
+    uint32_t first, last; /* of those that wait; the same, 0: nobody */
+    uint32_t unused;
+} lock;
+
+typedef struct waiter {
+    uint32_t next; /* worker number + 1 */
+    uint32_t unused;
+    tern_return_address back;
+} waiter;
+
+/* What a rank keeps, in its segment. */
+typedef struct keep {
+    uint64_t nonce;
+    uint64_t locks;
+    lock lock[]; /* then a waiter for each worker of the job */
+} keep;
+
+struct tern_locks {
+    tern_context *context;
+    uint64_t nonce;
+    size_t count;
+    tern_ptr mine;
+    uint64_t *place; /* by rank: offset of its keep */
+    uint8_t *held;   /* by own worker and lock: 1 */
+};
+
+/* Arguments of all calls. */
+typedef struct message {
+    uint64_t place, nonce, lock;
+    tern_return_address back; /* of an acquire */
+} message;
+
+static size_t keep_bytes(const tern_context *context, size_t locks) {
+    return sizeof(keep) + locks * sizeof(lock) +
+           (size_t)context->size * context->workers * sizeof(waiter);
+}
+
+static waiter *waiter_of(keep *k, uint32_t number) {
+    return (waiter *)(void *)(k->lock + k->locks) + number;
+}
+
+/* The lock that a call is for, or NULL. */
+static lock *find(const tern_call_info *call, const void *arguments, size_t bytes, message *m,
+                  keep **k) {
+    const tern_context *context = call->worker->context;
+    if (bytes != sizeof *m)
+        return NULL;
+    memcpy(m, arguments, sizeof *m);
+    tern_ptr p = {context->rank, 0, TERN_DOMAIN_GLOBAL, m->place};
+    keep *there = (void *)tern_reach_address(call->worker, p, sizeof *there);
+    if (there == NULL || (uintptr_t)there % _Alignof(keep) != 0 || m->nonce == 0 ||
+        there->nonce != m->nonce || m->lock >= there->locks)
+        return NULL;
+    *k = there;
+    return &there->lock[m->lock];
+}
+
+static tern_status malformed(void) {
+    return tern_fail(TERN_ERR_STATE, "no such lock here; were the locks destroyed?");
+}
+
+static tern_status tern_lock_on_acquire(tern_call_info *call, const void *arguments, size_t bytes) {
+    message m;
+    keep *k;
+    lock *l = find(call, arguments, bytes, &m, &k);
+    if (l == NULL)
+        return malformed();
+    uint32_t number = tern_worker_number(call->worker->context, call->origin);
+    if (l->holder == 0) {
+        l->holder = number + 1;
+        return tern_reply_send(call->worker, number, &m.back, TERN_OK, NULL, 0);
+    }
+    *waiter_of(k, number) = (waiter){0, 0, m.back};
+    if (l->first == 0)
+        l->first = number + 1;
+    else
+        waiter_of(k, l->last - 1)->next = number + 1;
+    l->last = number + 1;
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_lock_on_acquire)
+
+static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments, size_t bytes) {
+    message m;
+    keep *k;
+    lock *l = find(call, arguments, bytes, &m, &k);
+    if (l == NULL)
+        return malformed();
+    uint32_t taken = l->holder == 0;
+    if (taken)
+        l->holder = tern_worker_number(call->worker->context, call->origin) + 1;
+    memcpy(call->result, &taken, sizeof taken);
+    call->result_bytes = sizeof taken;
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_lock_on_try)
+
+static tern_status tern_lock_on_release(tern_call_info *call, const void *arguments, size_t bytes) {
+    message m;
+    keep *k;
+    lock *l = find(call, arguments, bytes, &m, &k);
+    if (l == NULL)
+        return malformed();
+    if (l->holder != tern_worker_number(call->worker->context, call->origin) + 1)
+        return tern_fail(TERN_ERR_STATE, "lock %llu is released by another than its holder",
+                         (unsigned long long)m.lock);
+    l->holder = l->first;
+    if (l->holder == 0)
+        return TERN_OK;
+    uint32_t number = l->holder - 1;
+    const waiter *w = waiter_of(k, number);
+    l->first = w->next;
+    return tern_reply_send(call->worker, number, &w->back, TERN_OK, NULL, 0);
+}
+TERN_FUNCTION(tern_lock_on_release)
+
+static tern_status check(const tern_worker *worker, const tern_locks *locks, size_t index,
+                         const char *name) {
+    if (worker == NULL || locks == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
+    if (worker->context != locks->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and locks are of different contexts", name);
+    if (index >= locks->count)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no lock %zu; there are %zu", name, index,
+                         locks->count);
+    return TERN_OK;
+}
+
+static uint8_t *held(const tern_locks *locks, const tern_worker *worker, size_t index) {
+    return &locks->held[worker->index * locks->count + index];
+}
+
+static tern_status check_free(const tern_worker *worker, const tern_locks *locks, size_t index,
+                              const char *name) {
+    tern_status status = check(worker, locks, index, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status == TERN_OK && *held(locks, worker, index))
+        return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu", name, index);
+    return status;
+}
+
+static uint32_t keeper_rank(const tern_locks *locks, size_t index) {
+    return (uint32_t)(index % locks->context->size);
+}
+
+/* One worker of its rank, so that handlers of a keep never run at the same time. */
+static tern_worker_id keeper(const tern_locks *locks, size_t index) {
+    const tern_config *config = &locks->context->config;
+    return (tern_worker_id){keeper_rank(locks, index),
+                            config->service_threads > 0 ? (uint32_t)config->workers : 0};
+}
+
+static message message_for(const tern_locks *locks, size_t index) {
+    return (message){locks->place[keeper_rank(locks, index)],
+                     locks->nonce,
+                     index / locks->context->size,
+                     {0, 0, 0}};
+}
+
+tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t index) {
+    tern_status status = check_free(worker, locks, index, "tern_lock_acquire");
+    if (status != TERN_OK)
+        return status;
+    message m = message_for(locks, index);
+    status = tern_reply_expect(worker, &m.back);
+    if (status != TERN_OK)
+        return status;
+    status = tern_call(worker, keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
+    tern_wait_state wait = TERN_WAIT_START;
+    while (status == TERN_OK && !tern_reply_arrived(worker, &m.back)) {
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else
+            status = tern_wait_step(locks->context, &wait, TERN_ANYBODY);
+    }
+    tern_reply_release(worker, &m.back);
+    if (status == TERN_OK)
+        *held(locks, worker, index) = 1;
+    return status;
+}
+
+tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, int *taken) {
+    tern_status status = check_free(worker, locks, index, "tern_lock_try");
+    if (status == TERN_OK && taken == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_lock_try: taken is NULL");
+    if (status != TERN_OK)
+        return status;
+    message m = message_for(locks, index);
+    uint32_t result = 0;
+    status = tern_call_return(worker, keeper(locks, index), &tern_lock_on_try_function, &m,
+                              sizeof m, &result, sizeof result, NULL);
+    if (status != TERN_OK)
+        return status;
+    *held(locks, worker, index) = (uint8_t)result;
+    *taken = (int)result;
+    return TERN_OK;
+}
+
+tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index) {
+    tern_status status = check(worker, locks, index, "tern_lock_release");
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, "tern_lock_release");
+    if (status != TERN_OK)
+        return status;
+    if (!*held(locks, worker, index))
+        return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
+                         index);
+    message m = message_for(locks, index);
+    status = tern_flush_all(worker);
+    if (status == TERN_OK)
+        status =
+            tern_call(worker, keeper(locks, index), &tern_lock_on_release_function, &m, sizeof m);
+    if (status == TERN_OK)
+        *held(locks, worker, index) = 0;
+    return status;
+}
+
+static tern_status allocate(tern_worker *worker, tern_locks *locks) {
+    tern_context *context = worker->context;
+    size_t share = (locks->count + context->size - 1) / context->size;
+    locks->place = calloc(context->size, sizeof *locks->place);
+    locks->held = calloc(context->config.workers, locks->count);
+    if (locks->place == NULL || locks->held == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %zu locks", locks->count);
+    size_t bytes = keep_bytes(context, share);
+    tern_status status = tern_alloc(worker, bytes, 0, TERN_DOMAIN_GLOBAL, &locks->mine);
+    if (status == TERN_OK)
+        memset(tern_local(context, locks->mine), 0, bytes);
+    return status;
+}
+
+static void dispose(tern_worker *worker, tern_locks *locks) {
+    if (locks == NULL)
+        return;
+    (void)tern_free(worker, locks->mine);
+    free(locks->place);
+    free(locks->held);
+    free(locks);
+}
+
+tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks) {
+    static const char name[] = "tern_locks_create";
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    if (locks == NULL || count == 0 || count > UINT32_MAX)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: no place for the result, or %zu locks; 1 to %u",
+                           name, count, UINT32_MAX);
+    status = tern_collective_agree(context, worker, status, name);
+    if (status == TERN_OK)
+        status = tern_collective_same(context, worker, &count, sizeof count, "the number of locks");
+    if (status != TERN_OK)
+        return status;
+    tern_locks *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for locks");
+    } else {
+        *fresh = (tern_locks){.context = context, .count = count};
+        status = allocate(worker, fresh);
+    }
+    uint64_t random = 0;
+    if (status == TERN_OK && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        status = tern_fail_system("getrandom");
+    status = tern_collective_agree(context, worker, status, name);
+    if (status == TERN_OK)
+        status = tern_collective_sum(context, worker, &random, 1);
+    if (status == TERN_OK) {
+        fresh->nonce = random == 0 ? 1 : random;
+        keep *k = tern_local(context, fresh->mine);
+        k->locks = (count + context->size - 1) / context->size;
+        k->nonce = fresh->nonce;
+        /* Nobody calls before the keep is whole: this exchange is behind it. */
+        status = tern_collective_allgather(context, worker, &fresh->mine.offset, sizeof(uint64_t),
+                                           fresh->place);
+    }
+    if (status != TERN_OK) {
+        dispose(worker, fresh);
+        return status;
+    }
+    *locks = fresh;
+    return TERN_OK;
+}
+
+tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
+    static const char name[] = "tern_locks_destroy";
+    if (locks == NULL)
+        return TERN_OK;
+    if (worker == NULL || worker->context != locks->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    for (size_t i = 0; i < context->config.workers * locks->count && status == TERN_OK; i++)
+        if (locks->held[i])
+            status = tern_fail(TERN_ERR_STATE, "%s: worker %zu holds lock %zu", name,
+                               i / locks->count, i % locks->count);
+    status = tern_collective_agree(context, worker, status, name);
+    if (status == TERN_ERR_STATE)
+        return status;
+    /* Releases may be under way. */
+    if (status == TERN_OK)
+        status = tern_quiesce(worker);
+    ((keep *)tern_local(context, locks->mine))->nonce = 0;
+    dispose(worker, locks);
+    return status;
+}
