@@ -47,7 +47,7 @@ static inline bool parse(const tern_notify *n, const tern_in *in, uint64_t heade
         r->place = word;
         return room - head > padding &&
                ((r->bytes <= n->heap_bytes && r->place <= n->heap_bytes - r->bytes) ||
-                tern_place_is_region(r->place));
+                tern_place_may_be_region(r->place));
     }
     r->bytes = word;
     return r->type <= TERN_NOTICE_GET && room == head && padding == 0;

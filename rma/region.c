@@ -24,10 +24,6 @@ static uint64_t state_of(uint32_t generation, bool live) {
     return (uint64_t)generation << 33 | (live ? LIVE : 0);
 }
 
-static uint32_t slot_of(uint64_t place) {
-    return (uint32_t)(place >> SLOT_SHIFT) & TERN_REGIONS_MAX;
-}
-
 static uint32_t generation_of(uint64_t place) {
     return (uint32_t)(place >> GENERATION_SHIFT) % GENERATIONS;
 }
@@ -45,8 +41,8 @@ static tern_status not_registered(uint32_t rank, uint64_t place, uint64_t bytes)
     return tern_fail(
         TERN_ERR_RANGE,
         "%llu bytes at byte %llu of region %u of rank %u are not registered (any more)",
-        (unsigned long long)bytes, (unsigned long long)(place & TERN_PLACE_BYTE), slot_of(place),
-        rank);
+        (unsigned long long)bytes, (unsigned long long)(place & TERN_PLACE_BYTE),
+        tern_place_slot(place), rank);
 }
 
 tern_status tern_region_place(tern_ptr p, uint64_t *place) {
@@ -60,9 +56,9 @@ tern_status tern_region_place(tern_ptr p, uint64_t *place) {
 
 /* The books' entry that has all of [place, place + bytes), or NULL. The lock is held. */
 static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t bytes) {
-    if (slot_of(place) >= regions->slots)
+    if (tern_place_slot(place) >= regions->slots)
         return NULL;
-    tern_registration *r = &regions->entry[slot_of(place)];
+    tern_registration *r = &regions->entry[tern_place_slot(place)];
     uint64_t at = place & TERN_PLACE_BYTE;
     bool good = r->count > 0 && r->generation == generation_of(place) && bytes <= r->bytes &&
                 at <= r->bytes - bytes;
@@ -84,7 +80,7 @@ static bool enter(tern_region *region, uint32_t generation) {
 static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place, uint64_t *base,
                       uint64_t *bytes) {
     tern_regions *regions = regions_of(context);
-    const tern_region *region = region_at(context, rank, slot_of(place));
+    const tern_region *region = region_at(context, rank, tern_place_slot(place));
     if (rank != context->rank) {
         *base = atomic_load_explicit(&region->base, memory_order_relaxed);
         *bytes = atomic_load_explicit(&region->bytes, memory_order_relaxed);
@@ -107,9 +103,9 @@ static char *locate(const tern_context *context, uint32_t rank, uint64_t place, 
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
                              uint64_t bytes, tern_hold *hold) {
     *hold = (tern_hold){NULL, NULL};
-    if (slot_of(place) >= TERN_REGIONS_MAX)
+    if (tern_place_slot(place) >= TERN_REGIONS_MAX)
         return not_registered(rank, place, bytes);
-    tern_region *region = region_at(context, rank, slot_of(place));
+    tern_region *region = region_at(context, rank, tern_place_slot(place));
     if (!enter(region, generation_of(place)))
         return not_registered(rank, place, bytes);
     *hold = (tern_hold){&region->state, locate(context, rank, place, bytes)};
@@ -121,9 +117,9 @@ tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_
 
 /* What is read between two looks at a state that is live both times belongs to it. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
-    if (slot_of(place) >= TERN_REGIONS_MAX)
+    if (tern_place_slot(place) >= TERN_REGIONS_MAX)
         return NULL;
-    const tern_region *region = region_at(context, rank, slot_of(place));
+    const tern_region *region = region_at(context, rank, tern_place_slot(place));
     uint64_t live = state_of(generation_of(place), true);
     if ((atomic_load_explicit(&region->state, memory_order_acquire) & ~USERS) != live)
         return NULL;
@@ -325,7 +321,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
                          "tern_deregister: rank %u, segment %u is no region of "
                          "this rank",
                          p.rank, p.segment);
-    uint32_t slot = slot_of(place);
+    uint32_t slot = tern_place_slot(place);
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
     tern_registration *r = find(regions, place, 0);

@@ -51,6 +51,15 @@ typedef struct tern_regions {
 
 static inline bool tern_place_is_region(uint64_t place) { return (place & TERN_PLACE_REGION) != 0; }
 
+static inline uint32_t tern_place_slot(uint64_t place) {
+    return (uint32_t)(place >> 51) & TERN_REGIONS_MAX;
+}
+
+/* Whether a number that came from elsewhere could name a region. */
+static inline bool tern_place_may_be_region(uint64_t place) {
+    return tern_place_is_region(place) && tern_place_slot(place) < TERN_REGIONS_MAX;
+}
+
 /* What a region is called by: all but the byte. */
 static inline uint64_t tern_place_region(uint64_t place) { return place & ~TERN_PLACE_BYTE; }
 
