@@ -154,6 +154,8 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         if (rma->far != NULL)
             mine->dirty = (uint8_t *)tables + rma->tables.dirty;
+        if (rma->far != NULL && rma->far->settle != NULL)
+            mine->posts = (void *)(tables + rma->tables.posts);
         mine->board = tern_board(context, worker->id);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (rma->window == NULL || !tern_window_has_atomics(rma->window))
@@ -262,12 +264,16 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return status == TERN_OK ? tern_collective_barrier(context, NULL) : status;
 }
 
+static size_t progress(tern_worker *worker) {
+    return tern_ring_poll(worker) + tern_posts_advance(worker);
+}
+
 const tern_layer tern_rma_layer = {
     .name = "opening memory and transfers",
     .open = open_layer,
     .drain = drain,
     .close = close_layer,
-    .progress = tern_ring_poll,
+    .progress = progress,
 };
 
 tern_status tern_context_transport(const tern_context *context, uint32_t rank,

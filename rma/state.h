@@ -8,6 +8,7 @@
 #include "rma/heap.h"
 #include "rma/key.h"
 #include "rma/message.h"
+#include "rma/posts.h"
 #include "rma/reply.h"
 #include "rma/ring.h"
 #include "rma/segment.h"
@@ -50,7 +51,9 @@ typedef struct tern_rma_worker {
     uint32_t rounds;
     uint32_t warm; /* rounds in which MPI is asked at once */
     char *board;
-    uint8_t *dirty; /* by rank: puts or atomics since the last flush; NULL if all are near */
+    uint8_t *dirty;    /* by rank: puts or atomics since the last flush; NULL if all are near */
+    tern_posts *posts; /* by rank; NULL unless posts are waited for */
+    uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
     uint64_t sequence;
     uint64_t cells_used; /* bit per cell */
 } tern_rma_worker;

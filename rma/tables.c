@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "rma/posts.h"
 #include "rma/ring.h"
 
 static size_t place(size_t *at, size_t bytes) {
@@ -21,6 +22,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) 
     t.workers = at;
     at = 0;
     t.dirty = place(&at, ranks);
+    t.posts = place(&at, ranks * sizeof(tern_posts));
     t.out = place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
     t.in = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.active = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));

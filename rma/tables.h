@@ -19,6 +19,7 @@ typedef struct tern_tables {
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
     size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */
+    size_t posts;  /* tern_posts[], by rank */
     size_t out;    /* tern_out *[], by line */
     size_t in;     /* tern_in *[], by line */
     size_t active; /* tern_in *[], for each channel as many as there are workers */

@@ -302,8 +302,26 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     worker->stats.flushes++;
     tern_status status = TERN_MPI(flush_win(worker, rank));
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
         mine->dirty[rank] = 0;
+        tern_posts_flushed(&mine->posts[rank]);
+    }
+    return status;
+}
+
+static int settle_win(tern_worker *worker, uint32_t rank) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL)
+        hook->flush(worker, rank);
+    return MPI_Win_flush_local((int)rank, win_of(worker));
+}
+
+/* Of posts to segments; those to regions are waited for by flushes alone. */
+static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
+    worker->stats.settles++;
+    tern_status status = TERN_MPI(settle_win(worker, rank));
+    if (status == TERN_OK)
+        tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
     return status;
 }
 
@@ -321,7 +339,9 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     tern_far_release(worker, key, true);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    mine->dirty[rank] = 1;
+    mine->posts[rank].open++;
     *posted = piece;
     return TERN_OK;
 }
@@ -423,6 +443,7 @@ const tern_transport_ops tern_transport_rma = {
     .get = rma_get,
     .atomic = rma_atomic,
     .flush = rma_flush,
+    .settle = rma_settle,
     .test = tern_far_test,
     .open = tern_far_open_ring,
     .publish = rma_publish,

@@ -14,7 +14,7 @@ typedef struct tern_put_hook {
      * before the next flush of rank is over. */
     bool (*put)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                 uint64_t bytes);
-    /* rank is about to be flushed. */
+    /* rank is about to be flushed, at least locally. */
     void (*flush)(tern_worker *worker, uint32_t rank);
 } tern_put_hook;
 

@@ -20,6 +20,8 @@ extern "C" {
     X(atomics, "atomics on such memory")                                                           \
     X(bytes_staged, "bytes of puts and gets copied through memory of tern's on their way")         \
     X(flushes, "flushes that had something to wait for")                                           \
+    X(settles, "waits for local completion of puts from circular buffers")                         \
+    X(circulars_grown, "circular buffers that were full and grew")                                 \
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \

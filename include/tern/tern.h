@@ -4,6 +4,7 @@
 /* All of tern. Each header below can also be included alone. */
 
 #include "tern/call.h"
+#include "tern/circular.h"
 #include "tern/collective.h"
 #include "tern/config.h"
 #include "tern/context.h"

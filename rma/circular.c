@@ -1,0 +1,283 @@
+#include "tern/circular.h"
+
+#include <stdlib.h>
+
+#include "rma/circle.h"
+#include "rma/state.h"
+#include "src/error.h"
+
+/*
+ * Circular buffers: the books (rma/circle.h), their memory in the segment, and puts from it. Budget
+ * of a put: no allocation but while the buffer grows, no wait but one for flush_every puts or a lap
+ * (test_circular counts them).
+ */
+
+#define UNIT_ALIGNMENT 64u
+#define UNIT_MAX ((size_t)1 << 30) /* one put of MPI's */
+#define UNITS_MAX ((size_t)1 << 30)
+
+struct tern_circular {
+    tern_circle circle;
+    tern_circular_options options;
+    tern_worker *worker;
+    tern_ptr *chunk; /* allocations */
+    size_t chunks;
+};
+
+static tern_status complete(tern_circular_options *o) {
+    o->unit_bytes = o->unit_bytes > 0 ? o->unit_bytes : 4096;
+    o->units = o->units > 0 ? o->units : 16;
+    if (o->units_max == 0)
+        o->units_max = o->units > 1024 ? o->units : 1024;
+    o->flush_every = o->flush_every > 0 ? o->flush_every : 256;
+    if (o->unit_bytes > UNIT_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: unit_bytes %zu; use at most %zu",
+                         o->unit_bytes, UNIT_MAX);
+    if (o->units_max > UNITS_MAX || o->units > o->units_max)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_circular_create: %zu units of at most %zu; use no more than "
+                         "units_max, and %zu there",
+                         o->units, o->units_max, UNITS_MAX);
+    o->unit_bytes = (o->unit_bytes + UNIT_ALIGNMENT - 1) / UNIT_ALIGNMENT * UNIT_ALIGNMENT;
+    return TERN_OK;
+}
+
+static tern_status check(const tern_worker *worker, const tern_circular *circular,
+                         const void *piece, const char *function) {
+    if (worker == NULL || circular == NULL || piece == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    if (circular->worker != worker)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's",
+                         function, circular->worker->id, worker->id);
+    return TERN_OK;
+}
+
+static tern_status add(tern_circular *circular, size_t units) {
+    tern_worker *worker = circular->worker;
+    tern_ptr p;
+    tern_ptr *chunk = realloc(circular->chunk, (circular->chunks + 1) * sizeof *chunk);
+    if (chunk == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a circular buffer");
+    circular->chunk = chunk;
+    tern_status status = tern_alloc(worker, units * circular->options.unit_bytes, UNIT_ALIGNMENT,
+                                    TERN_DOMAIN_NODE, &p);
+    if (status != TERN_OK)
+        return status;
+    status = tern_circle_add(&circular->circle, (uint32_t)units, tern_local(worker->context, p));
+    if (status != TERN_OK)
+        tern_free(worker, p);
+    else
+        circular->chunk[circular->chunks++] = p;
+    return status;
+}
+
+static void discard(tern_circular *circular) {
+    while (circular->chunks > 0)
+        tern_free(circular->worker, circular->chunk[--circular->chunks]);
+    tern_circle_close(&circular->circle);
+    free(circular->chunk);
+    free(circular);
+}
+
+tern_status tern_circular_create(tern_worker *worker, const tern_circular_options *options,
+                                 tern_circular **circular) {
+    if (worker == NULL || circular == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: NULL argument");
+    tern_circular_options o = options != NULL ? *options : (tern_circular_options){0};
+    tern_status status = complete(&o);
+    if (status != TERN_OK)
+        return status;
+    tern_circular *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a circular buffer");
+    fresh->worker = worker;
+    fresh->options = o;
+    status = tern_circle_open(&fresh->circle, o.unit_bytes, tern_rma_worker_of(worker)->posts);
+    if (status == TERN_OK)
+        status = add(fresh, o.units);
+    if (status != TERN_OK) {
+        discard(fresh);
+        return status;
+    }
+    *circular = fresh;
+    return TERN_OK;
+}
+
+tern_status tern_circular_destroy(tern_worker *worker, tern_circular *circular) {
+    if (circular == NULL)
+        return TERN_OK;
+    tern_status status = check(worker, circular, circular, "tern_circular_destroy");
+    if (status == TERN_OK && worker->in_handler)
+        status = tern_worker_may_wait(worker, "tern_circular_destroy");
+    const tern_circle *circle = &circular->circle;
+    for (uint64_t id = circle->first; status == TERN_OK && id != circle->next; id++) {
+        const tern_entry *entry = &circle->entry[id & circle->mask];
+        if (entry->number != 0 && entry->number != TERN_PIECE_HELD &&
+            !tern_posts_done(&circle->posts[entry->rank], entry->number))
+            status = tern_posts_settle(worker, entry->rank);
+    }
+    if (status == TERN_OK)
+        discard(circular);
+    return status;
+}
+
+/* TERN_ERR_AGAIN: it is as large as it can be. */
+static tern_status grow(tern_circular *circular) {
+    const tern_circular_options *o = &circular->options;
+    size_t units = circular->circle.units, more = o->grow_by > 0 ? o->grow_by : units;
+    if (more > o->units_max - units)
+        more = o->units_max - units;
+    if (more == 0)
+        return TERN_ERR_AGAIN;
+    tern_status status = add(circular, more);
+    circular->worker->stats.circulars_grown += status == TERN_OK;
+    return status;
+}
+
+/* No unit is free. What is under way need only be waited for. */
+static __attribute__((noinline)) tern_status make_room(tern_circular *circular, bool wait) {
+    tern_worker *worker = circular->worker;
+    tern_status status = grow(circular);
+    if (status == TERN_OK)
+        return status;
+    const tern_entry *oldest = tern_circle_oldest(&circular->circle);
+    if (oldest->number == TERN_PIECE_HELD)
+        return status == TERN_ERR_MEMORY
+                   ? status
+                   : tern_fail(TERN_ERR_FULL,
+                               "all %u units are taken and the oldest piece is held; put it, give "
+                               "it back, or raise units_max",
+                               circular->circle.units);
+    if (wait && !worker->in_handler)
+        return tern_posts_settle(worker, oldest->rank);
+    tern_posts_want(worker, oldest->rank);
+    return tern_fail(TERN_ERR_AGAIN,
+                     "all %u units are taken and puts to rank %u are under way; make progress, or "
+                     "raise units_max",
+                     circular->circle.units, oldest->rank);
+}
+
+static inline tern_status take(tern_circular *circular, size_t bytes, bool wait,
+                               tern_piece *piece) {
+    uint64_t unit = circular->circle.unit_bytes, room = unit, id;
+    char *memory;
+    if (bytes > unit)
+        return tern_fail(TERN_ERR_RANGE, "a piece of %zu bytes; a unit has %llu", bytes,
+                         (unsigned long long)unit);
+    if (circular->options.linear)
+        room = bytes > 0 ? (bytes + TERN_CIRCLE_GRANULE - 1) & ~(uint64_t)(TERN_CIRCLE_GRANULE - 1)
+                         : TERN_CIRCLE_GRANULE;
+    tern_status status;
+    while ((status = tern_circle_cut(&circular->circle, room, &memory, &id)) == TERN_ERR_AGAIN)
+        if ((status = make_room(circular, wait)) != TERN_OK)
+            return status;
+    if (status == TERN_OK)
+        *piece = (tern_piece){memory, bytes, id};
+    return status;
+}
+
+tern_status tern_piece_take(tern_worker *worker, tern_circular *circular, size_t bytes,
+                            tern_piece *piece) {
+    tern_status status = check(worker, circular, piece, "tern_piece_take");
+    return status == TERN_OK ? take(circular, bytes, true, piece) : status;
+}
+
+tern_status tern_piece_try(tern_worker *worker, tern_circular *circular, size_t bytes,
+                           tern_piece *piece) {
+    tern_status status = check(worker, circular, piece, "tern_piece_try");
+    return status == TERN_OK ? take(circular, bytes, false, piece) : status;
+}
+
+static tern_status find(const tern_circular *circular, const tern_piece *piece,
+                        tern_entry **entry) {
+    *entry = tern_circle_held(&circular->circle, piece->id);
+    return *entry != NULL ? TERN_OK
+                          : tern_fail(TERN_ERR_ARGUMENT,
+                                      "piece %llu is not held: it was put or given back before",
+                                      (unsigned long long)piece->id);
+}
+
+tern_status tern_piece_give(tern_worker *worker, tern_circular *circular, const tern_piece *piece) {
+    tern_entry *entry;
+    tern_status status = check(worker, circular, piece, "tern_piece_give");
+    if (status == TERN_OK)
+        status = find(circular, piece, &entry);
+    if (status == TERN_OK)
+        entry->number = 0;
+    return status;
+}
+
+/* Posts, and waits for it and those before if enough are open. What goes wrong there is met again
+ * by who takes the piece. */
+static tern_status post(const tern_circular *circular, tern_entry *entry, uint32_t rank,
+                        uint64_t offset, const void *memory, size_t bytes) {
+    tern_worker *worker = circular->worker;
+    const tern_posts *posts = &circular->circle.posts[rank];
+    uint64_t posted = 0;
+    if (tern_peer_is_dead(&worker->context->peers, rank))
+        return tern_peer_fail(rank);
+    tern_status status =
+        tern_way_to(worker->context, rank)->post(worker, rank, offset, memory, bytes, &posted);
+    if (status != TERN_OK)
+        return status;
+    entry->number = tern_posts_number(posts);
+    entry->rank = rank;
+    if (posts->open >= circular->options.flush_every) {
+        if (worker->in_handler)
+            tern_posts_want(worker, rank);
+        else
+            (void)tern_posts_settle(worker, rank);
+    }
+    return TERN_OK;
+}
+
+static tern_status put(const tern_circular *circular, tern_entry *entry, const void *memory,
+                       tern_ptr to, size_t bytes) {
+    tern_worker *worker = circular->worker;
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
+    if (status != TERN_OK)
+        return status;
+    const tern_transport_ops *via = tern_way_to(worker->context, to.rank);
+    if (bytes > 0 && via->settle != NULL) {
+        worker->stats.puts++;
+        return post(circular, entry, to.rank, offset, memory, bytes);
+    }
+    status = tern_put(worker, to, memory, bytes); /* copies */
+    if (status == TERN_OK)
+        entry->number = 0;
+    return status;
+}
+
+tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const tern_piece *piece,
+                           tern_ptr to, size_t bytes) {
+    tern_entry *entry;
+    tern_status status = check(worker, circular, piece, "tern_piece_put");
+    if (status == TERN_OK)
+        status = find(circular, piece, &entry);
+    if (status == TERN_OK && bytes > piece->bytes)
+        status = tern_fail(TERN_ERR_RANGE, "tern_piece_put: %zu bytes; the piece has %zu", bytes,
+                           piece->bytes);
+    return status == TERN_OK ? put(circular, entry, piece->memory, to, bytes) : status;
+}
+
+tern_status tern_circular_put_far(tern_worker *worker, tern_circular *circular, tern_ptr to,
+                                  const void *from, size_t bytes) {
+    tern_piece piece = {NULL, 0, 0};
+    tern_status status = check(worker, circular, circular, "tern_circular_put");
+    if (status != TERN_OK)
+        return status;
+    bool posts = to.rank < worker->context->size && from != NULL &&
+                 tern_way_to(worker->context, to.rank)->settle != NULL;
+    if (!posts || bytes > circular->options.unit_bytes)
+        return tern_put(worker, to, from, bytes);
+    status = take(circular, bytes, true, &piece);
+    if (status != TERN_OK)
+        return status;
+    memcpy(piece.memory, from, bytes);
+    tern_entry *entry = tern_circle_held(&circular->circle, piece.id);
+    status = put(circular, entry, piece.memory, to, bytes);
+    if (status != TERN_OK)
+        entry->number = 0;
+    return status;
+}
