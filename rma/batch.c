@@ -75,7 +75,8 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
     if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
-     * memory is written again. One flush a lap (Seriema 4.4, selective signaling). */
+     * memory is written again; and at the target too, or a late piece of them would spoil what this
+     * lap puts there. One flush a lap (Seriema 4.1, selective signaling). */
     uint64_t lap = out->lane.write / (out->lane.mask + 1);
     if (lap != out->lap) {
         tern_status status = out->via->flush(worker, tern_rank_of(worker->context, out->target));

@@ -15,6 +15,7 @@
 #define UNIT_ALIGNMENT 64u
 #define UNIT_MAX ((size_t)1 << 30) /* one put of MPI's */
 #define UNITS_MAX ((size_t)1 << 30)
+#define USUAL_BYTES ((size_t)1 << 20) /* what goes round in a cache */
 
 struct tern_circular {
     tern_circle circle;
@@ -27,9 +28,12 @@ struct tern_circular {
 static tern_status complete(tern_circular_options *o) {
     o->unit_bytes = o->unit_bytes > 0 ? o->unit_bytes : 4096;
     o->units = o->units > 0 ? o->units : 16;
-    if (o->units_max == 0)
-        o->units_max = o->units > 1024 ? o->units : 1024;
-    o->flush_every = o->flush_every > 0 ? o->flush_every : 256;
+    if (o->units_max == 0) {
+        o->units_max = USUAL_BYTES / o->unit_bytes;
+        o->units_max = o->units_max < 1024 ? o->units_max : 1024;
+        o->units_max = o->units_max > o->units ? o->units_max : o->units;
+    }
+    o->flush_every = o->flush_every > 0 ? o->flush_every : 16;
     if (o->unit_bytes > UNIT_MAX)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: unit_bytes %zu; use at most %zu",
                          o->unit_bytes, UNIT_MAX);

@@ -141,6 +141,8 @@ static void growth_and_limits(void) {
         {{.unit_bytes = 64, .units = 3, .units_max = 3, .linear = 1}, 24, 6, 0},
         {{.unit_bytes = 64, .units = 3, .units_max = 3, .linear = 1}, 33, 3, 0},
         {{.units = 2000}, 1, 2000, 0},
+        {{.unit_bytes = 64}, 8, 1024, 6}, /* by default 1 MiB, or as many as that */
+        {{.unit_bytes = 65536}, 8, 16, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t grown = stats_now().circulars_grown;
@@ -158,7 +160,8 @@ static void growth_and_limits(void) {
     }
     CU_ASSERT_EQUAL(in_use(), before);
     /* The segment ends first. */
-    tern_circular *c = make((tern_circular_options){.unit_bytes = (size_t)1 << 20, .units = 4});
+    tern_circular *c =
+        make((tern_circular_options){.unit_bytes = (size_t)1 << 20, .units = 4, .units_max = 99});
     CU_ASSERT(take_all(c, 8, p, TERN_ERR_MEMORY) >= 8);
     EXPECT_OK(tern_circular_destroy(test.f.worker, c));
     CU_ASSERT_EQUAL(in_use(), before);
@@ -422,7 +425,7 @@ static void waits_are_counted(void) {
         CU_ASSERT_EQUAL(settles_of(lap, target, MANY, 64), (MANY - 1) / 20);
         CU_ASSERT_EQUAL(settles_of(part, target, 40, 8), 0); /* 8 pieces a unit */
         CU_ASSERT_EQUAL(settles_of(part, target, MANY, 8), (MANY - 1) / 40);
-        CU_ASSERT_EQUAL(settles_of((tern_circular_options){0}, target, MANY, 8), MANY / 256);
+        CU_ASSERT_EQUAL(settles_of((tern_circular_options){0}, target, MANY, 8), MANY / 16);
         tern_circular *c = make(lap);
         tern_stats before = stats_now();
         for (int i = 0; i < MANY; i++) {

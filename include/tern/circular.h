@@ -33,11 +33,11 @@ typedef struct tern_circular tern_circular;
 
 /* Zeroed fields take the defaults in brackets. */
 typedef struct tern_circular_options {
-    size_t unit_bytes;  /* the largest piece [4,096]; rounded up to 64, at most 1 GiB */
-    size_t units;       /* at first [16] */
-    size_t units_max;   /* [1,024, or units if that is more]; at most 2^30 */
-    size_t grow_by;     /* units that are added when all are taken [as many as there are] */
-    size_t flush_every; /* puts to one rank that are posted before they are waited for [256];
+    size_t unit_bytes; /* the largest piece [4,096]; rounded up to 64, at most 1 GiB */
+    size_t units;      /* at first [16] */
+    size_t units_max;  /* [as many as make 1 MiB, at most 1,024 and at least units]; at most 2^30 */
+    size_t grow_by;    /* units that are added when all are taken [as many as there are] */
+    size_t flush_every; /* puts to one rank that are posted before they are waited for [16];
                            SIZE_MAX: as many as the buffer takes */
     int linear; /* pieces of one unit are cut to the size asked for, in steps of 8 bytes [0: a
                    piece takes a unit] */
