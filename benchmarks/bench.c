@@ -206,10 +206,16 @@ void bench_measure(bench *b, const bench_case *c) {
         return;
     }
     bench_progress(b, c);
-    for (size_t i = 0; i < count; i++)
-        if (sides[i]->name != NULL)
+    for (size_t i = 0; i < count; i++) {
+        if (sides[i]->name == NULL)
+            continue;
+        n[i] = c->operations;
+        if (n[i] == 0)
             n[i] = calibrate(b, sides[i], i, b->options.block_ns);
-    times.pairs = b->options.pairs;
+        else
+            quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warms up */
+    }
+    times.pairs = c->runs > 0 ? c->runs : b->options.pairs;
     times.disturbed = 0;
     for (size_t pair = 0; pair < times.pairs; pair++) {
         for (size_t turn = 0; turn < 2; turn++) {

@@ -109,6 +109,8 @@ typedef struct bench_case {
     double time_target;  /* the time must be at most this many ns; 0: no target */
     bench_peer peers[BENCH_PEERS];
     size_t peer_count;
+    uint64_t operations; /* of every block; 0: so many as fill it */
+    unsigned runs;       /* pairs of blocks; 0: as many as the options say */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
@@ -195,6 +197,7 @@ void bench_call(bench *b);
 void bench_attention(bench *b);
 void bench_containers(bench *b);
 void bench_notify(bench *b);
+void bench_put(bench *b);
 /* What ranks 2 and up do meanwhile, where there are any. */
 void bench_notify_sleep(MPI_Comm world);
 

@@ -21,6 +21,7 @@ static const subject subjects[] = {
     {"attention", bench_attention, "a put to a target that computes and calls nobody"},
     {"containers", bench_containers, "hash table and queue by RMA and by call"},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
+    {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

@@ -35,6 +35,9 @@ uint64_t ceiling_compare_and_swap(uint64_t *word, uint64_t n);
  * by memcpy. */
 #define CEILING_COPY_INLINE 64
 void ceiling_copy(void *to, const void *from, size_t bytes, uint64_t n);
+/* The same to slots places in turn, one behind the other; the first word of from counts up from 0.
+ */
+void ceiling_copy_stream(char *to, uint64_t slots, uint64_t *from, size_t bytes, uint64_t n);
 
 /*
  * flag.c: a round trip over two cache lines. Each word has one writer, that counts up.

@@ -45,3 +45,13 @@ void ceiling_copy(void *to, const void *from, size_t bytes, uint64_t n) {
         __asm__ volatile("" : "+r"(bytes) : : "memory");
     }
 }
+
+void ceiling_copy_stream(char *to, uint64_t slots, uint64_t *from, size_t bytes, uint64_t n) {
+    uint64_t slot = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        *from = i;
+        copy(to + slot * bytes, (const char *)from, bytes);
+        slot = slot + 1 < slots ? slot + 1 : 0;
+        __asm__ volatile("" : "+r"(bytes) : : "memory");
+    }
+}
