@@ -185,14 +185,14 @@ static bench_side ceiling(bench *b, stream *s) {
 static void size(bench *b, stream *s, size_t bytes) {
     s->bytes = bytes;
     s->count = MEMORY / bytes < CEILING_STREAM_SLOTS ? MEMORY / bytes : CEILING_STREAM_SLOTS;
-    s->lap = laps[0];
+    s->lap = s->count;
     tern_circular_options options = {.unit_bytes = bytes};
     if (b->rank == BENCH_ORIGIN)
         bench_ok(tern_circular_create(b->worker, &options, &s->circular), "tern_circular_create");
     bench_case c = {.name = "stream",
                     .params = {{"bytes", bytes, NULL}},
                     .unit = BENCH_RATE,
-                    .operations = (b->options.quick ? 8 : 128) << 10,
+                    .operations = (b->options.quick ? 8u : 128u) << 10,
                     .runs = 3};
     c.measured = bench_way("tern_circular_put", automatic, NULL, s);
     c.ceiling = ceiling(b, s);

@@ -224,6 +224,7 @@ static tern_status post(const tern_circular *circular, tern_entry *entry, uint32
         tern_way_to(worker->context, rank)->post(worker, rank, offset, memory, bytes, &posted);
     if (status != TERN_OK)
         return status;
+    worker->stats.puts++;
     entry->number = tern_posts_number(posts);
     entry->rank = rank;
     if (posts->open >= circular->options.flush_every) {
@@ -238,19 +239,22 @@ static tern_status post(const tern_circular *circular, tern_entry *entry, uint32
 static tern_status put(const tern_circular *circular, tern_entry *entry, const void *memory,
                        tern_ptr to, size_t bytes) {
     tern_worker *worker = circular->worker;
-    uint64_t offset = 0;
-    tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
-    if (status != TERN_OK)
-        return status;
-    const tern_transport_ops *via = tern_way_to(worker->context, to.rank);
-    if (bytes > 0 && via->settle != NULL) {
-        worker->stats.puts++;
-        return post(circular, entry, to.rank, offset, memory, bytes);
+    char *near = tern_reach_address(worker, to, bytes);
+    if (near == NULL) {
+        uint64_t offset = 0;
+        tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
+        if (status != TERN_OK)
+            return status;
+        if (bytes > 0 && tern_way_to(worker->context, to.rank)->settle != NULL)
+            return post(circular, entry, to.rank, offset, memory, bytes);
+        status = tern_put_far(worker, to, memory, bytes); /* copies */
+        if (status != TERN_OK)
+            return status;
+    } else {
+        tern_copy(near, memory, bytes);
     }
-    status = tern_put(worker, to, memory, bytes); /* copies */
-    if (status == TERN_OK)
-        entry->number = 0;
-    return status;
+    entry->number = 0;
+    return TERN_OK;
 }
 
 tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const tern_piece *piece,
