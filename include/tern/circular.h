@@ -11,8 +11,8 @@
  * Over rma a piece is under way until a wait for local completion covers it, and one such wait
  * serves all puts to a rank: it is made when flush_every of them were posted, or when the buffer
  * has come round to a piece under way. tern_put, in contrast, waits for each put. Over shm and p2p
- * a piece is free as soon as it is put, and nothing is ever waited for. tern_stats counts: settles,
- * over all puts to a rank at most one for flush_every of them or one for a lap of the buffer.
+ * a piece is free as soon as it is put, and nothing is ever waited for. tern_stats counts the waits
+ * as settles: for each rank at most one for flush_every puts to it or one for a lap of the buffer.
  *
  * Pieces come free in the order in which they were taken: one that is held for long holds up those
  * behind it, and so do puts to a rank that is slow. Who minds makes a buffer for each peer; a
