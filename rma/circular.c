@@ -236,25 +236,26 @@ static tern_status post(const tern_circular *circular, tern_entry *entry, uint32
     return TERN_OK;
 }
 
+/* Whether a put there is to be posted; else it copies, or waits as tern_put does: registered memory
+ * may have to be asked for. */
+static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
+    return to.rank < worker->context->size && to.segment == 0 && bytes > 0 &&
+           tern_way_to(worker->context, to.rank)->settle != NULL;
+}
+
 static tern_status put(const tern_circular *circular, tern_entry *entry, const void *memory,
                        tern_ptr to, size_t bytes) {
     tern_worker *worker = circular->worker;
-    char *near = tern_reach_address(worker, to, bytes);
-    if (near == NULL) {
-        uint64_t offset = 0;
-        tern_status status = tern_segment_check(worker->context, to, bytes, &offset);
-        if (status != TERN_OK)
-            return status;
-        if (bytes > 0 && tern_way_to(worker->context, to.rank)->settle != NULL)
-            return post(circular, entry, to.rank, offset, memory, bytes);
-        status = tern_put_far(worker, to, memory, bytes); /* copies */
-        if (status != TERN_OK)
-            return status;
-    } else {
-        tern_copy(near, memory, bytes);
+    uint64_t offset = 0;
+    tern_status status;
+    if (is_posted(worker, to, bytes)) {
+        status = tern_segment_check(worker->context, to, bytes, &offset);
+        return status == TERN_OK ? post(circular, entry, to.rank, offset, memory, bytes) : status;
     }
-    entry->number = 0;
-    return TERN_OK;
+    status = tern_put(worker, to, memory, bytes);
+    if (status == TERN_OK)
+        entry->number = 0;
+    return status;
 }
 
 tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const tern_piece *piece,
@@ -275,9 +276,7 @@ tern_status tern_circular_put_far(tern_worker *worker, tern_circular *circular, 
     tern_status status = check(worker, circular, circular, "tern_circular_put");
     if (status != TERN_OK)
         return status;
-    bool posts = to.rank < worker->context->size && from != NULL &&
-                 tern_way_to(worker->context, to.rank)->settle != NULL;
-    if (!posts || bytes > circular->options.unit_bytes)
+    if (from == NULL || bytes > circular->options.unit_bytes || !is_posted(worker, to, bytes))
         return tern_put(worker, to, from, bytes);
     status = take(circular, bytes, true, &piece);
     if (status != TERN_OK)

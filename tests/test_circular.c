@@ -496,6 +496,30 @@ static void in_handlers(void) {
     }
 }
 
+/* Each rank to all others' and its own. */
+static void registered_memory(void) {
+    const fixture *f = &test.f;
+    uint64_t memory[2 * RANKS] = {0}, word = f->rank + 5;
+    tern_ptr mine, all[RANKS];
+    tern_piece piece;
+    tern_circular *c = make((tern_circular_options){.unit_bytes = 64, .units_max = 2, .units = 2});
+    EXPECT_OK(tern_register(f->worker, memory, sizeof memory, &mine));
+    fixture_share(&test.f, &mine, sizeof mine, all);
+    for (uint32_t r = 0; r < f->size; r++) {
+        tern_ptr to = tern_ptr_add(all[r], f->rank * 16);
+        EXPECT_OK(tern_circular_put(f->worker, c, to, &word, 8));
+        EXPECT_OK(tern_piece_take(f->worker, c, 8, &piece));
+        memcpy(piece.memory, &word, 8);
+        EXPECT_OK(tern_piece_put(f->worker, c, &piece, tern_ptr_add(to, 8), 8));
+    }
+    EXPECT_OK(tern_barrier(f->worker));
+    for (uint64_t r = 0; r < f->size; r++)
+        test.wrong += memory[2 * r] != r + 5 || memory[2 * r + 1] != r + 5;
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_circular_destroy(f->worker, c));
+    EXPECT_OK(tern_deregister(f->worker, mine));
+}
+
 static void limits(void) {
     if (!set_up())
         return;
@@ -503,6 +527,7 @@ static void limits(void) {
     growth_and_limits();
     waits_are_counted();
     in_handlers();
+    registered_memory();
     clean_up();
 }
 

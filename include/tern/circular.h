@@ -20,7 +20,7 @@
  * worker's thread rules, and must be destroyed before the context.
  *
  * Puts are ordered and complete as those of tern_put (tern/transfer.h): tern_fence and tern_flush
- * cover them.
+ * cover them. Those to registered memory (tern/registration.h) wait as tern_put does.
  */
 
 #include "tern/transfer.h"
