@@ -3,6 +3,7 @@
 
 /* All of tern. Each header below can also be included alone. */
 
+#include "tern/archive.h"
 #include "tern/call.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
