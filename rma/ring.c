@@ -171,7 +171,8 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
 
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
     if (bytes > tern_ring_record_max(worker->context))
-        return tern_fail(TERN_ERR_RANGE, "a record of %zu bytes; a ring of %zu takes %zu", bytes,
+        return tern_fail(TERN_ERR_RANGE,
+                         "a record of %zu bytes; a ring of TERN_RING_SIZE, %zu, takes %zu", bytes,
                          worker->context->config.ring_size, tern_ring_record_max(worker->context));
     tern_status status = tern_ring_try(worker, out, bytes, room);
     if (status == TERN_ERR_AGAIN)

@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +19,24 @@ static struct {
     pthread_mutex_t lock;
     tern_function **function;
     uint32_t count, room;
-} registry = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0};
+    tern_status broken; /* the first failure before main(), for context creation to tell */
+    char why[512];
+} registry = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0, TERN_OK, ""};
+
+/* Names go up to the parameters that remote.h puts behind them. */
+static bool same_function(const char *a, const char *b) {
+    size_t length = strcspn(a, "(");
+    return strcspn(b, "(") == length && memcmp(a, b, length) == 0;
+}
 
 static tern_status add(tern_function *function) {
     for (uint32_t i = 0; i < registry.count; i++) {
-        if (strcmp(registry.function[i]->name, function->name) != 0)
+        const tern_function *there = registry.function[i];
+        if (!same_function(there->name, function->name))
             continue;
-        if (registry.function[i]->handler != function->handler)
-            return tern_fail(TERN_ERR_EXISTS, "the name %s is taken by another function",
-                             function->name);
+        if (there->handler != function->handler || strcmp(there->name, function->name) != 0)
+            return tern_fail(TERN_ERR_EXISTS, "the name of function %s is taken by another one: %s",
+                             function->name, there->name);
         function->id = i + 1;
         return TERN_OK;
     }
@@ -57,6 +67,16 @@ tern_status tern_function_register(tern_function *function) {
     return status;
 }
 
+void tern_function_declare(tern_function *function) {
+    tern_status status = tern_function_register(function);
+    pthread_mutex_lock(&registry.lock);
+    if (registry.broken == TERN_OK && status != TERN_OK) {
+        registry.broken = status;
+        snprintf(registry.why, sizeof registry.why, "%s", tern_error_detail());
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
 static int by_name(const void *a, const void *b) {
     const tern_function *const *x = a, *const *y = b;
     return strcmp((*x)->name, (*y)->name);
@@ -65,6 +85,8 @@ static int by_name(const void *a, const void *b) {
 static tern_status copy_registry(tern_rpc *rpc) {
     tern_status status = TERN_OK;
     pthread_mutex_lock(&registry.lock);
+    if (registry.broken != TERN_OK)
+        status = tern_fail(registry.broken, "%s", registry.why);
     rpc->count = registry.count;
     rpc->ids = registry.count + 1;
     size_t room = rpc->count + 1; /* never zero */
@@ -105,6 +127,9 @@ static tern_status find_difference(const tern_context *context, const tern_rpc *
     uint32_t i = 0;
     while (i < rpc->count || their < end) {
         int order = i == rpc->count ? 1 : their == end ? -1 : strcmp(rpc->name[i], their);
+        if (order != 0 && i < rpc->count && their < end && same_function(rpc->name[i], their))
+            return tern_fail(TERN_ERR_MISMATCH, "function %s of rank %u is %s on rank 0",
+                             rpc->name[i], context->rank, their);
         if (order != 0)
             return tern_fail(TERN_ERR_MISMATCH,
                              "function %s is registered on rank %u but not on rank %u",

@@ -53,12 +53,16 @@ typedef struct tern_function {
  * name, no handler; TERN_ERR_FULL: more than 65,535 functions. Any thread. */
 TERN_API tern_status tern_function_register(tern_function *function);
 
+/* Not for applications: tern_function_register where nobody looks at the status; the first failure
+ * is that of every later tern_context_create. */
+TERN_API void tern_function_declare(tern_function *function);
+
 /* At file scope: registers handler under its own name before main() and declares handler_function
- * to pass to tern_call. */
+ * to pass to tern_call. A name that is taken makes tern_context_create fail: TERN_ERR_EXISTS. */
 #define TERN_FUNCTION(handler_name)                                                                \
     static tern_function handler_name##_function = {#handler_name, handler_name, 0};               \
     __attribute__((constructor)) static void handler_name##_register(void) {                       \
-        (void)tern_function_register(&handler_name##_function);                                    \
+        tern_function_declare(&handler_name##_function);                                           \
     }
 
 /* Runs function on target with a copy of the arguments, once, and returns at once. A full ring is

@@ -18,6 +18,7 @@
 #include "tern/promise.h"
 #include "tern/queue.h"
 #include "tern/registration.h"
+#include "tern/remote.h"
 #include "tern/rendezvous.h"
 #include "tern/stats.h"
 #include "tern/status.h"

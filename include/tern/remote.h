@@ -1,0 +1,396 @@
+#ifndef TERN_REMOTE_H
+#define TERN_REMOTE_H
+
+/*
+ * Functions of other workers, called like any function (Seriema, paper 000; design 8). At file
+ * scope, in one source file or in a header that several include, C or C++:
+ *
+ *     TERN_REMOTE(plot, (struct point, at), TERN_STRING(label), TERN_BUFFER(float, values))
+ *     TERN_REMOTE_RETURN(double, mean, TERN_BUFFER(double, values))
+ *
+ * declares what the program defines, once, and what runs on the target, in its tern_progress,
+ *
+ *     tern_status plot_here(tern_call_info *call, struct point at, const char *label,
+ *                           const float *values, size_t values_count);
+ *     tern_status mean_here(tern_call_info *call, const double *values, size_t values_count,
+ *                           double *result);
+ *
+ * and what callers use:
+ *
+ *     tern_status plot(tern_worker *, tern_worker_id, struct point at, const char *label,
+ *                      const float *values, size_t values_count);          as tern_call
+ *     tern_status plot_start(..., tern_future *);                          as tern_call_start
+ *     tern_status mean(tern_worker *, tern_worker_id, const double *values, size_t values_count,
+ *                      double *result);                                    as tern_call_return
+ *     tern_status mean_start(..., tern_future *);                          as tern_call_start
+ *     tern_status mean_finish(tern_worker *, tern_future *, double *result);   as tern_future_wait
+ *
+ * Up to 12 parameters, each of these:
+ *
+ *     (type, name)                     a number, enum, structure or tern_ptr, copied bit by bit
+ *     TERN_ARRAY(type, name, count)    count values, a constant
+ *     TERN_STRING(name)                text up to its final zero
+ *     TERN_BUFFER(type, name)          name_count values at name
+ *     TERN_SEGMENT(type, name)         name_count values in segment memory: the caller passes a
+ *                                      tern_ptr, the function gets their address, checked, where
+ *                                      its process reaches them by load/store; nothing is copied
+ *
+ * A type is a name of one or more words; types with commas, function pointers and the like want a
+ * typedef. Pointers are refused, as are types that want more than 8-byte alignment and in C++ those
+ * that are not trivially copyable. What a function gets by address lies in the ring, or in the
+ * segment, and is gone, or free to change, when it returns.
+ *
+ * The parameters' types and sizes are part of the name that is compared across ranks: functions
+ * named alike with different parameters make tern_context_create fail, with their name. So fixed
+ * parameters travel as one structure whose length is all that is checked; with up to
+ * TERN_CALL_INLINED bytes the call is inlined. Strings and buffers travel in an archive. What does
+ * not fit its description is refused before the function runs: TERN_ERR_MISMATCH, TERN_ERR_RANGE.
+ *
+ * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string or
+ * buffer is NULL; TERN_ERR_RANGE: arguments of more than TERN_ARGUMENTS_MAX, or half a ring;
+ * TERN_ERR_MEMORY: strings and buffers of more than some hundred bytes are packed in heap memory.
+ */
+
+#include <stddef.h>
+
+#include "tern/archive.h"
+#include "tern/call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Not for applications, from here to the end of the file: what the declarations are made of. The
+ * macros name and convert; what decides and copies is in functions. */
+
+typedef enum tern_remote_kind {
+    TERN_REMOTE_VALUE = 1,
+    TERN_REMOTE_ARRAY,
+    TERN_REMOTE_STRING,
+    TERN_REMOTE_BUFFER,
+    TERN_REMOTE_SEGMENT,
+    TERN_REMOTE_RESULT
+} tern_remote_kind;
+
+/* A parameter, or the result; a list of them ends with kind 0. */
+typedef struct tern_remote_parameter {
+    tern_remote_kind kind;
+    tern_item_type type;
+    size_t element;
+    size_t count;
+    const char *spelled;
+} tern_remote_parameter;
+
+/* A parameter in segment memory, as it travels. */
+typedef struct tern_remote_piece {
+    tern_ptr place;
+    uint64_t count;
+} tern_remote_piece;
+
+/* Registers function under its name and parameters; a failure is told at context creation. */
+TERN_API void tern_remote_register(tern_function *function, const tern_remote_parameter *list);
+
+/* Arguments in an archive, ready to be sent; after a failure the writer is closed. */
+TERN_API tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,
+                                        const void **arguments, size_t *bytes);
+
+/* tern_call_return and tern_future_wait, with a result of just that size. */
+TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
+                                        const tern_function *function, const void *arguments,
+                                        size_t bytes, void *result, size_t capacity);
+TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
+                                      size_t capacity);
+
+/* What a handler says of arguments that are not what they should be. */
+TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted);
+TERN_API tern_status tern_remote_refuse_piece(const tern_function *function,
+                                              const tern_remote_piece *piece, size_t element);
+
+/* The address of a piece for a handler; status is left alone if there is one. */
+static inline void *tern_remote_reach(const tern_call_info *call, const tern_function *function,
+                                      const tern_remote_piece *piece, size_t element,
+                                      size_t alignment, tern_status *status) {
+    if (piece->count == 0)
+        return NULL;
+    char *at = piece->count <= SIZE_MAX / element
+                   ? tern_reach_address(call->worker, piece->place, piece->count * element)
+                   : NULL;
+    if (__builtin_expect(at == NULL || (uintptr_t)at % alignment != 0, 0))
+        *status = tern_remote_refuse_piece(function, piece, element);
+    return at;
+}
+
+#ifdef __cplusplus
+}
+#define TERN_REMOTE_LINKAGE extern "C"
+#define TERN_REMOTE_ASSERT(condition, text) static_assert(condition, text)
+#define TERN_REMOTE_IS_PLAIN(type) (!std::is_pointer<type>::value && __is_trivially_copyable(type))
+/* The compiler counts the elements. */
+#define TERN_REMOTE_ARRAY_OF(type, name, count) const type(&name)[count]
+#else
+#define TERN_REMOTE_LINKAGE extern
+#define TERN_REMOTE_ASSERT(condition, text) _Static_assert(condition, text)
+/* 5: the class of pointers. */
+#define TERN_REMOTE_IS_PLAIN(type) (__builtin_classify_type(*(type *)0) != 5)
+#define TERN_REMOTE_ARRAY_OF(type, name, count) const type name[static count]
+#endif
+
+/* Strings and buffers that fit here, with all that goes with them, need no heap. */
+#define TERN_REMOTE_SHORT 512
+
+/* Parameters that are no plain (type, name). */
+#define TERN_ARRAY(type, name, count) (TERN_REMOTE_ARRAY, type, name, count)
+#define TERN_STRING(name) (TERN_REMOTE_STRING, char, name, 1)
+#define TERN_BUFFER(type, name) (TERN_REMOTE_BUFFER, type, name, 1)
+#define TERN_SEGMENT(type, name) (TERN_REMOTE_SEGMENT, type, name, 1)
+
+/* TERN_REMOTE_MAP(_part, name, p...) gives TERN_REMOTE_<kind of p>_part(type, name, count) for each
+ * parameter p. */
+#define TERN_REMOTE_CAT(a, b) TERN_REMOTE_CAT_(a, b)
+#define TERN_REMOTE_CAT_(a, b) a##b
+#define TERN_REMOTE_USE(macro, ...) macro(__VA_ARGS__)
+#define TERN_REMOTE_STRIP(...) __VA_ARGS__
+#define TERN_REMOTE_FIRST(...) TERN_REMOTE_FIRST_(__VA_ARGS__, 0)
+#define TERN_REMOTE_FIRST_(first, ...) first
+#define TERN_REMOTE_COUNT(...)                                                                     \
+    TERN_REMOTE_14TH(__VA_ARGS__, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TERN_REMOTE_14TH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, ...) n
+#define TERN_REMOTE_EACH(part, p)                                                                  \
+    TERN_REMOTE_USE(TERN_REMOTE_CAT(TERN_REMOTE_EACH_, TERN_REMOTE_COUNT p), part,                 \
+                    TERN_REMOTE_STRIP p)
+#define TERN_REMOTE_EACH_2(part, type, name) TERN_REMOTE_VALUE##part(type, name, 1)
+#define TERN_REMOTE_EACH_4(part, kind, type, name, count) kind##part(type, name, count)
+#define TERN_REMOTE_MAP(part, ...)                                                                 \
+    TERN_REMOTE_CAT(TERN_REMOTE_MAP_, TERN_REMOTE_COUNT(__VA_ARGS__))(part, __VA_ARGS__)
+#define TERN_REMOTE_MAP_1(part, name)
+#define TERN_REMOTE_MAP_2(part, name, a) TERN_REMOTE_MAP_1(part, name) TERN_REMOTE_EACH(part, a)
+#define TERN_REMOTE_MAP_3(part, name, a, b)                                                        \
+    TERN_REMOTE_MAP_2(part, name, a) TERN_REMOTE_EACH(part, b)
+#define TERN_REMOTE_MAP_4(part, name, a, b, c)                                                     \
+    TERN_REMOTE_MAP_3(part, name, a, b) TERN_REMOTE_EACH(part, c)
+#define TERN_REMOTE_MAP_5(part, name, a, b, c, d)                                                  \
+    TERN_REMOTE_MAP_4(part, name, a, b, c) TERN_REMOTE_EACH(part, d)
+#define TERN_REMOTE_MAP_6(part, name, a, b, c, d, e)                                               \
+    TERN_REMOTE_MAP_5(part, name, a, b, c, d) TERN_REMOTE_EACH(part, e)
+#define TERN_REMOTE_MAP_7(part, name, a, b, c, d, e, f)                                            \
+    TERN_REMOTE_MAP_6(part, name, a, b, c, d, e) TERN_REMOTE_EACH(part, f)
+#define TERN_REMOTE_MAP_8(part, name, a, b, c, d, e, f, g)                                         \
+    TERN_REMOTE_MAP_7(part, name, a, b, c, d, e, f) TERN_REMOTE_EACH(part, g)
+#define TERN_REMOTE_MAP_9(part, name, a, b, c, d, e, f, g, h)                                      \
+    TERN_REMOTE_MAP_8(part, name, a, b, c, d, e, f, g) TERN_REMOTE_EACH(part, h)
+#define TERN_REMOTE_MAP_10(part, name, a, b, c, d, e, f, g, h, i)                                  \
+    TERN_REMOTE_MAP_9(part, name, a, b, c, d, e, f, g, h) TERN_REMOTE_EACH(part, i)
+#define TERN_REMOTE_MAP_11(part, name, a, b, c, d, e, f, g, h, i, j)                               \
+    TERN_REMOTE_MAP_10(part, name, a, b, c, d, e, f, g, h, i) TERN_REMOTE_EACH(part, j)
+#define TERN_REMOTE_MAP_12(part, name, a, b, c, d, e, f, g, h, i, j, k)                            \
+    TERN_REMOTE_MAP_11(part, name, a, b, c, d, e, f, g, h, i, j) TERN_REMOTE_EACH(part, k)
+#define TERN_REMOTE_MAP_13(part, name, a, b, c, d, e, f, g, h, i, j, k, l)                         \
+    TERN_REMOTE_MAP_12(part, name, a, b, c, d, e, f, g, h, i, j, k) TERN_REMOTE_EACH(part, l)
+
+/* What each kind of parameter is: an entry of the list; a condition on its type; a parameter of the
+ * caller's function and of the program's; a member of the structure that travels, and how it is
+ * filled; whether an archive is needed, and what is written to it, and read; how its address is
+ * found; what is passed on. */
+#define TERN_REMOTE_ENTRY(kind, type, count)                                                       \
+    {kind, TERN_ITEM_TYPE((type *)0), sizeof(type), count, #type},
+#define TERN_REMOTE_CHECK(type)                                                                    \
+    TERN_REMOTE_ASSERT(__alignof__(type) <= 8, #type " wants more than 8-byte alignment");         \
+    TERN_REMOTE_ASSERT(TERN_REMOTE_IS_PLAIN(type), #type " means nothing on another rank");
+
+#define TERN_REMOTE_VALUE_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_VALUE, type, 1)
+#define TERN_REMOTE_VALUE_check(type, name, count) TERN_REMOTE_CHECK(type)
+#define TERN_REMOTE_VALUE_caller(type, name, count) , type name
+#define TERN_REMOTE_VALUE_here(type, name, count) , type name
+#define TERN_REMOTE_VALUE_member(type, name, count) type name;
+#define TERN_REMOTE_VALUE_fill(type, name, count) record_.name = name;
+#define TERN_REMOTE_VALUE_varies(type, name, count)
+#define TERN_REMOTE_VALUE_write(type, name, count)
+#define TERN_REMOTE_VALUE_local(type, name, count)
+#define TERN_REMOTE_VALUE_read(type, name, count)
+#define TERN_REMOTE_VALUE_reach(type, name, count)
+#define TERN_REMOTE_VALUE_pass(type, name, count) , record_->name
+
+#define TERN_REMOTE_ARRAY_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_ARRAY, type, count)
+#define TERN_REMOTE_ARRAY_check(type, name, count) TERN_REMOTE_CHECK(type)
+#define TERN_REMOTE_ARRAY_caller(type, name, count) , TERN_REMOTE_ARRAY_OF(type, name, count)
+#define TERN_REMOTE_ARRAY_here(type, name, count) , const type *name
+#define TERN_REMOTE_ARRAY_member(type, name, count) type name[count];
+#define TERN_REMOTE_ARRAY_fill(type, name, count) memcpy(record_.name, name, sizeof record_.name);
+#define TERN_REMOTE_ARRAY_varies(type, name, count)
+#define TERN_REMOTE_ARRAY_write(type, name, count)
+#define TERN_REMOTE_ARRAY_local(type, name, count)
+#define TERN_REMOTE_ARRAY_read(type, name, count)
+#define TERN_REMOTE_ARRAY_reach(type, name, count)
+#define TERN_REMOTE_ARRAY_pass(type, name, count) , record_->name
+
+#define TERN_REMOTE_STRING_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_STRING, char, 1)
+#define TERN_REMOTE_STRING_check(type, name, count)
+#define TERN_REMOTE_STRING_caller(type, name, count) , const char *name
+#define TERN_REMOTE_STRING_here(type, name, count) , const char *name
+#define TERN_REMOTE_STRING_member(type, name, count)
+#define TERN_REMOTE_STRING_fill(type, name, count)
+#define TERN_REMOTE_STRING_varies(type, name, count) || 1
+#define TERN_REMOTE_STRING_write(type, name, count) (void)tern_write_string(&writer_, name);
+#define TERN_REMOTE_STRING_local(type, name, count) const char *name = NULL;
+#define TERN_REMOTE_STRING_read(type, name, count) (void)tern_read_string(&reader_, &name, NULL);
+#define TERN_REMOTE_STRING_reach(type, name, count)
+#define TERN_REMOTE_STRING_pass(type, name, count) , name
+
+#define TERN_REMOTE_BUFFER_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_BUFFER, type, 1)
+#define TERN_REMOTE_BUFFER_check(type, name, count)                                                \
+    TERN_REMOTE_CHECK(type)                                                                        \
+    TERN_REMOTE_ASSERT(sizeof(type) <= TERN_ITEM_ELEMENT_MAX, #type " is too large an element");
+#define TERN_REMOTE_BUFFER_caller(type, name, count) , const type *name, size_t name##_count
+#define TERN_REMOTE_BUFFER_here(type, name, count) , const type *name, size_t name##_count
+#define TERN_REMOTE_BUFFER_member(type, name, count)
+#define TERN_REMOTE_BUFFER_fill(type, name, count)
+#define TERN_REMOTE_BUFFER_varies(type, name, count) || 1
+#define TERN_REMOTE_BUFFER_write(type, name, count) (void)TERN_WRITE(&writer_, name, name##_count);
+#define TERN_REMOTE_BUFFER_local(type, name, count)                                                \
+    const type *name = NULL;                                                                       \
+    size_t name##_count = 0;
+#define TERN_REMOTE_BUFFER_read(type, name, count)                                                 \
+    (void)TERN_READ_ARRAY(&reader_, &name, &name##_count);
+#define TERN_REMOTE_BUFFER_reach(type, name, count)
+#define TERN_REMOTE_BUFFER_pass(type, name, count) , name, name##_count
+
+#define TERN_REMOTE_SEGMENT_entry(type, name, n) TERN_REMOTE_ENTRY(TERN_REMOTE_SEGMENT, type, 1)
+#define TERN_REMOTE_SEGMENT_check(type, name, n)
+#define TERN_REMOTE_SEGMENT_caller(type, name, n) , tern_ptr name, size_t name##_count
+#define TERN_REMOTE_SEGMENT_here(type, name, n) , type *name, size_t name##_count
+#define TERN_REMOTE_SEGMENT_member(type, name, n) tern_remote_piece name;
+#define TERN_REMOTE_SEGMENT_fill(type, name, n)                                                    \
+    record_.name.place = name;                                                                     \
+    record_.name.count = name##_count;
+#define TERN_REMOTE_SEGMENT_varies(type, name, n)
+#define TERN_REMOTE_SEGMENT_write(type, name, n)
+#define TERN_REMOTE_SEGMENT_local(type, name, n)
+#define TERN_REMOTE_SEGMENT_read(type, name, n)
+/* Copied first: what is checked is what is used. */
+#define TERN_REMOTE_SEGMENT_reach(type, name, n)                                                   \
+    const tern_remote_piece name##_piece_ = record_->name;                                         \
+    type *name = (type *)tern_remote_reach(call_, function_, &name##_piece_, sizeof(type),         \
+                                           __alignof__(type), &status_);
+#define TERN_REMOTE_SEGMENT_pass(type, name, n) , name, (size_t)name##_piece_.count
+
+/* What both kinds of function need: the structure, without padding at its end, and the list. */
+#define TERN_REMOTE_RECORD(name, result, ...)                                                      \
+    TERN_REMOTE_MAP(_check, __VA_ARGS__)                                                           \
+    struct name##_record {                                                                         \
+        TERN_REMOTE_MAP(_member, __VA_ARGS__)                                                      \
+        char end_;                                                                                 \
+    };                                                                                             \
+    enum {                                                                                         \
+        name##_bytes = offsetof(struct name##_record, end_),                                       \
+        name##_varies = 0 TERN_REMOTE_MAP(_varies, __VA_ARGS__)                                    \
+    };                                                                                             \
+    static const tern_remote_parameter name##_list[] = {result TERN_REMOTE_MAP(                    \
+        _entry, __VA_ARGS__){(tern_remote_kind)0, TERN_ITEM_BYTES, 0, 0, ""}};
+
+/* The handler, one for all files that declare it: so it is one function for the register too. */
+#define TERN_REMOTE_HANDLER(name, run, ...)                                                        \
+    TERN_REMOTE_LINKAGE tern_status name##_handler(tern_call_info *, const void *, size_t);        \
+    static tern_function name##_function = {#name, name##_handler, 0};                             \
+    __attribute__((constructor)) static void name##_register(void) {                               \
+        tern_remote_register(&name##_function, name##_list);                                       \
+    }                                                                                              \
+    __attribute__((weak))                                                                          \
+    tern_status name##_handler(tern_call_info *call_, const void *arguments_, size_t bytes_) {     \
+        const tern_function *function_ = &name##_function;                                         \
+        const struct name##_record *record_ = (const struct name##_record *)arguments_;            \
+        tern_status status_ = TERN_OK;                                                             \
+        TERN_REMOTE_MAP(_local, __VA_ARGS__)                                                       \
+        if (name##_varies) {                                                                       \
+            tern_reader reader_;                                                                   \
+            size_t count_ = 0;                                                                     \
+            (void)tern_reader_open(&reader_, arguments_, bytes_);                                  \
+            record_ = (const struct name##_record *)tern_reader_next(&reader_, TERN_ITEM_BYTES, 1, \
+                                                                     name##_bytes, &count_);       \
+            TERN_REMOTE_MAP(_read, __VA_ARGS__)                                                    \
+            status_ = tern_reader_close(&reader_);                                                 \
+        } else if (bytes_ != name##_bytes) {                                                       \
+            status_ = tern_remote_refuse(function_, bytes_, name##_bytes);                         \
+        }                                                                                          \
+        if (status_ != TERN_OK)                                                                    \
+            return status_;                                                                        \
+        TERN_REMOTE_MAP(_reach, __VA_ARGS__)                                                       \
+        (void)function_;                                                                           \
+        (void)record_;                                                                             \
+        if (status_ == TERN_OK)                                                                    \
+            run;                                                                                   \
+        return status_;                                                                            \
+    }
+
+/* A function for callers: its own last parameter, and how the arguments are sent. */
+#define TERN_REMOTE_CALLER(name, caller, last, send, ...)                                          \
+    static inline __attribute__((unused)) tern_status caller(                                      \
+        tern_worker *worker_, tern_worker_id target_ TERN_REMOTE_MAP(_caller, __VA_ARGS__) last) { \
+        struct name##_record record_;                                                              \
+        uint64_t memory_[TERN_REMOTE_SHORT / 8];                                                   \
+        tern_writer writer_;                                                                       \
+        const void *arguments_ = &record_;                                                         \
+        size_t bytes_ = name##_bytes;                                                              \
+        tern_status status_;                                                                       \
+        record_.end_ = 0;                                                                          \
+        TERN_REMOTE_MAP(_fill, __VA_ARGS__)                                                        \
+        if (name##_varies) {                                                                       \
+            (void)tern_writer_open(&writer_, memory_, sizeof memory_, TERN_ARGUMENTS_MAX);         \
+            (void)tern_write_items(&writer_, TERN_ITEM_BYTES, 1, &record_, name##_bytes);          \
+            TERN_REMOTE_MAP(_write, __VA_ARGS__)                                                   \
+            status_ = tern_remote_finish(&writer_, &name##_function, &arguments_, &bytes_);        \
+            if (status_ != TERN_OK)                                                                \
+                return status_;                                                                    \
+        }                                                                                          \
+        status_ = send;                                                                            \
+        if (name##_varies)                                                                         \
+            tern_writer_close(&writer_);                                                           \
+        return status_;                                                                            \
+    }
+
+/* What a caller is made of beside its parameters. */
+#define TERN_REMOTE_START(name, ...)                                                               \
+    TERN_REMOTE_CALLER(                                                                            \
+        name, name##_start, TERN_REMOTE_COMMA tern_future *future_,                                \
+        tern_call_start(worker_, target_, &name##_function, arguments_, bytes_, future_),          \
+        __VA_ARGS__)
+#define TERN_REMOTE_COMMA ,
+
+#define TERN_REMOTE(...) TERN_REMOTE_(TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)
+#define TERN_REMOTE_(name, ...) TERN_REMOTE__(name, __VA_ARGS__)
+#define TERN_REMOTE__(name, ...)                                                                   \
+    TERN_REMOTE_LINKAGE tern_status name##_here(                                                   \
+        tern_call_info *call_ TERN_REMOTE_MAP(_here, __VA_ARGS__));                                \
+    TERN_REMOTE_RECORD(name, , __VA_ARGS__)                                                        \
+    TERN_REMOTE_HANDLER(name, status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__)),    \
+                        __VA_ARGS__)                                                               \
+    TERN_REMOTE_CALLER(name, name, ,                                                               \
+                       tern_call(worker_, target_, &name##_function, arguments_, bytes_),          \
+                       __VA_ARGS__)                                                                \
+    TERN_REMOTE_START(name, __VA_ARGS__)
+
+/* The result is made where the reply is sent from. */
+#define TERN_REMOTE_RETURN(type, ...)                                                              \
+    TERN_REMOTE_RETURN_(type, TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)
+#define TERN_REMOTE_RETURN_(type, name, ...) TERN_REMOTE_RETURN__(type, name, __VA_ARGS__)
+#define TERN_REMOTE_RETURN__(type, name, ...)                                                      \
+    TERN_REMOTE_CHECK(type)                                                                        \
+    TERN_REMOTE_ASSERT(sizeof(type) <= TERN_RESULT_MAX, #type " is too large a result");           \
+    TERN_REMOTE_LINKAGE tern_status name##_here(                                                   \
+        tern_call_info *call_ TERN_REMOTE_MAP(_here, __VA_ARGS__), type *result_);                 \
+    TERN_REMOTE_RECORD(name, TERN_REMOTE_ENTRY(TERN_REMOTE_RESULT, type, 1), __VA_ARGS__)          \
+    TERN_REMOTE_HANDLER(name,                                                                      \
+                        if ((status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__),      \
+                                                   (type *)call_->result)) == TERN_OK)             \
+                            call_->result_bytes = sizeof(type),                                    \
+                        __VA_ARGS__)                                                               \
+    TERN_REMOTE_CALLER(name, name, TERN_REMOTE_COMMA type *result_,                                \
+                       tern_remote_return(worker_, target_, &name##_function, arguments_, bytes_,  \
+                                          result_, sizeof(type)),                                  \
+                       __VA_ARGS__)                                                                \
+    TERN_REMOTE_START(name, __VA_ARGS__)                                                           \
+    static inline __attribute__((unused))                                                          \
+    tern_status name##_finish(tern_worker *worker_, tern_future *future_, type *result_) {         \
+        return tern_remote_wait(worker_, future_, result_, sizeof(type));                          \
+    }
+
+#endif

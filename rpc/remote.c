@@ -1,0 +1,115 @@
+#include "tern/remote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rpc/state.h"
+#include "src/error.h"
+
+/* What the declarations of remote.h share. */
+
+/* A type by what it is, not by what it is called: C and C++ spell bool differently. */
+static void spell_type(FILE *text, const tern_remote_parameter *p) {
+    static const char *const number[] = {
+        [TERN_ITEM_SIGNED] = "int", [TERN_ITEM_UNSIGNED] = "uint", [TERN_ITEM_FLOAT] = "float"};
+    if (p->type == TERN_ITEM_BYTES)
+        fprintf(text, "%s:%zu", p->spelled, p->element);
+    else
+        fprintf(text, "%s%zu", number[p->type], 8 * p->element);
+}
+
+static void spell(FILE *text, const tern_remote_parameter *p) {
+    if (p->kind == TERN_REMOTE_STRING) {
+        fputs("string", text);
+        return;
+    }
+    spell_type(text, p);
+    if (p->kind == TERN_REMOTE_ARRAY)
+        fprintf(text, "[%zu]", p->count);
+    else if (p->kind == TERN_REMOTE_BUFFER)
+        fputc('*', text);
+    else if (p->kind == TERN_REMOTE_SEGMENT)
+        fputs(" in a segment", text);
+}
+
+/* name(parameters), name(parameters):result; NULL: no memory. */
+static char *full_name(const char *name, const tern_remote_parameter *list) {
+    char *full = NULL;
+    size_t bytes = 0;
+    FILE *text = open_memstream(&full, &bytes);
+    if (text == NULL)
+        return NULL;
+    const tern_remote_parameter *result = list->kind == TERN_REMOTE_RESULT ? list++ : NULL;
+    fprintf(text, "%s(", name);
+    for (const tern_remote_parameter *p = list; p->kind != 0; p++) {
+        fputs(p != list ? ", " : "", text);
+        spell(text, p);
+    }
+    fputs(result != NULL ? "):" : ")", text);
+    if (result != NULL)
+        spell_type(text, result);
+    if (fclose(text) == 0)
+        return full;
+    free(full);
+    return NULL;
+}
+
+/* The name is kept as long as the process. Without memory for it the short one has to do, by which
+ * this rank will differ from others. */
+void tern_remote_register(tern_function *function, const tern_remote_parameter *list) {
+    char *full = full_name(function->name, list);
+    if (full != NULL)
+        function->name = full;
+    tern_function_declare(function);
+}
+
+tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,
+                               const void **arguments, size_t *bytes) {
+    tern_status status = tern_writer_finish(writer, arguments, bytes);
+    if (status == TERN_OK)
+        return TERN_OK;
+    tern_writer_close(writer);
+    if (status == TERN_ERR_RANGE)
+        return tern_fail(status, "%s: more arguments than TERN_ARGUMENTS_MAX, %u bytes",
+                         function->name, TERN_ARGUMENTS_MAX);
+    return tern_fail(status, "%s: %s", function->name,
+                     status == TERN_ERR_ARGUMENT ? "a string or buffer is NULL"
+                                                 : "no memory for its arguments");
+}
+
+static tern_status check_size(tern_status status, size_t got, size_t wanted) {
+    if (status != TERN_OK || got == wanted)
+        return status;
+    return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
+}
+
+tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
+                               const tern_function *function, const void *arguments, size_t bytes,
+                               void *result, size_t capacity) {
+    size_t got = 0;
+    tern_status status =
+        tern_call_return(worker, target, function, arguments, bytes, result, capacity, &got);
+    return check_size(status, got, capacity);
+}
+
+tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
+                             size_t capacity) {
+    size_t got = 0;
+    tern_status status = tern_future_wait(worker, future, result, capacity, &got);
+    return check_size(status, got, capacity);
+}
+
+tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted) {
+    return tern_fail(TERN_ERR_MISMATCH, "%s was called with %zu bytes of arguments; it takes %zu",
+                     function->name, bytes, wanted);
+}
+
+tern_status tern_remote_refuse_piece(const tern_function *function, const tern_remote_piece *piece,
+                                     size_t element) {
+    const tern_ptr *p = &piece->place;
+    return tern_fail(TERN_ERR_RANGE,
+                     "%s: %" PRIu64 " elements of %zu bytes at offset %" PRIu64 " of segment %u of "
+                     "rank %u are not there, not aligned, or not reached by load/store",
+                     function->name, piece->count, element, p->offset, p->segment, p->rank);
+}
