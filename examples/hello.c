@@ -10,13 +10,13 @@ static void check(tern_status status) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static tern_status greet(tern_call_info *call, const void *arguments, size_t bytes) {
-    const tern_ptr *text = arguments; /* in this rank's memory */
-    if (bytes == sizeof *text)
-        printf("%s\n", (char *)tern_local(tern_worker_context(call->worker), *text));
+TERN_REMOTE(greet, TERN_SEGMENT(const char, text)) /* greet() runs greet_here() elsewhere */
+
+tern_status greet_here(tern_call_info *call, const char *text, size_t text_count) {
+    (void)call;
+    printf("%.*s\n", (int)text_count, text);
     return TERN_OK;
 }
-TERN_FUNCTION(greet)
 
 int main(int argc, char **argv) {
     tern_context *context;
@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     check(tern_alloc_on(worker, next, TERN_NUMA_ANY, sizeof text, 0, TERN_DOMAIN_GLOBAL, &place));
     check(tern_put(worker, place, text, sizeof text));
     check(tern_fence(worker, next)); /* the put before the call */
-    check(tern_call(worker, (tern_worker_id){next, 0}, &greet_function, &place, sizeof place));
+    check(greet(worker, (tern_worker_id){next, 0}, place, strlen(text)));
     check(tern_quiesce(worker)); /* every call everywhere has run */
 
     tern_queue_options options = {.item_bytes = sizeof rank, .capacity = 1024};
