@@ -11,6 +11,8 @@
 
 static struct { uint64_t fixed, mixed, bad; } ran;
 
+static volatile uint64_t sink;
+
 TERN_REMOTE(fixed, (uint64_t, a), (uint16_t, b))
 TERN_REMOTE(mixed, (uint64_t, key), TERN_STRING(text), TERN_BUFFER(uint32_t, numbers))
 
@@ -26,9 +28,9 @@ tern_status fixed_here(tern_call_info *call, uint64_t a, uint16_t b) {
 tern_status mixed_here(tern_call_info *call, uint64_t key, const char *text,
                        const uint32_t *numbers, size_t numbers_count) {
     (void)call;
-    volatile uint64_t sum = key + strlen(text);
+    sink += key + strlen(text);
     for (size_t i = 0; i < numbers_count; i++)
-        sum += numbers[i];
+        sink += numbers[i];
     ran.bad += (uintptr_t)text % 8 != 0 || (uintptr_t)numbers % 8 != 0;
     ran.mixed++;
     return TERN_OK;

@@ -227,6 +227,7 @@ template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
 #define TERN_READ(reader, items, count)                                                            \
     tern_read_items(reader, TERN_ITEM_TYPE(items), sizeof *(items), items, count)
 #define TERN_READ_ARRAY(reader, items, count)                                                      \
-    tern_read_array(reader, TERN_ITEM_TYPE(*(items)), sizeof **(items), items, count)
+    tern_read_array(reader, TERN_ITEM_TYPE((__typeof__(*(items)))0),                               \
+                    sizeof(*(__typeof__(*(items)))0), items, count)
 
 #endif

@@ -146,22 +146,21 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 
 /* TERN_REMOTE_MAP(_part, name, p...) gives TERN_REMOTE_<kind of p>_part(type, name, count) for each
  * parameter p. */
-#define TERN_REMOTE_CAT(a, b) TERN_REMOTE_CAT_(a, b)
-#define TERN_REMOTE_CAT_(a, b) a##b
-#define TERN_REMOTE_USE(macro, ...) macro(__VA_ARGS__)
 #define TERN_REMOTE_STRIP(...) __VA_ARGS__
 #define TERN_REMOTE_FIRST(...) TERN_REMOTE_FIRST_(__VA_ARGS__, 0)
 #define TERN_REMOTE_FIRST_(first, ...) first
 #define TERN_REMOTE_COUNT(...)                                                                     \
     TERN_REMOTE_14TH(__VA_ARGS__, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TERN_REMOTE_14TH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, ...) n
-#define TERN_REMOTE_EACH(part, p)                                                                  \
-    TERN_REMOTE_USE(TERN_REMOTE_CAT(TERN_REMOTE_EACH_, TERN_REMOTE_COUNT p), part,                 \
-                    TERN_REMOTE_STRIP p)
+#define TERN_REMOTE_EACH(part, p) TERN_REMOTE_EACH_N(TERN_REMOTE_COUNT p, part, TERN_REMOTE_STRIP p)
+#define TERN_REMOTE_EACH_N(n, ...) TERN_REMOTE_EACH_N_(n, __VA_ARGS__)
+#define TERN_REMOTE_EACH_N_(n, ...) TERN_REMOTE_EACH_##n(__VA_ARGS__)
 #define TERN_REMOTE_EACH_2(part, type, name) TERN_REMOTE_VALUE##part(type, name, 1)
 #define TERN_REMOTE_EACH_4(part, kind, type, name, count) kind##part(type, name, count)
 #define TERN_REMOTE_MAP(part, ...)                                                                 \
-    TERN_REMOTE_CAT(TERN_REMOTE_MAP_, TERN_REMOTE_COUNT(__VA_ARGS__))(part, __VA_ARGS__)
+    TERN_REMOTE_MAP_N(TERN_REMOTE_COUNT(__VA_ARGS__), part, __VA_ARGS__)
+#define TERN_REMOTE_MAP_N(n, ...) TERN_REMOTE_MAP_N_(n, __VA_ARGS__)
+#define TERN_REMOTE_MAP_N_(n, ...) TERN_REMOTE_MAP_##n(__VA_ARGS__)
 #define TERN_REMOTE_MAP_1(part, name)
 #define TERN_REMOTE_MAP_2(part, name, a) TERN_REMOTE_MAP_1(part, name) TERN_REMOTE_EACH(part, a)
 #define TERN_REMOTE_MAP_3(part, name, a, b)                                                        \
@@ -245,7 +244,9 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_BUFFER_member(type, name, count)
 #define TERN_REMOTE_BUFFER_fill(type, name, count)
 #define TERN_REMOTE_BUFFER_varies(type, name, count) || 1
-#define TERN_REMOTE_BUFFER_write(type, name, count) (void)TERN_WRITE(&writer_, name, name##_count);
+#define TERN_REMOTE_BUFFER_write(type, name, count)                                                \
+    (void)tern_write_items(&writer_, TERN_ITEM_TYPE((__typeof__(name))0), sizeof(type), name,      \
+                           name##_count);
 #define TERN_REMOTE_BUFFER_local(type, name, count)                                                \
     const type *name = NULL;                                                                       \
     size_t name##_count = 0;
@@ -321,10 +322,11 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         return status_;                                                                            \
     }
 
-/* A function for callers: its own last parameter, and how the arguments are sent. */
-#define TERN_REMOTE_CALLER(name, caller, last, send, ...)                                          \
-    static inline __attribute__((unused)) tern_status caller(                                      \
-        tern_worker *worker_, tern_worker_id target_ TERN_REMOTE_MAP(_caller, __VA_ARGS__) last) { \
+/* A function for callers: its name, its parameters, and how the arguments are sent. */
+#define TERN_REMOTE_TO(...)                                                                        \
+    tern_worker *worker_, tern_worker_id target_ TERN_REMOTE_MAP(_caller, __VA_ARGS__)
+#define TERN_REMOTE_CALLER(name, caller, parameters, send, ...)                                    \
+    static inline __attribute__((unused)) tern_status caller parameters {                          \
         struct name##_record record_;                                                              \
         uint64_t memory_[TERN_REMOTE_SHORT / 8];                                                   \
         tern_writer writer_;                                                                       \
@@ -347,13 +349,11 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         return status_;                                                                            \
     }
 
-/* What a caller is made of beside its parameters. */
 #define TERN_REMOTE_START(name, ...)                                                               \
     TERN_REMOTE_CALLER(                                                                            \
-        name, name##_start, TERN_REMOTE_COMMA tern_future *future_,                                \
+        name, name##_start, (TERN_REMOTE_TO(__VA_ARGS__), tern_future * future_),                  \
         tern_call_start(worker_, target_, &name##_function, arguments_, bytes_, future_),          \
         __VA_ARGS__)
-#define TERN_REMOTE_COMMA ,
 
 #define TERN_REMOTE(...) TERN_REMOTE_(TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)
 #define TERN_REMOTE_(name, ...) TERN_REMOTE__(name, __VA_ARGS__)
@@ -363,7 +363,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     TERN_REMOTE_RECORD(name, , __VA_ARGS__)                                                        \
     TERN_REMOTE_HANDLER(name, status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__)),    \
                         __VA_ARGS__)                                                               \
-    TERN_REMOTE_CALLER(name, name, ,                                                               \
+    TERN_REMOTE_CALLER(name, name, (TERN_REMOTE_TO(__VA_ARGS__)),                                  \
                        tern_call(worker_, target_, &name##_function, arguments_, bytes_),          \
                        __VA_ARGS__)                                                                \
     TERN_REMOTE_START(name, __VA_ARGS__)
@@ -383,7 +383,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
                                                    (type *)call_->result)) == TERN_OK)             \
                             call_->result_bytes = sizeof(type),                                    \
                         __VA_ARGS__)                                                               \
-    TERN_REMOTE_CALLER(name, name, TERN_REMOTE_COMMA type *result_,                                \
+    TERN_REMOTE_CALLER(name, name, (TERN_REMOTE_TO(__VA_ARGS__), type * result_),                  \
                        tern_remote_return(worker_, target_, &name##_function, arguments_, bytes_,  \
                                           result_, sizeof(type)),                                  \
                        __VA_ARGS__)                                                                \
