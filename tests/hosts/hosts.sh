@@ -105,7 +105,7 @@ case $transport in
 rma) ranks=2 ;;
 *) ranks=4 ;;
 esac
-suites='transfer atomic ring call hashtable queue notify collectives rendezvous registration'
+suites='transfer atomic ring call hashtable queue notify collectives rendezvous registration remote'
 [ "$transport" != auto ] || suites='transfer call'
 for suite in $suites; do
     ranks=$((6 - ranks))
