@@ -133,11 +133,15 @@ tern_status tern_reader_open(tern_reader *reader, const void *archive, size_t by
     return TERN_OK;
 }
 
+static const char *name_of(size_t type) {
+    static const char *const names[] = {"nothing",          "bytes",          "signed numbers",
+                                        "unsigned numbers", "floating point", "text"};
+    return type < sizeof names / sizeof names[0] ? names[type] : "an unknown type";
+}
+
 /* The header is read again, for the text only. */
 tern_status tern_reader_refuse(tern_reader *reader, tern_item_type type, size_t element,
                                uint64_t wanted) {
-    static const char *const names[] = {"nothing",          "bytes",    "signed numbers",
-                                        "unsigned numbers", "floating", "text"};
     if (reader->status != TERN_OK)
         return reader->status;
     size_t at = reader->bytes - reader->left;
@@ -158,8 +162,7 @@ tern_status tern_reader_refuse(tern_reader *reader, tern_item_type type, size_t 
         tern_fail(TERN_ERR_MISMATCH,
                   "at byte %zu of the archive are %" PRIu64 " elements of %zu bytes of %s, place "
                   "%zu; wanted are %s of %zu bytes of %s",
-                  at, count, size, found < 6 ? names[found] : "an unknown type", place, number,
-                  element, names[type]);
+                  at, count, size, name_of(found), place, number, element, name_of((size_t)type));
         return fail_reader(reader, TERN_ERR_MISMATCH);
     }
     return fail_reader(reader,
