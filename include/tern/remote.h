@@ -60,8 +60,8 @@
 extern "C" {
 #endif
 
-/* Not for applications, from here to the end of the file: what the declarations are made of. The
- * macros name and convert; what decides and copies is in functions. */
+/* Not for applications, from here to the end of the file: what the declarations above are made of.
+ * The macros name and convert; what decides and copies is in functions. */
 
 typedef enum tern_remote_kind {
     TERN_REMOTE_VALUE = 1,
