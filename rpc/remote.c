@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "rma/region.h"
 #include "rpc/state.h"
 #include "src/error.h"
 
@@ -105,11 +106,29 @@ tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size
                      function->name, bytes, wanted);
 }
 
-tern_status tern_remote_refuse_piece(const tern_function *function, const tern_remote_piece *piece,
-                                     size_t element) {
+/* Memory that this rank has registered; NULL: it is not all there. It may be deregistered while the
+ * handler runs, like what tern_local gives. */
+static char *registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
+    uint64_t place = 0;
+    tern_hold hold = {NULL, NULL};
+    if (p.segment != 0 && p.rank == context->rank && tern_region_place(p, &place) == TERN_OK &&
+        tern_region_hold(context, p.rank, place, bytes, &hold) == TERN_OK)
+        tern_region_release(&hold);
+    return hold.address;
+}
+
+void *tern_remote_find(const tern_call_info *call, const tern_function *function,
+                       const tern_remote_piece *piece, size_t element, size_t alignment,
+                       tern_status *status) {
     const tern_ptr *p = &piece->place;
-    return tern_fail(TERN_ERR_RANGE,
-                     "%s: %" PRIu64 " elements of %zu bytes at offset %" PRIu64 " of segment %u of "
-                     "rank %u are not there, not aligned, or not reached by load/store",
-                     function->name, piece->count, element, p->offset, p->segment, p->rank);
+    char *at = piece->count <= SIZE_MAX / element
+                   ? registered(tern_worker_context(call->worker), *p, piece->count * element)
+                   : NULL;
+    if (at != NULL && (uintptr_t)at % alignment == 0)
+        return at;
+    *status = tern_fail(TERN_ERR_RANGE,
+                        "%s: %" PRIu64 " elements of %zu bytes at offset %" PRIu64 " of segment %u "
+                        "of rank %u are not there, not aligned, or not reached by load/store",
+                        function->name, piece->count, element, p->offset, p->segment, p->rank);
+    return NULL;
 }

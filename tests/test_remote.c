@@ -323,6 +323,37 @@ static void segment_memory(void) {
     fixture_close(&f);
 }
 
+/* Memory that the target has registered, up to its last byte and no further. */
+static void registered_memory(void) {
+    fixture f;
+    if (!open_with_rings(&f, 16384))
+        return;
+    static uint64_t words[64];
+    tern_ptr mine = TERN_NULL, *all = calloc(f.size, sizeof *all);
+    uint32_t next = (f.rank + 1) % f.size;
+    uint64_t got = 0, wrong = 0;
+    for (uint64_t i = 0; i < 64; i++)
+        words[i] = i;
+    EXPECT_OK(tern_register(f.worker, words, sizeof words, &mine));
+    fixture_share(&f, &mine, sizeof mine, all);
+    EXPECT_OK(doubled(f.worker, to(next), all[next], 64, 2, &got));
+    CU_ASSERT_EQUAL(got, 64);
+    EXPECT_OK(doubled(f.worker, to(next), tern_ptr_add(all[next], 504), 1, 5, &got));
+    EXPECT(TERN_ERR_RANGE, doubled(f.worker, to(next), tern_ptr_add(all[next], 504), 2, 7, &got));
+    EXPECT(TERN_ERR_RANGE, doubled(f.worker, to(next), tern_ptr_add(all[next], 4), 1, 7, &got));
+    EXPECT(TERN_ERR_RANGE, doubled(f.worker, to(next), all[next], SIZE_MAX / 4, 7, &got));
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < 64; i++)
+        wrong += words[i] != i * (i == 63 ? 10 : 2);
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_deregister(f.worker, mine));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT(TERN_ERR_RANGE, doubled(f.worker, to(next), all[next], 1, 7, &got));
+    EXPECT_OK(tern_quiesce(f.worker));
+    free(all);
+    fixture_close(&f);
+}
+
 /* A handler that calls back, with more than fits the ring at once. */
 TERN_REMOTE(ask, (uint32_t, key), (uint32_t, depth))
 
@@ -403,6 +434,7 @@ int main(int argc, char **argv) {
         {"results", results},
         {"futures", futures},
         {"segment_memory", segment_memory},
+        {"registered_memory", registered_memory},
         {"calls_in_handlers", calls_in_handlers},
         {"size_limits", size_limits},
     };

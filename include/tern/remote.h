@@ -31,9 +31,10 @@
  *     TERN_ARRAY(type, name, count)    count values, a constant
  *     TERN_STRING(name)                text up to its final zero
  *     TERN_BUFFER(type, name)          name_count values at name
- *     TERN_SEGMENT(type, name)         name_count values in segment memory: the caller passes a
- *                                      tern_ptr, the function gets their address, checked, where
- *                                      its process reaches them by load/store; nothing is copied
+ *     TERN_SEGMENT(type, name)         name_count values in a segment or in registered memory: the
+ *                                      caller passes a tern_ptr, the function gets their address,
+ *                                      checked, where its process reaches them by load/store;
+ *                                      nothing is copied
  *
  * A type is a name of one or more words; types with commas, function pointers and the like want a
  * typedef. Pointers are refused, as are types that want more than 8-byte alignment and in C++ those
@@ -103,8 +104,11 @@ TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future, 
 
 /* What a handler says of arguments that are not what they should be. */
 TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted);
-TERN_API tern_status tern_remote_refuse_piece(const tern_function *function,
-                                              const tern_remote_piece *piece, size_t element);
+
+/* The address of a piece in registered memory of this process; NULL and a status: there is none. */
+TERN_API void *tern_remote_find(const tern_call_info *call, const tern_function *function,
+                                const tern_remote_piece *piece, size_t element, size_t alignment,
+                                tern_status *status);
 
 /* The address of a piece for a handler; status is left alone if there is one. */
 static inline void *tern_remote_reach(const tern_call_info *call, const tern_function *function,
@@ -115,9 +119,9 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     char *at = piece->count <= SIZE_MAX / element
                    ? tern_reach_address(call->worker, piece->place, piece->count * element)
                    : NULL;
-    if (__builtin_expect(at == NULL || (uintptr_t)at % alignment != 0, 0))
-        *status = tern_remote_refuse_piece(function, piece, element);
-    return at;
+    if (__builtin_expect(at != NULL && (uintptr_t)at % alignment == 0, 1))
+        return at;
+    return tern_remote_find(call, function, piece, element, alignment, status);
 }
 
 #ifdef __cplusplus
