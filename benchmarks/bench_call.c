@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls: one way at the rate at which they run, each published by itself; and with a result. Where
- * memory is shared the ceilings are a bare ring and a pair of flags in the same segments; elsewhere
- * MPI's messages, received in the fastest of three ways.
+ * Calls: one way at the rate at which they run, under each publishing policy; and with a result.
+ * Where memory is shared the ceilings are a bare ring and a pair of flags in the same segments;
+ * elsewhere MPI's messages, received in the fastest of three ways.
  */
 
 #include "bench_stream.h"
@@ -75,6 +75,7 @@ static const ceiling_handler handlers[FUNCTIONS] = {
 /* What both ranks need for a case. */
 typedef struct way {
     uint64_t bytes; /* of a payload */
+    tern_publish policy;
     ceiling_messages messages;
     uint64_t payload[PAYLOAD_MAX / 8];
 } way;
@@ -115,6 +116,10 @@ static void call_origin(bench *b, void *state, uint64_t n) {
         call(b, w, &bench_call_lines_function, 64, n);
     else
         call(b, w, &bench_call_lines_function, 256, n);
+    tern_status status;
+    while ((status = tern_call_flush(b->worker, b->other)) == TERN_ERR_AGAIN)
+        (void)tern_progress(b->worker);
+    bench_ok(status, "tern_call_flush");
 }
 
 static void call_target(bench *b, void *state, uint64_t n) {
@@ -134,13 +139,17 @@ static void check_stream(const bench_stream *stream, uint64_t n) { check_sunk(st
 
 static void one_way(bench *b, way *w, uint64_t bytes) {
     static bench_stream stream;
-    bench_case c = {.name = "one_way", .params = {{"bytes", bytes, NULL}}, .unit = BENCH_RATE};
+    static const char *const policies[] = {"write", "trad", "ovfl"};
+    bench_case c = {.name = "one_way",
+                    .params = {{"bytes", bytes, NULL}, {"policy", 0, policies[w->policy]}},
+                    .unit = BENCH_RATE};
     if (!bench_selected(b, c.name))
         return;
     w->bytes = bytes;
+    bench_ok(tern_call_policy(b->worker, b->other, w->policy, 0), "tern_call_policy");
     c.measured = bench_way("tern_call", call_origin, call_target, w);
-    if (b->shared && bytes == 8)
-        c.ratio_target = 1 / 0.6;
+    if (b->shared && (bytes == 8 || (bytes == 256 && w->policy == TERN_PUBLISH_TRAD)))
+        c.ratio_target = 1 / 0.8;
     stream = (bench_stream){.bytes = bytes,
                             .function = function_of(bytes),
                             .handlers = handlers,
@@ -235,9 +244,13 @@ void bench_call(bench *b) {
     fill(w.payload);
     w.messages.other = 1 - b->rank;
     bench_mpi(MPI_Comm_dup(b->comm, &w.messages.comm), "MPI_Comm_dup");
-    one_way(b, &w, 8);
-    one_way(b, &w, 64);
-    one_way(b, &w, 256);
+    for (unsigned p = TERN_PUBLISH_WRITE; p <= TERN_PUBLISH_OVFL; p++) {
+        w.policy = (tern_publish)p;
+        one_way(b, &w, 8);
+        one_way(b, &w, 64);
+        one_way(b, &w, 256);
+    }
+    bench_ok(tern_call_policy(b->worker, b->other, TERN_PUBLISH_WRITE, 0), "tern_call_policy");
     with_result(b, &w);
     MPI_Comm_free(&w.messages.comm);
 }

@@ -59,7 +59,7 @@ static tern_status wrap(tern_worker *worker, tern_out *out) {
     tern_status status = out->via->publish(worker, out);
     if (status != TERN_OK)
         return status;
-    out->first_header = 0;
+    out->lane.first_header = 0;
     worker->stats.batches_sent++;
     return TERN_OK;
 }

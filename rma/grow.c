@@ -21,7 +21,7 @@ static uint64_t move_bytes(const tern_out *out) {
 static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
-    if (out->first_header != 0 || size >= config->ring_size * config->ring_growth)
+    if (out->lane.first_header != 0 || size >= config->ring_size * config->ring_growth)
         return false;
     if (is_batched(out) && (size - at < move_bytes(out) || out->lane.write / size != out->lap))
         return false;
@@ -50,8 +50,8 @@ static void commit_move(tern_out *out) {
         tern_batch_open(out);
     if (!out->near)
         atomic_store_explicit(tern_out_word(out, out->lane.write), header, memory_order_relaxed);
-    out->first = out->lane.write;
-    out->first_header = header;
+    out->lane.first = out->lane.write;
+    out->lane.first_header = header;
     out->lane.limit = 0;
     out->lane.write += 8;
 }
@@ -113,7 +113,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         out->growth = TERN_GROWTH_MOVING;
     }
     tern_ring_publish(worker, out);
-    return out->first_header == 0 ? leave(worker, out) : TERN_ERR_AGAIN;
+    return out->lane.first_header == 0 ? leave(worker, out) : TERN_ERR_AGAIN;
 }
 
 bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {

@@ -147,23 +147,23 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint32_t rank = tern_rank_of(context, out->target);
     /* One message a batch, unless it is larger than a message or wraps. */
-    while (out->first != out->lane.write) {
-        uint64_t at = out->first & out->lane.mask, bytes = out->lane.write - out->first;
+    while (out->lane.first != out->lane.write) {
+        uint64_t at = out->lane.first & out->lane.mask, bytes = out->lane.write - out->lane.first;
         if (bytes > out->lane.mask + 1 - at)
             bytes = out->lane.mask + 1 - at;
         if (bytes > TERN_MESSAGE_MAX)
             bytes = TERN_MESSAGE_MAX;
-        tern_message message = {
-            .kind = TERN_MESSAGE_BATCH,
-            .origin = worker->id,
-            .target = out->ring,
-            .offset = out->first,
-            .bytes = bytes,
-            .operand = {out->target % context->workers, out->first + bytes == out->lane.write}};
+        tern_message message = {.kind = TERN_MESSAGE_BATCH,
+                                .origin = worker->id,
+                                .target = out->ring,
+                                .offset = out->lane.first,
+                                .bytes = bytes,
+                                .operand = {out->target % context->workers,
+                                            out->lane.first + bytes == out->lane.write}};
         tern_status status = tern_message_send(worker, rank, &message, out->lane.data + at, bytes);
         if (status != TERN_OK)
             return status;
-        out->first += bytes;
+        out->lane.first += bytes;
     }
     return TERN_OK;
 }

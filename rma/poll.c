@@ -123,9 +123,14 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     return true;
 }
 
-void tern_ring_report(tern_worker *worker, tern_in *in) {
-    if (in->position - in->reported > in->mask / 2 && in->via->report(worker, in) == TERN_OK)
+static void report(tern_worker *worker, tern_in *in) {
+    if (in->via->report(worker, in) == TERN_OK)
         in->reported = in->position;
+}
+
+void tern_ring_report(tern_worker *worker, tern_in *in) {
+    if (in->position - in->reported > in->mask / 2)
+        report(worker, in);
 }
 
 bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
@@ -149,20 +154,12 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     }
     size_t handled = rma->handler[kind](worker, in);
     worker->stats.records_received += handled;
+    /* A record that has to stay may wait for room that its origin cannot make: little credit is
+     * better than none. */
+    if (handled == 0 && in->position != in->reported && !in->closed)
+        report(worker, in);
     tern_ring_report(worker, in);
     return handled;
-}
-
-static void publish_pending(tern_worker *worker) {
-    tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_out *out = mine->pending;
-    mine->pending = NULL;
-    while (out != NULL) {
-        tern_out *next = out->next_pending;
-        out->pending = false;
-        tern_ring_publish(worker, out);
-        out = next;
-    }
 }
 
 size_t tern_ring_poll(tern_worker *worker) {
@@ -196,7 +193,7 @@ size_t tern_ring_poll(tern_worker *worker) {
         }
     }
     if (mine->pending != NULL)
-        publish_pending(worker);
+        tern_ring_publish_pending(worker);
     const tern_transport_ops *far = tern_rma_of(context)->far;
     if (far != NULL &&
         (events > 0 || mine->warm > 0 || round % context->config.mpi_interval == 0)) {

@@ -61,6 +61,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
 tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
                                    tern_out **out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
+    const tern_config *config = &worker->context->config;
     tern_out **slot = &mine->out[tern_line_of(worker->context, channel, target)];
     tern_out *fresh = *slot;
     if (fresh == NULL) {
@@ -70,8 +71,11 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         memset(fresh, 0, sizeof *fresh);
         fresh->channel = channel;
         fresh->target = target;
-        fresh->lane.mask = worker->context->config.ring_size - 1;
+        fresh->lane.mask = config->ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
+        fresh->policy = (uint8_t)config->publish;
+        if (channel == TERN_CHANNEL_CALLS && config->publish == TERN_PUBLISH_TRAD)
+            fresh->lane.gather = config->publish_bytes;
         tern_status status = fresh->via->open(worker, fresh);
         if (status != TERN_OK && status != TERN_ERR_AGAIN) {
             free(fresh);
@@ -105,7 +109,7 @@ void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->near)
         return;
     uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
-    bool shut = out->held || out->first_header != 0 || tern_rma_of(worker->context)->fences;
+    bool shut = out->held || tern_rma_of(worker->context)->fences;
     out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
 }
 
@@ -115,8 +119,9 @@ void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
 }
 
 void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
-    atomic_store_explicit(tern_out_word(out, out->first), out->first_header, memory_order_release);
-    out->first_header = 0;
+    atomic_store_explicit(tern_out_word(out, out->lane.first), out->lane.first_header,
+                          memory_order_release);
+    out->lane.first_header = 0;
     if (__builtin_expect(tern_rma_of(worker->context)->fences, 0))
         atomic_thread_fence(memory_order_seq_cst);
     else
@@ -183,8 +188,17 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
     return status;
 }
 
+static void leave_to_progress(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (out->pending)
+        return;
+    out->pending = true;
+    out->next_pending = mine->pending;
+    mine->pending = out;
+}
+
 void tern_ring_publish(tern_worker *worker, tern_out *out) {
-    if (out->first_header == 0)
+    if (out->lane.first_header == 0)
         return;
     if (out->near) {
         tern_ring_publish_near(worker, out);
@@ -192,15 +206,55 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
     }
     tern_ring_warm(worker);
     if (out->via->publish(worker, out) == TERN_OK) {
-        out->first_header = 0;
+        out->lane.first_header = 0;
         worker->stats.batches_sent++;
-    } else if (!out->pending) {
-        tern_rma_worker *mine = tern_rma_worker_of(worker);
-        out->pending = true;
-        out->next_pending = mine->pending;
-        mine->pending = out;
+    } else {
+        leave_to_progress(worker, out);
     }
 }
+
+static bool is_due(const tern_out *out) {
+    return out->lane.write - out->lane.first >= out->lane.gather;
+}
+
+void tern_ring_publish_due(tern_worker *worker, tern_out *out) {
+    if (is_due(out)) {
+        tern_ring_publish(worker, out);
+    } else {
+        tern_ring_open_lane(worker, out);
+        leave_to_progress(worker, out);
+    }
+}
+
+void tern_ring_attend(tern_worker *worker, tern_out *out) {
+    if (out->lane.first_header != 0)
+        leave_to_progress(worker, out);
+    else
+        tern_ring_ring_bell(worker, out);
+}
+
+/* patient: what still grows is left alone. Records to which nothing was added between two rounds
+ * are published, so a wait leaves nothing behind, and neither do handlers that never rest. */
+static void publish_pending(tern_worker *worker, bool patient) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out *out = mine->pending;
+    mine->pending = NULL;
+    while (out != NULL) {
+        tern_out *next = out->next_pending;
+        out->pending = false;
+        bool grows = out->looked != out->lane.write && !is_due(out);
+        out->looked = out->lane.write;
+        if (patient && grows && out->lane.first_header != 0)
+            leave_to_progress(worker, out);
+        else
+            tern_ring_publish(worker, out);
+        out = next;
+    }
+}
+
+void tern_ring_publish_pending(tern_worker *worker) { publish_pending(worker, true); }
+
+void tern_ring_publish_all(tern_worker *worker) { publish_pending(worker, false); }
 
 void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;

@@ -86,14 +86,14 @@ enum { TERN_GROWTH_NONE, TERN_GROWTH_ASKED, TERN_GROWTH_MOVING };
 typedef struct tern_out {
     _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/view.h */
     uint64_t limit;                     /* nothing at or past it may be written yet */
-    uint64_t first;                     /* position of the first record not published */
-    uint64_t first_header;              /* its header; 0: all is published */
+    uint64_t looked;                    /* the write position that progress has seen last */
     tern_ring_header *header;           /* near */
     const tern_transport_ops *via;
-    struct tern_out *next_pending; /* published later: the transport had no room */
+    struct tern_out *next_pending; /* published by progress */
     bool near;                     /* data is the ring itself */
     bool pending, opening;
-    bool held; /* nothing is sent the short way: earlier records still wait elsewhere */
+    uint8_t policy; /* tern_publish; what it asks of the ring is lane.gather */
+    bool held;      /* nothing is sent the short way: earlier records still wait elsewhere */
     uint32_t channel;
     uint32_t target;       /* worker number */
     uint32_t ring;         /* index in the target's arena */
@@ -150,15 +150,26 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
     bool near = out->near;
     if (near)
         atomic_store_explicit(tern_out_word(out, next), 0, memory_order_relaxed);
-    if (!near || out->first_header != 0)
+    if (!near || out->lane.first_header != 0)
         atomic_store_explicit(tern_out_word(out, at), header, memory_order_relaxed);
-    if (out->first_header == 0) {
-        out->first = at;
-        out->first_header = header;
-        out->lane.limit = 0; /* the short way would overtake it */
+    if (out->lane.first_header == 0) {
+        out->lane.first = at;
+        out->lane.first_header = header;
     }
     out->lane.write = next;
 }
+
+/* Publishes what is committed if it is as much as is to be gathered; else progress will. */
+void tern_ring_publish_due(tern_worker *worker, tern_out *out);
+
+/* For a run of records that the short way has begun or published: progress is to hear of it, or
+ * the target its bell. */
+void tern_ring_attend(tern_worker *worker, tern_out *out);
+
+/* Publishes what was gathered for any target and what a transport had no room for; pending is the
+ * part of progress, which leaves alone what has grown since its last round. */
+void tern_ring_publish_all(tern_worker *worker);
+void tern_ring_publish_pending(tern_worker *worker);
 
 /* While held, nothing is sent the short way: earlier records still wait elsewhere. */
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);

@@ -47,7 +47,7 @@ typedef struct tern_rma_worker {
         tern_in **ring;
         size_t count;
     } active[TERN_CHANNELS];
-    tern_out *pending; /* rings with records that a transport had no room for */
+    tern_out *pending; /* rings with records that progress is to publish */
     uint32_t rounds;
     uint32_t warm; /* rounds in which MPI is asked at once */
     char *board;

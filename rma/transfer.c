@@ -278,6 +278,7 @@ tern_status tern_barrier(tern_worker *worker) {
         status = tern_flush_all(worker);
     if (status != TERN_OK)
         return status;
+    tern_ring_publish_all(worker);
     return tern_rma_of(worker->context)->far == NULL
                ? near_barrier(worker)
                : tern_collective_barrier(worker->context, worker);

@@ -15,8 +15,12 @@ typedef struct call {
     uint64_t header; /* but for the length */
     const void *arguments;
     size_t bytes;
-    const tern_return_address *back; /* TERN_RECORD_CALL_RETURN */
+    const void *head; /* of head_bytes, before the arguments */
+    size_t head_bytes;
 } call;
+
+/* What is done about a full ring. */
+typedef enum { FULL_WAIT, FULL_FAIL, FULL_QUEUE } when_full;
 
 static tern_status refuse(const tern_worker *worker, tern_worker_id target,
                           const tern_function *function, const void *arguments, size_t bytes) {
@@ -46,52 +50,66 @@ static inline uint64_t header_of(const tern_worker *worker, tern_worker_id targe
     return rpc->header[function->id];
 }
 
+/* Bare TERN_ERR_AGAIN: no room. */
 static tern_status put_call(tern_worker *worker, const call *c) {
     tern_out *out = NULL;
-    size_t head = c->back != NULL ? sizeof *c->back : 0;
-    if (c->bytes > TERN_ARGUMENTS_MAX)
-        return tern_fail(TERN_ERR_RANGE, "%zu bytes of arguments; %u are the limit", c->bytes,
-                         TERN_ARGUMENTS_MAX);
-    if (tern_overflow_holds(worker, c->target))
-        return tern_fail(TERN_ERR_AGAIN, "earlier calls to worker %u still wait for room",
-                         c->target);
-    tern_status status = tern_ring_open(worker, c->target, &out);
-    if (status != TERN_OK)
-        return status;
     void *room = NULL;
-    status = tern_ring_reserve(worker, out, head + c->bytes, &room);
+    size_t bytes = c->head_bytes + c->bytes;
+    if (!tern_overflow_clear(worker, c->target))
+        return TERN_ERR_AGAIN;
+    tern_status status = tern_ring_open(worker, c->target, &out);
+    if (status == TERN_OK)
+        status = tern_ring_try(worker, out, bytes, &room);
     if (status != TERN_OK)
         return status;
-    if (head > 0)
-        memcpy(room, c->back, head);
+    if (c->head_bytes > 0)
+        memcpy(room, c->head, c->head_bytes);
     if (c->bytes > 0)
-        memcpy((char *)room + head, c->arguments, c->bytes);
+        memcpy((char *)room + c->head_bytes, c->arguments, c->bytes);
     tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
-    tern_ring_commit(out, c->header | (uint64_t)(head + c->bytes) << 32);
-    tern_ring_publish(worker, out);
+    tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
+    tern_ring_publish_due(worker, out);
     return TERN_OK;
 }
 
 static tern_status queue_call(tern_worker *worker, const call *c) {
-    size_t head = c->back != NULL ? sizeof *c->back : 0;
-    tern_status status =
-        tern_overflow_push(worker, c->target, c->header | (uint64_t)(head + c->bytes) << 32,
-                           c->back, head, c->arguments, c->bytes);
+    tern_status status = tern_overflow_push(worker, c->target,
+                                            c->header | (uint64_t)(c->head_bytes + c->bytes) << 32,
+                                            c->head, c->head_bytes, c->arguments, c->bytes);
     if (status == TERN_OK)
         tern_count(&worker->stats.calls_sent, 1);
     return status;
 }
 
-/* Tries until there is room; a handler, which may not wait, leaves the call to progress. */
-static tern_status put_call_surely(tern_worker *worker, const call *c) {
+static bool keeps(const tern_worker *worker, uint32_t target) {
+    const tern_out *out = tern_rma_worker_of(worker)->out[target];
+    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
+}
+
+static tern_status make_call(tern_worker *worker, const call *c, when_full full) {
     tern_wait_state wait = TERN_WAIT_START;
     uint32_t rank = tern_rank_of(worker->context, c->target);
+    size_t most = tern_ring_record_max(worker->context) - c->head_bytes;
+    if (most > TERN_ARGUMENTS_MAX)
+        most = TERN_ARGUMENTS_MAX;
+    if (c->bytes > most)
+        return tern_fail(TERN_ERR_RANGE,
+                         "%zu bytes of arguments; a ring of TERN_RING_SIZE=%zu "
+                         "takes %zu",
+                         c->bytes, worker->context->config.ring_size, most);
+    if (full == FULL_WAIT && worker->in_progress)
+        full = FULL_QUEUE; /* a handler may not wait */
     for (;;) {
         tern_status status = put_call(worker, c);
-        if (status != TERN_ERR_AGAIN)
+        if (status == TERN_ERR_AGAIN && (full == FULL_QUEUE || keeps(worker, c->target)))
+            status = queue_call(worker, c);
+        else if (status == TERN_ERR_AGAIN && full == FULL_FAIL)
+            return tern_fail(status,
+                             "the ring to worker %u is full; let progress run, or raise "
+                             "TERN_RING_SIZE",
+                             c->target);
+        if (status != TERN_ERR_AGAIN || full != FULL_WAIT)
             return status;
-        if (worker->in_progress)
-            return queue_call(worker, c);
         if (tern_progress_round(worker) > 0)
             wait.rounds = 0;
         else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
@@ -101,12 +119,12 @@ static tern_status put_call_surely(tern_worker *worker, const call *c) {
 
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
                                 const tern_function *function, const void *arguments, size_t bytes,
-                                bool may_wait) {
+                                when_full full) {
     uint64_t header = header_of(worker, target, function, arguments, bytes);
     if (header == 0)
         return refuse(worker, target, function, arguments, bytes);
-    call c = {tern_worker_number(worker->context, target), header, arguments, bytes, NULL};
-    return may_wait ? put_call_surely(worker, &c) : put_call(worker, &c);
+    call c = {tern_worker_number(worker->context, target), header, arguments, bytes, NULL, 0};
+    return make_call(worker, &c, full);
 }
 
 /* Sizes that are looked for the short way: what every ring takes in one record. */
@@ -116,17 +134,22 @@ tern_status tern_call_any(tern_worker *worker, tern_worker_id target, const tern
                           const void *arguments, size_t bytes) {
     if (bytes <= SHORT_MAX && tern_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;
-    return call_copying(worker, target, function, arguments, bytes, true);
+    return call_copying(worker, target, function, arguments, bytes, FULL_WAIT);
 }
 
-void tern_call_ring_bell(tern_worker *worker, tern_worker_id target) {
+void tern_call_attend(tern_worker *worker, tern_worker_id target) {
     uint32_t number = tern_worker_number(worker->context, target);
-    tern_ring_ring_bell(worker, tern_rma_worker_of(worker)->out[number]);
+    tern_ring_attend(worker, tern_rma_worker_of(worker)->out[number]);
 }
 
 tern_status tern_call_try(tern_worker *worker, tern_worker_id target, const tern_function *function,
                           const void *arguments, size_t bytes) {
-    return call_copying(worker, target, function, arguments, bytes, false);
+    return call_copying(worker, target, function, arguments, bytes, FULL_FAIL);
+}
+
+tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
+                            const tern_function *function, const void *arguments, size_t bytes) {
+    return call_copying(worker, target, function, arguments, bytes, FULL_QUEUE);
 }
 
 tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
@@ -142,9 +165,12 @@ tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
     if (status != TERN_OK)
         return status;
     call c = {tern_worker_number(worker->context, target),
-              tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0), arguments,
-              bytes, &back};
-    status = put_call_surely(worker, &c);
+              tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
+              arguments,
+              bytes,
+              &back,
+              sizeof back};
+    status = make_call(worker, &c, FULL_WAIT);
     if (status != TERN_OK) {
         tern_reply_release(worker, &back);
         return status;

@@ -2,10 +2,13 @@
 #define TERN_RPC_OVERFLOW_H
 
 /*
- * Overflow: where a handler's calls wait whose ring is full, since a handler may not wait itself.
- * Two workers whose rings face each other full of calls that call back would otherwise stand still
- * for ever. One FIFO per target; while it holds a call, every later call to that target queues
- * behind it, so the order of a pair is kept. Bounded by TERN_OVERFLOW_MEMORY per worker.
+ * Overflow: where calls wait whose ring is full and whose caller does not: handlers, which may not
+ * (two workers whose rings face each other full of calls that call back would otherwise stand still
+ * for ever), tern_call_queue and the policy TERN_PUBLISH_OVFL. One FIFO per target; while it holds
+ * a call, every later call to that target goes behind it, so the order of a pair is kept. Only the
+ * worker's own thread moves calls on, so its rings have one producer at any time. Bounded by
+ * TERN_OVERFLOW_MEMORY per worker, half of which is kept for handlers: what they cannot leave there
+ * stops the ring that they consume.
  */
 
 #include "rpc/state.h"
@@ -23,7 +26,8 @@ typedef struct tern_overflow {
     tern_pending_call *first, *last;
 } tern_overflow;
 
-bool tern_overflow_holds(const tern_worker *worker, uint32_t target);
+/* Moves on what waits for target; whether nothing is left. */
+bool tern_overflow_clear(tern_worker *worker, uint32_t target);
 
 /* Queues a call; head and arguments become its payload. TERN_ERR_AGAIN: the bound is reached. */
 tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t header,

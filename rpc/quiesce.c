@@ -52,6 +52,8 @@ tern_status tern_quiesce(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_quiesce");
     tern_context *context = worker->context;
     uint64_t before[2] = {1, 0}; /* no wave looks like this */
+    if (status == TERN_OK)
+        (void)tern_call_flush_all(worker);
     while (status == TERN_OK) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
         for (int i = 0; i < 1000 && progress_all(worker) > 0; i++)

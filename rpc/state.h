@@ -18,7 +18,7 @@ typedef struct tern_rpc {
 } tern_rpc;
 
 typedef struct tern_rpc_worker {
-    struct tern_overflow *overflow; /* calls of handlers that wait for room (rpc/overflow.h) */
+    struct tern_overflow *overflow; /* calls that wait for room (rpc/overflow.h) */
     size_t overflow_bytes;
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
     uint64_t sequence[TERN_FUTURES];

@@ -33,12 +33,14 @@ static const char *const cross_memories[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
 static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
 static const char *const orders[] = {"strict", "relaxed", NULL};
+static const char *const publications[] = {"write", "trad", "ovfl", NULL};
 static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
 #define FIELD(f) offsetof(tern_config, f), sizeof(((tern_config *)0)->f)
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
 #define TIB ((uint64_t)1 << 40)
 
 static const knob knobs[] = {
@@ -64,7 +66,14 @@ static const knob knobs[] = {
     {"TERN_RING_MEMORY", KNOB_SIZE, FIELD(ring_memory), NULL, 4 * KIB, TIB, false, false, 128 * MIB,
      "all rings into one rank together; memory is taken when touched"},
     {"TERN_OVERFLOW_MEMORY", KNOB_SIZE, FIELD(overflow_memory), NULL, 0, TIB, false, false,
-     64 * MIB, "of a worker, for calls of its handlers that find their ring full"},
+     64 * MIB, "of a worker, for calls that wait for room without their caller"},
+    {"TERN_PUBLISH", KNOB_CHOICE, FIELD(publish), publications, 0, 0, false, false,
+     TERN_PUBLISH_WRITE,
+     "calls are published at once (write), many together (trad), or at once and kept here while "
+     "the "
+     "ring is full (ovfl)"},
+    {"TERN_PUBLISH_BYTES", KNOB_SIZE, FIELD(publish_bytes), NULL, 8, GIB, false, false, 4 * KIB,
+     "trad: how much is published together"},
     {"TERN_IDLE_POLLS", KNOB_COUNT, FIELD(idle_polls), NULL, 1, 1 << 30, false, false, 4096,
      "empty polls after which a ring is left to its bell"},
     {"TERN_ACTIVE_RINGS", KNOB_COUNT, FIELD(active_rings), NULL, 0, 1 << 20, false, false, 4,
@@ -238,7 +247,7 @@ static tern_status parse_value(const knob *k, const char *text, uint64_t *value)
 }
 
 static tern_status refuse_name(const char *name, size_t length) {
-    char all[600];
+    char all[800];
     size_t used = 0;
     for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, " %s", knobs[i].name);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char detail[512];
+static _Thread_local char detail[1024];
 
 static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_OK] = "success",

@@ -6,6 +6,8 @@
 #ifndef TERN_TESTS_CALL_TOOLS_H
 #define TERN_TESTS_CALL_TOOLS_H
 
+#include <sched.h>
+
 #include "fixture.h"
 
 enum { RANKS = 64 };
@@ -19,6 +21,19 @@ static inline bool open_with_rings(fixture *f, size_t ring_size) {
     config.ring_size = ring_size;
     config.ring_growth = 1;
     return fixture_open(f, &config);
+}
+
+/* Waits in MPI only: this rank makes no progress of tern's. */
+static inline void meet_without_progress(void) {
+    MPI_Request request;
+    tern_mpi_lock();
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    tern_mpi_unlock();
+    for (int done = 0; !done; sched_yield()) {
+        tern_mpi_lock();
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        tern_mpi_unlock();
+    }
 }
 
 /* Numbered arguments of any size, whose content follows from origin, number and size. */

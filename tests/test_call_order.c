@@ -7,19 +7,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Waits in MPI only: this rank makes no progress of tern's. */
-static void meet_without_progress(void) {
-    MPI_Request request;
-    tern_mpi_lock();
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    tern_mpi_unlock();
-    for (int done = 0; !done; sched_yield()) {
-        tern_mpi_lock();
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        tern_mpi_unlock();
-    }
-}
-
 /* All to all, any size; each pair in order, once each. */
 static void order_under(const tern_config *config, int shm_times) {
     fixture f;

@@ -485,7 +485,7 @@ static void inject(uint64_t header, uint64_t word) {
     uint64_t at = out->lane.write;
     tern_ring_commit(out, tern_notice_header(TERN_NOTICE_PACKED, 0, 0, 16));
     if (out->near)
-        out->first_header = header;
+        out->lane.first_header = header;
     else
         memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);
     tern_ring_publish(f.worker, out);

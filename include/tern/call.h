@@ -73,10 +73,41 @@ static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
                                     const tern_function *function, const void *arguments,
                                     size_t bytes);
 
-/* The same, but TERN_ERR_AGAIN on a full ring, wherever it is called. */
+/* The same with other answers to a full ring, wherever they are called. tern_call_try:
+ * TERN_ERR_AGAIN. tern_call_queue: the call is copied to a queue, from which progress moves calls
+ * to the ring in their order, behind which later calls to the same target go, and in which those to
+ * all targets take half of TERN_OVERFLOW_MEMORY at most, and with those of handlers all of it:
+ * TERN_ERR_AGAIN when that is used up. */
 TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
                                    const tern_function *function, const void *arguments,
                                    size_t bytes);
+TERN_API tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
+                                     const tern_function *function, const void *arguments,
+                                     size_t bytes);
+
+/* When this worker's calls to target become visible to it, from now on (paper 000, 4.4.2). Until
+ * then what TERN_PUBLISH and TERN_PUBLISH_BYTES say.
+ *
+ *     TERN_PUBLISH_WRITE   each at once
+ *     TERN_PUBLISH_TRAD    when they are bytes together, headers of 8 bytes included; bytes 0:
+ *                          TERN_PUBLISH_BYTES. What is less becomes visible by tern_call_flush,
+ *                          tern_quiesce, tern_barrier, on a full ring, and by progress, once two
+ *                          rounds of it have found nothing added. So a wait holds nothing back, but
+ *                          a worker that makes no progress must flush.
+ *     TERN_PUBLISH_OVFL    each at once, and every call that finds a full ring is queued as by
+ *                          tern_call_queue; only when there is no room left either does tern_call
+ *                          wait, and do the others give TERN_ERR_AGAIN
+ *
+ * Order and handlers are the same under each. Opens the pair's ring. TERN_ERR_ARGUMENT: no such
+ * worker or policy; TERN_ERR_MEMORY; TERN_ERR_PEER. */
+TERN_API tern_status tern_call_policy(tern_worker *worker, tern_worker_id target,
+                                      tern_publish policy, size_t bytes);
+
+/* Makes the calls visible that were gathered for target, or for every target. Never waits:
+ * TERN_ERR_AGAIN if some are left to progress, in the queue or for want of room in a transport.
+ * TERN_ERR_ARGUMENT. */
+TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
+TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
  * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, or
@@ -110,11 +141,11 @@ TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future, 
 TERN_API tern_status tern_quiesce(tern_worker *worker);
 
 /* Not for applications: where tern_call goes with arguments of a size that is not known to the
- * compiler, and the bell. */
+ * compiler, and what a call that was sent the short way may leave to do. */
 TERN_API tern_status tern_call_any(tern_worker *worker, tern_worker_id target,
                                    const tern_function *function, const void *arguments,
                                    size_t bytes);
-TERN_API void tern_call_ring_bell(tern_worker *worker, tern_worker_id target);
+TERN_API void tern_call_attend(tern_worker *worker, tern_worker_id target);
 
 /* Not for applications: the call, if it can be sent the short way; else 0, and nothing is done. */
 static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
@@ -136,7 +167,7 @@ static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
     /* Before it can run: tern_quiesce relies on it, and reads it from other threads. */
     __atomic_store_n(view->calls_sent, *view->calls_sent + 1, __ATOMIC_RELAXED);
     if (__builtin_expect(tern_lane_send(lane, record, size, header | (uint64_t)bytes << 32), 0))
-        tern_call_ring_bell(worker, target);
+        tern_call_attend(worker, target);
     return 1;
 }
 

@@ -56,6 +56,13 @@ typedef enum tern_order {
     TERN_ORDER_RELAXED /* overtake them */
 } tern_order;
 
+/* When the calls of one worker to another become visible to it (call.h). */
+typedef enum tern_publish {
+    TERN_PUBLISH_WRITE, /* each at once */
+    TERN_PUBLISH_TRAD,  /* so many bytes together, or when they are flushed */
+    TERN_PUBLISH_OVFL   /* each at once; kept here only while the ring is full */
+} tern_publish;
+
 typedef enum tern_log_level {
     TERN_LOG_NONE,
     TERN_LOG_ERROR,
@@ -77,7 +84,11 @@ typedef struct tern_config {
     size_t ring_size;       /* of a ring at first: power of two, 4 KiB to 16 MiB */
     size_t ring_growth;     /* times that size at most: power of two, 1 to 1,024 */
     size_t ring_memory;     /* all rings into one rank together */
-    size_t overflow_memory; /* of a worker, for calls of its handlers that find their ring full */
+    size_t overflow_memory; /* of a worker, for calls that wait for room without their caller, half
+                               of it for those of handlers: where handlers call back, as much as a
+                               ring may grow to for each pair that floods the other */
+    tern_publish publish;   /* of calls, where tern_call_policy says nothing else */
+    size_t publish_bytes;   /* TERN_PUBLISH_TRAD: so many together */
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */
     size_t active_rings;    /* so many rings are polled without end whatever their traffic */
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */

@@ -36,7 +36,8 @@ extern "C" {
     X(notices_ledger, "notified puts and gets whose data went by itself")                          \
     X(notices_queued, "notified operations that had to wait before they were posted")              \
     X(calls_sent, "calls issued")                                                                  \
-    X(calls_overflowed, "calls of handlers that waited for room in a ring")                        \
+    X(calls_overflowed, "calls that waited for room in a ring without their caller")               \
+    X(overflow_most, "the most bytes that such calls have taken")                                  \
     X(calls_executed, "calls executed for others and itself")                                      \
     X(calls_refused, "calls whose handler returned an error")                                      \
     X(records_malformed, "records refused as malformed")

@@ -24,12 +24,14 @@ typedef struct tern_reach {
 
 /* The origin's side of a ring: what sending a record at once needs, in one cache line. */
 typedef struct tern_lane {
-    char *data;     /* the ring itself, or a far ring's staging */
-    uint64_t mask;  /* size - 1 */
-    uint64_t write; /* position of the next record */
-    uint64_t
-        limit; /* the short way is open below it: room, no wrap, nothing unpublished; 0: shut */
-    const uint64_t *idle; /* the target's mark that it waits for the bell */
+    char *data;            /* the ring itself, or a far ring's staging */
+    uint64_t mask;         /* size - 1 */
+    uint64_t write;        /* position of the next record */
+    uint64_t limit;        /* the short way is open below it: there is room, and no wrap; 0: shut */
+    const uint64_t *idle;  /* the target's mark that it waits for the bell */
+    uint64_t first;        /* position of the first record not published */
+    uint64_t first_header; /* its header, withheld until then; 0: all is published */
+    uint64_t gather;       /* so many bytes are published together; 0: each record at once */
 } tern_lane;
 
 /* The first member of a worker, in one cache line. */
@@ -68,17 +70,31 @@ static inline char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
     return lane->data + (lane->write & lane->mask);
 }
 
-/* Publishes the record that was reserved and filled but for its header. Nonzero: the bell is to be
- * rung. The release store pairs with the consumer's acquire load of the header; the mark may be
- * read early (tern_ring_publish_near). */
+/* Commits the record that was reserved and filled but for its header, and publishes it, unless it
+ * is gathered: then its header is withheld, if it is the first of its run, or else written behind
+ * the zero that the consumer stops at. Nonzero: tern_ring_attend is to be called, to ring the bell
+ * or to note a new run. The release store pairs with the consumer's acquire load of the header; the
+ * mark may be read early (tern_ring_publish_near). */
 static inline int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
-    uint64_t next = lane->write + size;
+    uint64_t at = lane->write, next = at + size;
     /* Not what the consumer still has to read. */
-    if (lane->write + TERN_LANE_AHEAD < lane->limit)
+    if (at + TERN_LANE_AHEAD < lane->limit)
         for (uint64_t line = 0; line < size; line += TERN_LANE_LINE)
-            tern_own_line(lane->data + ((lane->write + TERN_LANE_AHEAD + line) & lane->mask));
+            tern_own_line(lane->data + ((at + TERN_LANE_AHEAD + line) & lane->mask));
     __atomic_store_n((uint64_t *)(void *)(lane->data + (next & lane->mask)), 0, __ATOMIC_RELAXED);
     lane->write = next;
+    if (lane->first_header != 0) {
+        __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELAXED);
+        if (next - lane->first < lane->gather)
+            return 0;
+        record = lane->data + (lane->first & lane->mask);
+        header = lane->first_header;
+        lane->first_header = 0;
+    } else if (size < lane->gather) {
+        lane->first = at;
+        lane->first_header = header;
+        return 1;
+    }
     __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return __atomic_load_n(lane->idle, __ATOMIC_RELAXED) != 0;
