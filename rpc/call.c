@@ -1,6 +1,6 @@
 #include "rma/reply.h"
 #include "rma/state.h"
-#include "rpc/overflow.h"
+#include "rpc/send.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -10,121 +10,15 @@
  * call, lock or allocation. Guarded by `tern-bench call`. What it cannot send comes here.
  */
 
-typedef struct call {
-    uint32_t target; /* worker number */
-    uint64_t header; /* but for the length */
-    const void *arguments;
-    size_t bytes;
-    const void *head; /* of head_bytes, before the arguments */
-    size_t head_bytes;
-} call;
-
-/* What is done about a full ring. */
-typedef enum { FULL_WAIT, FULL_FAIL, FULL_QUEUE } when_full;
-
-static tern_status refuse(const tern_worker *worker, tern_worker_id target,
-                          const tern_function *function, const void *arguments, size_t bytes) {
-    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
-    const tern_context *context = worker->context;
-    if (target.rank >= context->size || target.index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
-                         target.index, target.rank);
-    return tern_fail(TERN_ERR_NOT_FOUND,
-                     "%s was not registered when the context was created; register functions "
-                     "before",
-                     function->name != NULL ? function->name : "a function without a name");
-}
-
-/* The header of the function's calls, but for the length; 0 if anything about the call is wrong. */
-static inline uint64_t header_of(const tern_worker *worker, tern_worker_id target,
-                                 const tern_function *function, const void *arguments,
-                                 size_t bytes) {
-    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
-        return 0;
-    const tern_context *context = worker->context;
-    const tern_rpc *rpc = tern_rpc_of(context);
-    if (target.rank >= context->size || target.index >= context->workers ||
-        function->id >= rpc->ids)
-        return 0;
-    return rpc->header[function->id];
-}
-
-/* Bare TERN_ERR_AGAIN: no room. */
-static tern_status put_call(tern_worker *worker, const call *c) {
-    tern_out *out = NULL;
-    void *room = NULL;
-    size_t bytes = c->head_bytes + c->bytes;
-    if (!tern_overflow_clear(worker, c->target))
-        return TERN_ERR_AGAIN;
-    tern_status status = tern_ring_open(worker, c->target, &out);
-    if (status == TERN_OK)
-        status = tern_ring_try(worker, out, bytes, &room);
-    if (status != TERN_OK)
-        return status;
-    if (c->head_bytes > 0)
-        memcpy(room, c->head, c->head_bytes);
-    if (c->bytes > 0)
-        memcpy((char *)room + c->head_bytes, c->arguments, c->bytes);
-    tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
-    tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
-    tern_ring_publish_due(worker, out);
-    return TERN_OK;
-}
-
-static tern_status queue_call(tern_worker *worker, const call *c) {
-    tern_status status = tern_overflow_push(worker, c->target,
-                                            c->header | (uint64_t)(c->head_bytes + c->bytes) << 32,
-                                            c->head, c->head_bytes, c->arguments, c->bytes);
-    if (status == TERN_OK)
-        tern_count(&worker->stats.calls_sent, 1);
-    return status;
-}
-
-static bool keeps(const tern_worker *worker, uint32_t target) {
-    const tern_out *out = tern_rma_worker_of(worker)->out[target];
-    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
-}
-
-static tern_status make_call(tern_worker *worker, const call *c, when_full full) {
-    tern_wait_state wait = TERN_WAIT_START;
-    uint32_t rank = tern_rank_of(worker->context, c->target);
-    size_t most = tern_ring_record_max(worker->context) - c->head_bytes;
-    if (most > TERN_ARGUMENTS_MAX)
-        most = TERN_ARGUMENTS_MAX;
-    if (c->bytes > most)
-        return tern_fail(TERN_ERR_RANGE,
-                         "%zu bytes of arguments; a ring of TERN_RING_SIZE=%zu "
-                         "takes %zu",
-                         c->bytes, worker->context->config.ring_size, most);
-    if (full == FULL_WAIT && worker->in_progress)
-        full = FULL_QUEUE; /* a handler may not wait */
-    for (;;) {
-        tern_status status = put_call(worker, c);
-        if (status == TERN_ERR_AGAIN && (full == FULL_QUEUE || keeps(worker, c->target)))
-            status = queue_call(worker, c);
-        else if (status == TERN_ERR_AGAIN && full == FULL_FAIL)
-            return tern_fail(status,
-                             "the ring to worker %u is full; let progress run, or raise "
-                             "TERN_RING_SIZE",
-                             c->target);
-        if (status != TERN_ERR_AGAIN || full != FULL_WAIT)
-            return status;
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
-            return status;
-    }
-}
-
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
                                 const tern_function *function, const void *arguments, size_t bytes,
-                                when_full full) {
-    uint64_t header = header_of(worker, target, function, arguments, bytes);
+                                tern_full full) {
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
     if (header == 0)
-        return refuse(worker, target, function, arguments, bytes);
-    call c = {tern_worker_number(worker->context, target), header, arguments, bytes, NULL, 0};
-    return make_call(worker, &c, full);
+        return tern_call_refuse(worker, target, function, arguments, bytes);
+    tern_outgoing call = {
+        tern_worker_number(worker->context, target), header, {{arguments, bytes}}};
+    return tern_outgoing_send(worker, &call, full);
 }
 
 /* Sizes that are looked for the short way: what every ring takes in one record. */
@@ -134,7 +28,7 @@ tern_status tern_call_any(tern_worker *worker, tern_worker_id target, const tern
                           const void *arguments, size_t bytes) {
     if (bytes <= SHORT_MAX && tern_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;
-    return call_copying(worker, target, function, arguments, bytes, FULL_WAIT);
+    return call_copying(worker, target, function, arguments, bytes, TERN_FULL_WAIT);
 }
 
 void tern_call_attend(tern_worker *worker, tern_worker_id target) {
@@ -144,33 +38,30 @@ void tern_call_attend(tern_worker *worker, tern_worker_id target) {
 
 tern_status tern_call_try(tern_worker *worker, tern_worker_id target, const tern_function *function,
                           const void *arguments, size_t bytes) {
-    return call_copying(worker, target, function, arguments, bytes, FULL_FAIL);
+    return call_copying(worker, target, function, arguments, bytes, TERN_FULL_FAIL);
 }
 
 tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes) {
-    return call_copying(worker, target, function, arguments, bytes, FULL_QUEUE);
+    return call_copying(worker, target, function, arguments, bytes, TERN_FULL_QUEUE);
 }
 
 tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_future *future) {
-    uint64_t header = header_of(worker, target, function, arguments, bytes);
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
     if (header == 0)
-        return refuse(worker, target, function, arguments, bytes);
+        return tern_call_refuse(worker, target, function, arguments, bytes);
     if (future == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_start: future is NULL");
     tern_return_address back;
     tern_status status = tern_reply_expect(worker, &back);
     if (status != TERN_OK)
         return status;
-    call c = {tern_worker_number(worker->context, target),
-              tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
-              arguments,
-              bytes,
-              &back,
-              sizeof back};
-    status = make_call(worker, &c, FULL_WAIT);
+    tern_outgoing call = {tern_worker_number(worker->context, target),
+                          tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
+                          {{&back, sizeof back}, {arguments, bytes}}};
+    status = tern_outgoing_send(worker, &call, TERN_FULL_WAIT);
     if (status != TERN_OK) {
         tern_reply_release(worker, &back);
         return status;

@@ -13,11 +13,25 @@
 
 enum { PAUSES = 64 };
 
-static void note_refusal(tern_worker *worker, const tern_in *in, uint32_t id, tern_status status) {
+static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
+                         tern_status status) {
     worker->stats.calls_refused++;
     tern_log(TERN_LOG_INFO, "%s, called by rank %u worker %u, returned: %s",
-             tern_rpc_of(worker->context)->name[id], in->origin_id.rank, in->origin_id.index,
+             tern_rpc_of(worker->context)->name[id], origin.rank, origin.index,
              tern_strerror(status));
+}
+
+tern_status tern_function_run(tern_worker *worker, tern_worker_id origin, uint32_t id,
+                              const void *arguments, size_t bytes, const void *buffer,
+                              size_t buffer_bytes) {
+    tern_call_info info = {worker, origin, tern_rpc_worker_of(worker)->result,
+                           0,      buffer, buffer_bytes};
+    worker->in_handler = true;
+    tern_status status = tern_rpc_of(worker->context)->handler[id](&info, arguments, bytes);
+    worker->in_handler = false;
+    if (status != TERN_OK && status != TERN_ERR_AGAIN)
+        note_refusal(worker, origin, id, status);
+    return status;
 }
 
 static const char bad_call[] = "a bad length or an unknown function";
@@ -39,7 +53,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     /* A run ends after a quarter of the ring, so that other rings get their turn and credit is told
      * in time. */
     const uint64_t end = limit - in->position < mask / 4 ? limit : in->position + mask / 4;
-    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0};
+    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0, NULL, 0};
     uint64_t position = in->position, run = 0;
     bool patient = in->streaming;
     worker->in_handler = true;
@@ -67,7 +81,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         if (__builtin_expect(status != TERN_OK, 0)) {
             if (status == TERN_ERR_AGAIN)
                 break; /* stays at the head, to be run again before anything else of its caller */
-            note_refusal(worker, in, id, status);
+            note_refusal(worker, in->origin_id, id, status);
         }
         position += size;
         run++;
@@ -91,7 +105,7 @@ static void answer(tern_worker *worker, const tern_in *in, uint32_t id,
     if (status != TERN_OK) {
         payload = tern_error_detail();
         bytes = strlen(payload);
-        note_refusal(worker, in, id, status);
+        note_refusal(worker, in->origin_id, id, status);
     }
     if (tern_reply_send(worker, in->origin, back, status, payload, bytes) != TERN_OK)
         tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", in->origin_id.rank,
@@ -111,7 +125,7 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     /* The payload begins with the address of the answer. */
     const char *payload = tern_ring_payload(in);
     memcpy(&back, payload, sizeof back);
-    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0};
+    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0, NULL, 0};
     tern_error_clear();
     worker->in_handler = true;
     tern_status status = rpc->handler[id](&info, payload + sizeof back, bytes - sizeof back);

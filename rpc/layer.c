@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "rma/state.h"
+#include "rpc/extended.h"
 #include "rpc/overflow.h"
+#include "rpc/synchronizer.h"
 #include "src/collective.h"
 #include "src/error.h"
 
@@ -16,6 +18,8 @@ static void close_layer(tern_context *context) {
         if (tern_rpc_worker_of(context->worker[i]) == NULL)
             continue;
         tern_overflow_discard(context->worker[i]);
+        tern_tasks_discard(context->worker[i]);
+        tern_synchronizers_discard(context->worker[i]);
         free(context->worker[i]->layer[TERN_LAYER_RPC]);
     }
     free(rpc->handler);
@@ -56,6 +60,7 @@ static tern_status open_layer(tern_context *context) {
     }
     tern_record_handle(context, TERN_RECORD_CALL, tern_calls_execute);
     tern_record_handle(context, TERN_RECORD_CALL_RETURN, tern_call_answer);
+    tern_record_handle(context, TERN_RECORD_CALL_EXTENDED, tern_call_extended);
     return TERN_OK;
 }
 
@@ -64,10 +69,15 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return tern_quiesce(worker);
 }
 
+static size_t progress(tern_worker *worker) {
+    return tern_overflow_drain(worker) + tern_tasks_advance(worker) +
+           tern_synchronizers_advance(worker);
+}
+
 const tern_layer tern_rpc_layer = {
     .name = "opening remote invocation",
     .open = open_layer,
     .drain = drain,
     .close = close_layer,
-    .progress = tern_overflow_drain,
+    .progress = progress,
 };

@@ -40,9 +40,8 @@ static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
     return queue;
 }
 
-tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t header,
-                               const void *head, size_t head_bytes, const void *arguments,
-                               size_t bytes) {
+tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes) {
+    uint64_t header = outgoing->header | (uint64_t)bytes << 32;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t cost = cost_of(header), limit = worker->context->config.overflow_memory;
     if (!worker->in_progress)
@@ -53,17 +52,14 @@ tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t he
                          "raise TERN_OVERFLOW_MEMORY",
                          mine->overflow_bytes);
     tern_pending_call *call = malloc(cost);
-    tern_overflow *queue = call != NULL ? open_queue(worker, target) : NULL;
+    tern_overflow *queue = call != NULL ? open_queue(worker, outgoing->target) : NULL;
     if (queue == NULL) {
         free(call);
         return tern_fail(TERN_ERR_MEMORY, "no memory to queue a call of %zu bytes", bytes);
     }
     call->next = NULL;
     call->header = header;
-    if (head_bytes > 0)
-        memcpy(call->payload, head, head_bytes);
-    if (bytes > 0)
-        memcpy(call->payload + head_bytes, arguments, bytes);
+    tern_outgoing_write(outgoing, call->payload);
     if (queue->last != NULL)
         queue->last->next = call;
     else
@@ -71,6 +67,7 @@ tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t he
     queue->last = call;
     mine->overflow_bytes += cost;
     worker->stats.calls_overflowed++;
+    tern_count(&worker->stats.calls_sent, 1);
     if (mine->overflow_bytes > worker->stats.overflow_most)
         worker->stats.overflow_most = mine->overflow_bytes;
     return TERN_OK;

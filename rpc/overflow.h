@@ -11,9 +11,9 @@
  * stops the ring that they consume.
  */
 
-#include "rpc/state.h"
+#include "rpc/send.h"
 
-/* A call that is complete but for its record: what a ring would hold. */
+/* What a ring would hold. */
 typedef struct tern_pending_call {
     struct tern_pending_call *next;
     uint64_t header;
@@ -29,10 +29,8 @@ typedef struct tern_overflow {
 /* Moves on what waits for target; whether nothing is left. */
 bool tern_overflow_clear(tern_worker *worker, uint32_t target);
 
-/* Queues a call; head and arguments become its payload. TERN_ERR_AGAIN: the bound is reached. */
-tern_status tern_overflow_push(tern_worker *worker, uint32_t target, uint64_t header,
-                               const void *head, size_t head_bytes, const void *arguments,
-                               size_t bytes);
+/* Queues a call of so many bytes, and counts it as sent. TERN_ERR_AGAIN: the bound is reached. */
+tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes);
 
 /* Moves what has room now into the rings; how many calls. The progress of the rpc layer. */
 size_t tern_overflow_drain(tern_worker *worker);

@@ -7,8 +7,10 @@
 /*
  * Quiescence (design 8): sums of calls sent and executed over all ranks, in waves. A wave in which
  * they are equal, equal to those of the wave before, proves that nothing was under way between the
- * two: a call is counted as sent before it can be executed, and as executed after the calls that
- * its handler makes were counted as sent.
+ * two: a call is counted as sent before it can be executed, wherever it waits until then, and as
+ * executed after the calls that its handler makes were counted as sent. Notices to synchronizers of
+ * other nodes count like calls: as sent before the call that they tell of counts as executed. Those
+ * of the own node have arrived by then.
  */
 
 /* Progress for this worker, and for those of the process that no thread has. */
@@ -30,13 +32,17 @@ static void count(const tern_context *context, uint64_t sums[2]) {
     sums[0] = sums[1] = 0;
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i < context->workers; i++)
-        sums[1] += __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE);
+        sums[1] += __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
+                   __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < context->workers; i++)
-        sums[0] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE);
+        sums[0] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
+                   __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
 }
 
 static bool answers_are_here(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    if (mine->departures != NULL)
+        return false;
     for (uint64_t left = mine->futures; left != 0; left &= left - 1) {
         uint32_t cell = (uint32_t)__builtin_ctzll(left);
         tern_return_address back = {cell, 0, mine->sequence[cell]};

@@ -17,9 +17,23 @@ typedef struct tern_rpc {
     uint32_t ids;     /* ids below this one are known here */
 } tern_rpc;
 
+/* That operations of a counter on another node are done. */
+typedef struct tern_counter_notice {
+    tern_ptr counter;
+    uint64_t by;
+} tern_counter_notice;
+
+/* Notices that may wait for progress. */
+enum { TERN_NOTICES = 64 };
+
 typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/overflow.h) */
     size_t overflow_bytes;
+    struct tern_task *tasks;           /* calls that go on over several rounds (rpc/extended.c) */
+    size_t fetched_bytes;              /* memory of tasks */
+    struct tern_departure *departures; /* rpc/synchronizer.c */
+    uint32_t notices;
+    tern_counter_notice notice[TERN_NOTICES];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
     uint64_t sequence[TERN_FUTURES];
     _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */
@@ -46,5 +60,10 @@ tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
  * (rpc/execute.c). */
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
+
+/* Runs the function of a call, and counts and logs what it refuses. TERN_ERR_AGAIN: later. */
+tern_status tern_function_run(tern_worker *worker, tern_worker_id origin, uint32_t id,
+                              const void *arguments, size_t bytes, const void *buffer,
+                              size_t buffer_bytes);
 
 #endif

@@ -74,6 +74,8 @@ static const knob knobs[] = {
      "ring is full (ovfl)"},
     {"TERN_PUBLISH_BYTES", KNOB_SIZE, FIELD(publish_bytes), NULL, 8, GIB, false, false, 4 * KIB,
      "trad: how much is published together"},
+    {"TERN_BROADCAST_ARITY", KNOB_COUNT, FIELD(broadcast_arity), NULL, 1, 1 << 20, false, false, 2,
+     "ranks that each rank passes a broadcast on to"},
     {"TERN_IDLE_POLLS", KNOB_COUNT, FIELD(idle_polls), NULL, 1, 1 << 30, false, false, 4096,
      "empty polls after which a ring is left to its bell"},
     {"TERN_ACTIVE_RINGS", KNOB_COUNT, FIELD(active_rings), NULL, 0, 1 << 20, false, false, 4,

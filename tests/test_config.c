@@ -64,6 +64,7 @@ static const knob knobs[] = {
      TERN_PUBLISH_TRAD,
      {"", "1", "OVFL"}},
     {"TERN_PUBLISH_BYTES", FIELD(publish_bytes), 4 * KIB, "8", 8, {"7", "2G", "4k4"}},
+    {"TERN_BROADCAST_ARITY", FIELD(broadcast_arity), 2, "7", 7, {"0", "many"}},
     {"TERN_IDLE_POLLS", FIELD(idle_polls), 4096, "7", 7, {"0", "many"}},
     {"TERN_ACTIVE_RINGS", FIELD(active_rings), 4, "0", 0, {"-1", "1K"}},
     {"TERN_MPI_INTERVAL", FIELD(mpi_interval), 16, "1", 1, {"0", "1e3"}},

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "tern/context.h"
+#include "tern/synchronizer.h"
 #include "tern/transfer.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,8 @@ typedef struct tern_call_info {
     tern_worker_id origin; /* who called */
     void *result;          /* room of TERN_RESULT_MAX bytes for the result, 8-byte aligned */
     size_t result_bytes;   /* set by the handler; 0 at entry */
+    const void *buffer;    /* of tern_call_with and tern_broadcast; NULL: none */
+    size_t buffer_bytes;
 } tern_call_info;
 
 /* The largest result of a call, and the largest arguments, in bytes. Arguments also have to fit
@@ -85,6 +88,9 @@ TERN_API tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
                                      const tern_function *function, const void *arguments,
                                      size_t bytes);
 
+/* What is done about a full ring: the choice of tern_call, of tern_call_try, of tern_call_queue. */
+typedef enum tern_full { TERN_FULL_WAIT, TERN_FULL_FAIL, TERN_FULL_QUEUE } tern_full;
+
 /* When this worker's calls to target become visible to it, from now on (paper 000, 4.4.2). Until
  * then what TERN_PUBLISH and TERN_PUBLISH_BYTES say.
  *
@@ -134,8 +140,61 @@ TERN_API tern_status tern_future_test(tern_worker *worker, tern_future *future, 
 TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
                                       size_t capacity, size_t *result_bytes);
 
+/* How a buffer reaches the function, which finds it in tern_call_info. */
+typedef enum tern_buffer_way {
+    TERN_BUFFER_NONE,
+    TERN_BUFFER_INSIDE, /* it goes with the call, and has to fit a ring with it */
+    TERN_BUFFER_PUT,    /* it is put to its place first, in order with the call */
+    TERN_BUFFER_GET,    /* the target gets it, then runs the function; later calls of the pair wait
+                           meanwhile */
+    TERN_BUFFER_GET_ASIDE /* the same, but later calls do not wait, and may run before it */
+} tern_buffer_way;
+
+/* The largest buffer. */
+#define TERN_BUFFER_MAX (1u << 30)
+
+/* What a call may carry besides arguments; all zero is a plain tern_call. */
+typedef struct tern_call_options {
+    tern_full full;
+    const tern_synchronizer *synchronizer; /* of this node; raised now and lowered by notify; or
+                                              NULL: none */
+    tern_notify_on notify;
+    tern_buffer_way way;
+    const void *buffer; /* inside, put: the source; copied, so it may be reused at once */
+    tern_ptr from;      /* get: the source, in any segment; to be left alone until the call has been
+                           sent in the sense of TERN_ON_SENT, or has run */
+    tern_ptr place; /* put: where the buffer goes, memory of the target's rank. get: the same, or
+                       TERN_NULL for memory that the function has while it runs. A broadcast
+                       takes the same offset on every rank, whichever rank it names */
+    size_t buffer_bytes;
+    uint32_t arity; /* of a broadcast; 0: TERN_BROADCAST_ARITY */
+} tern_call_options;
+
+/* Runs function on target as tern_call does, with options (NULL: none). A buffer that the target
+ * gets is read where it lies if load/store reaches it. What is got takes TERN_OVERFLOW_MEMORY at
+ * most of a worker, or one buffer. If the buffer cannot be got the function does not run, which is
+ * logged and counted, and the synchronizer is lowered all the same. Errors as tern_call;
+ * TERN_ERR_AGAIN as the choice for a full ring says; TERN_ERR_RANGE too for a buffer or a place
+ * outside its segment; TERN_ERR_UNSUPPORTED for a synchronizer of another node; TERN_ERR_STATE for
+ * a put over rma in a handler. On any error but those of a put the buffer's place is untouched. */
+TERN_API tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const void *arguments,
+                                    size_t bytes, const tern_call_options *options);
+
+/* Runs function on every worker of the context, this one included, over a tree of ranks: each rank
+ * passes the call on to arity others and to its own workers. Its origin is this worker everywhere.
+ * A synchronizer is lowered once by every worker; with TERN_ON_SENT and a buffer that is not got,
+ * once, when the call has left for this worker's own ring. With a place each rank gets the buffer
+ * once, by the worker of this one's index. Not ordered with other calls. Never waits but for room
+ * in this worker's own ring; makes one round of progress. Errors as tern_call_with;
+ * TERN_ERR_UNSUPPORTED: TERN_BUFFER_PUT. */
+TERN_API tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
+                                    const void *arguments, size_t bytes,
+                                    const tern_call_options *options);
+
 /* Collective over the ranks, one worker of each. Returns on every rank when no call is under way
- * anywhere: all that were made have run, those that they made too, and all have answered. Makes
+ * anywhere: all that were made have run, those that they made too, all have answered, and every
+ * synchronizer has heard of it. Makes
  * progress for this worker and for every worker of the process that no thread has adopted; other
  * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
 TERN_API tern_status tern_quiesce(tern_worker *worker);

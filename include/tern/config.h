@@ -89,6 +89,7 @@ typedef struct tern_config {
                                ring may grow to for each pair that floods the other */
     tern_publish publish;   /* of calls, where tern_call_policy says nothing else */
     size_t publish_bytes;   /* TERN_PUBLISH_TRAD: so many together */
+    size_t broadcast_arity; /* ranks that each rank passes a broadcast on to */
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */
     size_t active_rings;    /* so many rings are polled without end whatever their traffic */
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */

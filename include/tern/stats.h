@@ -40,6 +40,8 @@ extern "C" {
     X(overflow_most, "the most bytes that such calls have taken")                                  \
     X(calls_executed, "calls executed for others and itself")                                      \
     X(calls_refused, "calls whose handler returned an error")                                      \
+    X(notices_sent, "synchronizers of other nodes told of calls that ran")                         \
+    X(notices_taken, "such notices taken in for this node")                                        \
     X(records_malformed, "records refused as malformed")
 
 typedef struct tern_stats {

@@ -22,6 +22,7 @@
 #include "tern/rendezvous.h"
 #include "tern/stats.h"
 #include "tern/status.h"
+#include "tern/synchronizer.h"
 #include "tern/transfer.h"
 #include "tern/version.h"
 

@@ -1,0 +1,281 @@
+#include "rpc/extended.h"
+
+#include <stdlib.h>
+
+#include "rma/state.h"
+#include "rpc/synchronizer.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+
+enum { PASS_ON, FETCH, FETCHING, LANDED, READY };
+
+typedef struct tern_task {
+    struct tern_task *next;
+    tern_in *in; /* at whose head the record lies; NULL: it is here */
+    char *record;
+    uint64_t header;
+    uint32_t told; /* children that the broadcast was passed on to */
+    int stage;
+    tern_status status; /* of the fetch */
+    const void *buffer;
+    char *memory; /* for the buffer, tern's own */
+    tern_request request;
+} tern_task;
+
+static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+static bool well_formed(const tern_worker *worker, const tern_extension *e, size_t bytes) {
+    const tern_context *context = worker->context;
+    size_t left = bytes - sizeof *e;
+    if (e->arguments > left || e->way > TERN_BUFFER_GET_ASIDE || e->notify > TERN_ON_SENT ||
+        e->origin >= context->size * context->workers ||
+        (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
+        return false;
+    return e->way != TERN_BUFFER_INSIDE ||
+           (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
+}
+
+/* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
+ * much of that is in use. */
+static tern_status make_room(tern_worker *worker, tern_task *t, const tern_extension *e,
+                             char **to) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    if (!tern_ptr_is_null(e->place)) {
+        tern_ptr place = e->place;
+        place.rank = worker->context->rank;
+        *to = tern_reach_address(worker, place, e->buffer_bytes);
+        return *to != NULL ? TERN_OK
+                           : tern_fail(TERN_ERR_RANGE, "no segment has %llu bytes at offset %llu",
+                                       (unsigned long long)e->buffer_bytes,
+                                       (unsigned long long)place.offset);
+    }
+    size_t limit = worker->context->config.overflow_memory;
+    if (mine->fetched_bytes > 0 &&
+        (mine->fetched_bytes > limit || e->buffer_bytes > limit - mine->fetched_bytes))
+        return TERN_ERR_AGAIN;
+    t->memory = malloc(e->buffer_bytes);
+    if (t->memory == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer of %llu bytes",
+                         (unsigned long long)e->buffer_bytes);
+    mine->fetched_bytes += e->buffer_bytes;
+    *to = t->memory;
+    return TERN_OK;
+}
+
+static void give_room(tern_worker *worker, tern_task *t, const tern_extension *e) {
+    if (t->memory != NULL)
+        tern_rpc_worker_of(worker)->fetched_bytes -= e->buffer_bytes;
+    free(t->memory);
+    t->memory = NULL;
+}
+
+/* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
+ * it has a place. TERN_ERR_AGAIN: later. */
+static tern_status fetch(tern_worker *worker, tern_task *t, const tern_extension *e) {
+    char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
+    uint64_t offset = 0;
+    t->stage = LANDED;
+    t->buffer = near;
+    if (e->buffer_bytes == 0 || (near != NULL && tern_ptr_is_null(e->place)))
+        return TERN_OK;
+    tern_status status =
+        e->buffer_bytes <= TERN_BUFFER_MAX
+            ? tern_segment_check(worker->context, e->from, e->buffer_bytes, &offset)
+            : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes",
+                        (unsigned long long)e->buffer_bytes);
+    if (status == TERN_OK)
+        status = make_room(worker, t, e, &to);
+    if (status != TERN_OK)
+        return status;
+    t->buffer = to;
+    if (near != NULL) {
+        memcpy(to, near, e->buffer_bytes);
+        return TERN_OK;
+    }
+    status = tern_way_to(worker->context, e->from.rank)
+                 ->get(worker, e->from.rank, offset, to, e->buffer_bytes, &t->request);
+    if (status != TERN_OK) {
+        give_room(worker, t, e);
+        return status;
+    }
+    worker->stats.gets++;
+    tern_ring_warm(worker);
+    t->stage = FETCHING;
+    return TERN_OK;
+}
+
+static void find_buffer(tern_worker *worker, tern_task *t, const tern_extension *e,
+                        const char *arguments) {
+    char *to = NULL;
+    t->stage = LANDED;
+    if (e->way == TERN_BUFFER_INSIDE) {
+        t->buffer = arguments + padded(e->arguments);
+    } else if (e->way == TERN_BUFFER_PUT) {
+        t->status = make_room(worker, t, e, &to);
+        t->buffer = to;
+    } else if (e->way != TERN_BUFFER_NONE) {
+        t->status = fetch(worker, t, e);
+    }
+    if (t->status == TERN_ERR_AGAIN) {
+        t->status = TERN_OK;
+        t->stage = FETCH;
+    }
+}
+
+/* One look at the get. */
+static void look(tern_worker *worker, tern_task *t, const tern_extension *e) {
+    int done = 0;
+    t->status = tern_way_to(worker->context, e->from.rank)->test(worker, &t->request, &done);
+    if (!done && t->status == TERN_OK)
+        t->status = tern_glance(worker, e->from.rank);
+    if (!done && t->status != TERN_OK)
+        t->memory = NULL; /* MPI may still write there */
+    if (done || t->status != TERN_OK)
+        t->stage = LANDED;
+}
+
+static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on when) {
+    if (!tern_ptr_is_null(e->counter) && e->notify == when)
+        tern_counter_lower(worker, e->counter, 1);
+}
+
+/* A bad buffer is the call's error: siblings then meet it themselves. */
+static bool pass_at_home(tern_worker *worker, tern_task *t, const tern_extension *e, uint32_t id,
+                         const char *arguments, size_t rest) {
+    tern_extension here = *e;
+    if (t->status == TERN_OK && !tern_ptr_is_null(e->place))
+        here.way = TERN_BUFFER_PUT;
+    return e->arity == 0 || tern_broadcast_pass(worker, &here, id, arguments, rest, true, &t->told);
+}
+
+/* As far as it goes now; whether the call is over. */
+static bool advance(tern_worker *worker, tern_task *t) {
+    const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
+    uint32_t id = tern_record_id(t->header);
+    tern_extension e;
+    memcpy(&e, payload, sizeof e);
+    const char *arguments = payload + sizeof e;
+    size_t rest = tern_record_bytes(t->header) - sizeof e;
+    if (!tern_ptr_is_null(e.counter) && !tern_notices_have_room(worker))
+        return false;
+    if (t->stage == PASS_ON) {
+        if (e.arity > 0 && !tern_broadcast_pass(worker, &e, id, arguments, rest, false, &t->told))
+            return false;
+        t->stage = FETCH;
+    }
+    if (t->stage == FETCH)
+        find_buffer(worker, t, &e, arguments);
+    if (t->stage == FETCHING)
+        look(worker, t, &e);
+    if (t->stage < LANDED)
+        return false;
+    if (t->stage == LANDED) {
+        if (!pass_at_home(worker, t, &e, id, arguments, rest))
+            return false;
+        if (t->memory != NULL || tern_ptr_is_null(e.place) == 0)
+            lower(worker, &e, TERN_ON_SENT);
+        t->stage = READY;
+    }
+    tern_worker_id origin = {tern_rank_of(worker->context, e.origin),
+                             e.origin % worker->context->workers};
+    if (t->status == TERN_OK && tern_function_run(worker, origin, id, arguments, e.arguments,
+                                                  t->buffer, e.buffer_bytes) == TERN_ERR_AGAIN)
+        return false;
+    if (t->status != TERN_OK) {
+        worker->stats.calls_refused++;
+        tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
+                 origin.rank, tern_error_detail());
+    }
+    if (t->memory == NULL && tern_ptr_is_null(e.place))
+        lower(worker, &e, TERN_ON_SENT); /* it was used where it lies */
+    lower(worker, &e, TERN_ON_EXECUTED);
+    give_room(worker, t, &e);
+    /* After what it made was counted as sent: quiesce relies on it. */
+    tern_count(&worker->stats.calls_executed, 1);
+    return true;
+}
+
+static void end(tern_task **link) {
+    tern_task *t = *link;
+    *link = t->next;
+    free(t->record);
+    free(t);
+}
+
+/* The link to the task of the record at the head of in, which is begun if need be; NULL: no
+ * memory. */
+static tern_task **task_of(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    for (tern_task **link = &mine->tasks; *link != NULL; link = &(*link)->next)
+        if ((*link)->in == in)
+            return link;
+    tern_task *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->in = in;
+    t->header = header;
+    t->next = mine->tasks;
+    mine->tasks = t;
+    return &mine->tasks;
+}
+
+/* Lets the ring go on without the call; whether it could. */
+static bool set_aside(tern_task *t) {
+    size_t bytes = tern_record_bytes(t->header);
+    t->record = malloc(bytes);
+    if (t->record == NULL)
+        return false;
+    memcpy(t->record, tern_ring_payload(t->in), bytes);
+    t->in = NULL;
+    return true;
+}
+
+size_t tern_call_extended(tern_worker *worker, tern_in *in) {
+    uint64_t header = tern_ring_peek(worker, in);
+    size_t bytes = tern_record_bytes(header);
+    tern_extension e;
+    if (!tern_ring_check(in, header) || bytes < sizeof e ||
+        tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
+        tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
+        return 0;
+    }
+    memcpy(&e, tern_ring_payload(in), sizeof e);
+    if (!well_formed(worker, &e, bytes)) {
+        tern_ring_refuse(worker, in, header, "a call with a bad extension");
+        return 0;
+    }
+    tern_task **task = task_of(worker, in, header);
+    if (task == NULL)
+        return 0;
+    if (advance(worker, *task))
+        end(task);
+    else if (e.way != TERN_BUFFER_GET_ASIDE || (*task)->stage != FETCHING || !set_aside(*task))
+        return 0;
+    tern_ring_advance(in, header);
+    return 1;
+}
+
+size_t tern_tasks_advance(tern_worker *worker) {
+    tern_task **link = &tern_rpc_worker_of(worker)->tasks;
+    size_t over = 0;
+    while (*link != NULL) {
+        if ((*link)->in == NULL && advance(worker, *link)) {
+            end(link);
+            over++;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    return over;
+}
+
+/* MPI may still write into what is being fetched. */
+void tern_tasks_discard(tern_worker *worker) {
+    tern_task **first = &tern_rpc_worker_of(worker)->tasks;
+    while (*first != NULL) {
+        if ((*first)->stage != FETCHING)
+            free((*first)->memory);
+        end(first);
+    }
+}

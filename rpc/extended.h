@@ -1,0 +1,42 @@
+#ifndef TERN_RPC_EXTENDED_H
+#define TERN_RPC_EXTENDED_H
+
+/*
+ * Extended calls: what tern_call_with and tern_broadcast send. The record's payload:
+ *
+ *     tern_extension | arguments, to a multiple of 8 bytes | buffer, if it goes with the call
+ *
+ * What such a call has to do before and after its function runs may take several rounds of
+ * progress. A task holds how far it is. Meanwhile the record stays at the head of its ring, and so
+ * the pair's order is kept; one whose buffer is got aside is copied, and the ring goes on.
+ */
+
+#include "rpc/state.h"
+
+typedef struct tern_extension {
+    tern_ptr counter; /* to be lowered; null: none */
+    tern_ptr from;    /* where the buffer is got */
+    tern_ptr place;   /* where it is or goes, at the target whatever rank it names; or null */
+    uint64_t buffer_bytes;
+    uint32_t arguments; /* bytes */
+    uint32_t origin;    /* worker number of who made the call */
+    uint16_t way;       /* tern_buffer_way */
+    uint16_t notify;    /* tern_notify_on */
+    uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
+} tern_extension;
+
+/* Consumes one from the head of in. */
+size_t tern_call_extended(tern_worker *worker, tern_in *in);
+
+/* Goes on with those that were copied; how many are over. The progress of the layer. */
+size_t tern_tasks_advance(tern_worker *worker);
+
+void tern_tasks_discard(tern_worker *worker);
+
+/* A broadcast's children: passes the call on to one after the other, counting them in told. False:
+ * no room, later. own: to the other workers of this rank too, as it reads once the buffer is here.
+ */
+bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
+                         const char *rest, size_t bytes, bool own, uint32_t *told);
+
+#endif

@@ -1,0 +1,98 @@
+#include "rpc/send.h"
+
+#include "rma/state.h"
+#include "rpc/overflow.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *arguments, size_t bytes) {
+    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
+    const tern_context *context = worker->context;
+    if (target.rank >= context->size || target.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
+                         target.index, target.rank);
+    return tern_fail(TERN_ERR_NOT_FOUND,
+                     "%s was not registered when the context was created; register functions "
+                     "before",
+                     function->name != NULL ? function->name : "a function without a name");
+}
+
+size_t tern_outgoing_bytes(const tern_outgoing *c) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < TERN_PIECES; i++)
+        if (c->piece[i].bytes > 0)
+            bytes = ((bytes + 7) & ~(size_t)7) + c->piece[i].bytes;
+    return bytes;
+}
+
+void tern_outgoing_write(const tern_outgoing *c, void *to) {
+    size_t at = 0;
+    for (size_t i = 0; i < TERN_PIECES; i++) {
+        if (c->piece[i].bytes == 0)
+            continue;
+        at = (at + 7) & ~(size_t)7;
+        memcpy((char *)to + at, c->piece[i].data, c->piece[i].bytes);
+        at += c->piece[i].bytes;
+    }
+}
+
+/* Bare TERN_ERR_AGAIN: no room. */
+static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
+    tern_out *out = NULL;
+    void *room = NULL;
+    if (!tern_overflow_clear(worker, c->target))
+        return TERN_ERR_AGAIN;
+    tern_status status = tern_ring_open(worker, c->target, &out);
+    if (status == TERN_OK)
+        status = tern_ring_try(worker, out, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    tern_outgoing_write(c, room);
+    tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
+    tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
+    tern_ring_publish_due(worker, out);
+    return TERN_OK;
+}
+
+static bool keeps(const tern_worker *worker, uint32_t target) {
+    const tern_out *out = tern_rma_worker_of(worker)->out[target];
+    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
+}
+
+static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t most) {
+    return tern_fail(TERN_ERR_RANGE, "%zu bytes in a call; rings of TERN_RING_SIZE=%zu take %zu",
+                     bytes, worker->context->config.ring_size, most);
+}
+
+tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+    tern_wait_state wait = TERN_WAIT_START;
+    uint32_t rank = tern_rank_of(worker->context, c->target);
+    size_t bytes = tern_outgoing_bytes(c), most = tern_ring_record_max(worker->context);
+    if (most > TERN_ARGUMENTS_MAX)
+        most = TERN_ARGUMENTS_MAX;
+    for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
+        if (c->piece[i].bytes > most)
+            bytes = c->piece[i].bytes;
+    if (bytes > most)
+        return refuse_size(worker, bytes, most);
+    if (full == TERN_FULL_WAIT && worker->in_progress)
+        full = TERN_FULL_QUEUE; /* a handler may not wait */
+    for (;;) {
+        tern_status status = put_call(worker, c, bytes);
+        if (status == TERN_ERR_AGAIN && (full == TERN_FULL_QUEUE || keeps(worker, c->target)))
+            status = tern_overflow_push(worker, c, bytes);
+        else if (status == TERN_ERR_AGAIN && full == TERN_FULL_FAIL)
+            return tern_fail(status,
+                             "the ring to worker %u is full; let progress run, or raise "
+                             "TERN_RING_SIZE",
+                             c->target);
+        if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
+            return status;
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+            return status;
+    }
+}

@@ -1,0 +1,239 @@
+#include "rpc/synchronizer.h"
+
+#include <stdlib.h>
+
+#include "rma/state.h"
+#include "rpc/overflow.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+
+/* A call whose caller is to hear that it has left. */
+typedef struct tern_departure {
+    struct tern_departure *next;
+    tern_ptr counter;
+    uint32_t target;
+    bool queued;       /* in the overflow queue, or it was */
+    uint64_t position; /* in the ring, of what follows it */
+} tern_departure;
+
+static uint64_t *near_counter(const tern_worker *worker, tern_ptr counter) {
+    return (uint64_t *)(void *)tern_reach_address(worker, counter, sizeof(uint64_t));
+}
+
+tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter) {
+    uint64_t offset;
+    if (counter.offset % 8 != 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer whose counter is not aligned");
+    return tern_segment_check(worker->context, counter, sizeof(uint64_t), &offset);
+}
+
+bool tern_notices_have_room(const tern_worker *worker) {
+    return tern_rpc_worker_of(worker)->notices < TERN_NOTICES;
+}
+
+void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    uint64_t *near = near_counter(worker, counter);
+    if (near != NULL) {
+        /* Release: what was done is seen by whoever reads the counter. */
+        __atomic_fetch_sub(near, by, __ATOMIC_SEQ_CST);
+        return;
+    }
+    for (uint32_t i = 0; i < mine->notices; i++) {
+        if (tern_ptr_equal(mine->notice[i].counter, counter)) {
+            mine->notice[i].by += by;
+            return;
+        }
+    }
+    mine->notice[mine->notices++] = (tern_counter_notice){counter, by};
+    tern_count(&worker->stats.notices_sent, 1);
+}
+
+/* Whether it was sent, or never can be. */
+static bool send_notice(tern_worker *worker, const tern_counter_notice *notice) {
+    uint64_t offset = 0;
+    if (tern_segment_check(worker->context, notice->counter, 8, &offset) != TERN_OK)
+        return true;
+    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
+                            .origin = worker->id,
+                            .offset = offset,
+                            .bytes = TERN_ATOMIC_ADD | (uint64_t)8 << 8,
+                            .operand = {0 - notice->by, 0}};
+    tern_status status = tern_message_send(worker, notice->counter.rank, &message, NULL, 0);
+    if (status != TERN_OK && status != TERN_ERR_AGAIN)
+        tern_log(TERN_LOG_WARN, "rank %u does not hear that its calls have run: %s",
+                 notice->counter.rank, tern_error_detail());
+    if (status == TERN_OK)
+        tern_ring_warm(worker);
+    return status != TERN_ERR_AGAIN;
+}
+
+static size_t send_notices(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    uint32_t sent = 0;
+    while (sent < mine->notices && send_notice(worker, &mine->notice[sent]))
+        sent++;
+    mine->notices -= sent;
+    memmove(mine->notice, mine->notice + sent, mine->notices * sizeof mine->notice[0]);
+    return sent;
+}
+
+/* Positions compare by difference. */
+static bool has_left(tern_worker *worker, tern_departure *d) {
+    const tern_out *out = tern_rma_worker_of(worker)->out[d->target];
+    if (d->queued && !tern_overflow_clear(worker, d->target))
+        return false;
+    if (out == NULL)
+        return false;
+    if (d->queued)
+        d->position = out->lane.write;
+    d->queued = false;
+    uint64_t published = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
+    return (int64_t)(published - d->position) >= 0;
+}
+
+void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_t target) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const tern_out *out = tern_rma_worker_of(worker)->out[target];
+    bool queued = out == NULL || out->held;
+    tern_departure d = {NULL, counter, target, queued, out != NULL ? out->lane.write : 0};
+    tern_departure *later = queued || !has_left(worker, &d) ? malloc(sizeof *later) : NULL;
+    if (later == NULL) { /* it has left, or there is no memory to note when it does */
+        tern_counter_lower(worker, counter, 1);
+        return;
+    }
+    *later = d;
+    later->next = mine->departures;
+    mine->departures = later;
+}
+
+static size_t see_departures(tern_worker *worker) {
+    tern_departure **link = &tern_rpc_worker_of(worker)->departures;
+    size_t left = 0;
+    while (*link != NULL) {
+        tern_departure *d = *link;
+        if (!has_left(worker, d)) {
+            link = &d->next;
+            continue;
+        }
+        *link = d->next;
+        tern_counter_lower(worker, d->counter, 1);
+        free(d);
+        left++;
+    }
+    return left;
+}
+
+size_t tern_synchronizers_advance(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    size_t events = mine->departures != NULL ? see_departures(worker) : 0;
+    return events + (mine->notices > 0 ? send_notices(worker) : 0);
+}
+
+void tern_synchronizers_discard(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    while (mine->departures != NULL) {
+        tern_departure *d = mine->departures;
+        mine->departures = d->next;
+        free(d);
+    }
+}
+
+tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *synchronizer) {
+    if (worker == NULL || synchronizer == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_create: NULL argument");
+    tern_ptr counter;
+    tern_status status = tern_alloc(worker, sizeof(uint64_t), 0, TERN_DOMAIN_OWNER, &counter);
+    if (status != TERN_OK)
+        return status;
+    __atomic_store_n(near_counter(worker, counter), 0, __ATOMIC_SEQ_CST);
+    synchronizer->counter = counter;
+    return TERN_OK;
+}
+
+/* [out] counter: its address. */
+static tern_status reach(const tern_worker *worker, tern_synchronizer s, uint64_t **counter) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer without a worker");
+    tern_status status = tern_counter_check(worker, s.counter);
+    if (status != TERN_OK)
+        return status;
+    *counter = near_counter(worker, s.counter);
+    if (*counter == NULL)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "a synchronizer of rank %u, whose memory is not reached by load/store; "
+                         "ranks of its own node raise it and wait for it",
+                         s.counter.rank);
+    return TERN_OK;
+}
+
+tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *synchronizer) {
+    uint64_t *counter;
+    if (synchronizer == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_destroy: NULL argument");
+    tern_status status = reach(worker, *synchronizer, &counter);
+    if (status != TERN_OK)
+        return status;
+    uint64_t outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+    if (outstanding != 0)
+        return tern_fail(TERN_ERR_STATE, "%llu operations of the synchronizer are outstanding",
+                         (unsigned long long)outstanding);
+    status = tern_free(worker, synchronizer->counter);
+    if (status == TERN_OK)
+        synchronizer->counter = TERN_NULL;
+    return status;
+}
+
+tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synchronizer,
+                                    uint64_t operations) {
+    uint64_t *counter;
+    tern_status status = reach(worker, synchronizer, &counter);
+    if (status == TERN_OK)
+        __atomic_fetch_add(counter, operations, __ATOMIC_SEQ_CST);
+    return status;
+}
+
+tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synchronizer,
+                                    uint64_t operations) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer without a worker");
+    tern_status status = tern_counter_check(worker, synchronizer.counter);
+    if (status != TERN_OK)
+        return status;
+    if (!tern_notices_have_room(worker))
+        return tern_fail(TERN_ERR_AGAIN, "%d notices to other nodes wait for progress",
+                         TERN_NOTICES);
+    tern_counter_lower(worker, synchronizer.counter, operations);
+    return TERN_OK;
+}
+
+tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchronizer,
+                                   uint64_t *outstanding) {
+    uint64_t *counter;
+    tern_status status = reach(worker, synchronizer, &counter);
+    if (status == TERN_OK && outstanding == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: NULL argument");
+    if (status != TERN_OK)
+        return status;
+    if (__atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
+        tern_progress_round(worker);
+    /* Pairs with the lowering. */
+    *outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+    return TERN_OK;
+}
+
+tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchronizer) {
+    uint64_t *counter;
+    tern_status status = reach(worker, synchronizer, &counter);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
+    tern_wait_state wait = TERN_WAIT_START;
+    while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0) {
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else
+            status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+    }
+    return status;
+}
