@@ -110,7 +110,7 @@ static void gathered(void) {
         if (sends && flushed)
             EXPECT_OK(tern_call_flush(f.worker, to(f.rank + 1)));
         meet_without_progress();
-        uint64_t *next = &arrived.next[f.rank - 1];
+        uint64_t *next = &arrived.next[receives ? f.rank - 1 : 0];
         uint64_t wanted = number / 20 * 20 + (flushed ? 20 : (number % 20 + 1) / 8 * 8);
         for (int i = 0; receives && i < 30; i++)
             tern_progress(f.worker);
