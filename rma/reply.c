@@ -73,7 +73,8 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
     image.check = 0;
     image.status = (uint32_t)status;
     image.bytes = (uint32_t)bytes;
-    memcpy(image.payload, payload, bytes);
+    if (bytes > 0)
+        memcpy(image.payload, payload, bytes);
     return tern_way_to(worker->context, tern_rank_of(worker->context, to))
         ->reply(worker, to, address->cell, &image);
 }

@@ -38,7 +38,9 @@ size_t tern_tables_touched(uint32_t ranks) {
 char *tern_tables_map(const tern_tables *tables) {
     char *base = mmap(NULL, tables->bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return base != MAP_FAILED ? base : NULL;
+    if (base == MAP_FAILED)
+        return NULL;
+    return base;
 }
 
 void tern_tables_unmap(const tern_tables *tables, char *base) {

@@ -26,7 +26,23 @@ static atomic_bool stop;
 static atomic_int running;
 static unsigned char memory[BYTES * THREADS];
 
-/* Both are written by one thread, and may be torn: such a pointer is refused like an old one. */
+/* A pointer is told and asked for by halves, which may not fit: then it is refused like an old one.
+ */
+static bool ask(tern_worker *worker, tern_ptr box, tern_ptr *region) {
+    uint64_t half[2] = {0, 0};
+    bool asked = tern_get(worker, &half[0], box, 8) == TERN_OK &&
+                 tern_get(worker, &half[1], tern_ptr_add(box, 8), 8) == TERN_OK;
+    memcpy(region, half, sizeof half);
+    return asked;
+}
+
+static void tell(tern_ptr box, tern_ptr region) {
+    uint64_t half[2];
+    memcpy(half, &region, sizeof half);
+    EXPECT_OK(tern_put(f.worker, box, &half[0], 8));
+    EXPECT_OK(tern_put(f.worker, tern_ptr_add(box, 8), &half[1], 8));
+}
+
 static bool good(tern_status status) { return status == TERN_OK || status == TERN_ERR_RANGE; }
 
 static void *put_on(void *argument) {
@@ -35,7 +51,7 @@ static void *put_on(void *argument) {
     unsigned char bytes[BYTES];
     while (!atomic_load(&stop) || p->done == 0) {
         tern_ptr region;
-        p->wrong += tern_get(p->worker, &region, p->box, sizeof region) != TERN_OK;
+        p->wrong += !ask(p->worker, p->box, &region);
         memset(bytes, (int)tern_test_random(&state), BYTES);
         int64_t lane = BYTES * (int64_t)(p->worker->index - 1);
         tern_status status = tern_put(p->worker, tern_ptr_add(region, lane), bytes, BYTES);
@@ -48,10 +64,6 @@ static void *put_on(void *argument) {
     }
     atomic_fetch_sub(&running, 1);
     return NULL;
-}
-
-static void tell(tern_ptr box, tern_ptr region) {
-    memcpy(tern_local(f.context, box), &region, sizeof region);
 }
 
 /* TERN_ERR_STATE: somebody is at it, or has not flushed. */
