@@ -7,10 +7,6 @@
 #include "src/mpi.h"
 #include "src/wait.h"
 
-static tern_regions *regions_of(const tern_context *context) {
-    return &tern_rma_of(context)->regions;
-}
-
 /* The lock is held, as for the functions below. */
 static tern_key *find(const tern_regions *regions, uint32_t rank, uint64_t place) {
     tern_key *k = regions->keys;
@@ -79,7 +75,7 @@ static tern_status look(tern_regions *regions, tern_key *k) {
 }
 
 static tern_status ask(tern_worker *worker, tern_key *k) {
-    tern_regions *regions = regions_of(worker->context);
+    tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {.kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = k->region};
     MPI_Request request = MPI_REQUEST_NULL;
     k->answer[0] = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
@@ -95,7 +91,7 @@ static tern_status ask(tern_worker *worker, tern_key *k) {
 /* Of a key that is not known: looks for the answer, or asks. */
 static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
                           tern_key **key) {
-    tern_regions *regions = regions_of(worker->context);
+    tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
     bool ours_to_ask = false;
     tern_mpi_lock();
@@ -121,7 +117,7 @@ static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, ui
 
 tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
                           tern_key **key) {
-    tern_regions *regions = regions_of(worker->context);
+    tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     tern_key *k = find(regions, rank, place);
     bool known = k != NULL && k->known;
@@ -147,7 +143,7 @@ tern_status tern_key_check(tern_worker *worker, uint32_t rank, uint64_t place, u
 }
 
 uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
-    tern_regions *regions = regions_of(worker->context);
+    tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     uint64_t base = find(regions, rank, place)->base;
     pthread_mutex_unlock(&regions->lock);
@@ -155,7 +151,7 @@ uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t pla
 }
 
 void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed) {
-    tern_regions *regions = regions_of(worker->context);
+    tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     key->holds--;
     key->unflushed = key->unflushed || unflushed;
@@ -163,7 +159,7 @@ void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed) {
 }
 
 bool tern_keys_unflushed(tern_context *context, uint32_t rank) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     bool any = false;
     pthread_mutex_lock(&regions->lock);
     for (const tern_key *k = regions->keys; k != NULL; k = k->next)
@@ -173,7 +169,7 @@ bool tern_keys_unflushed(tern_context *context, uint32_t rank) {
 }
 
 void tern_keys_flushed(tern_context *context, uint32_t rank) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
     for (tern_key *k = regions->keys; k != NULL; k = k->next)
         if (k->rank == rank)
@@ -182,7 +178,7 @@ void tern_keys_flushed(tern_context *context, uint32_t rank) {
 }
 
 bool tern_key_revoke(tern_context *context, uint32_t rank, uint64_t place) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
     tern_key *k = find(regions, rank, place);
     bool free_to_go = k == NULL || (k->holds == 0 && !k->unflushed);
@@ -211,7 +207,7 @@ static bool any_asked(tern_regions *regions) {
 tern_status tern_keys_settle(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    while (status == TERN_OK && any_asked(regions_of(worker->context))) {
+    while (status == TERN_OK && any_asked(tern_regions_of(worker->context))) {
         tern_progress_round(worker);
         status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
     }

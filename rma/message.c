@@ -283,6 +283,7 @@ uint64_t tern_messages_sent(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->messages->sent[rank];
 }
 
+/* The acquire pairs with the release in tern_message_poll: what was served is in memory. */
 tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count) {
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
     tern_wait_state wait = TERN_WAIT_START;

@@ -33,10 +33,6 @@ static tern_region *region_at(const tern_context *context, uint32_t rank, uint32
     return (tern_region *)(void *)(rma->segment[rank].base + rma->layout.regions) + slot;
 }
 
-static tern_regions *regions_of(const tern_context *context) {
-    return &tern_rma_of(context)->regions;
-}
-
 static tern_status not_registered(uint32_t rank, uint64_t place, uint64_t bytes) {
     return tern_fail(
         TERN_ERR_RANGE,
@@ -65,7 +61,8 @@ static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t b
     return good ? r : NULL;
 }
 
-/* Counts this process in. Acquire: base and length are those of this generation. */
+/* Counts this process in. Acquire: pairs with the release in make_region, so base and length are
+ * those of this generation. */
 static bool enter(tern_region *region, uint32_t generation) {
     uint64_t live = state_of(generation, true);
     uint64_t now = atomic_load_explicit(&region->state, memory_order_relaxed);
@@ -79,7 +76,7 @@ static bool enter(tern_region *region, uint32_t generation) {
 /* Where a region of rank lies, as far as this process may believe it. */
 static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place, uint64_t *base,
                       uint64_t *bytes) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     const tern_region *region = region_at(context, rank, tern_place_slot(place));
     if (rank != context->rank) {
         *base = atomic_load_explicit(&region->base, memory_order_relaxed);
@@ -115,7 +112,8 @@ tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_
     return not_registered(rank, place, bytes);
 }
 
-/* What is read between two looks at a state that is live both times belongs to it. */
+/* What is read between two looks at a state that is live both times belongs to it: the acquire
+ * pairs with the release in make_region, the fence with the one there. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
     if (tern_place_slot(place) >= TERN_REGIONS_MAX)
         return NULL;
@@ -129,7 +127,7 @@ char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t plac
     return still ? address : NULL;
 }
 
-/* Release: what was copied is behind us when the owner sees no user. */
+/* Release: what was copied is behind us when the owner, in end_region, sees no user. */
 void tern_region_release(tern_hold *hold) {
     if (hold->state != NULL)
         atomic_fetch_sub_explicit(hold->state, 1, memory_order_release);
@@ -138,7 +136,7 @@ void tern_region_release(tern_hold *hold) {
 
 tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
                                  uint64_t key[2]) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     tern_status status = TERN_OK;
     pthread_mutex_lock(&regions->lock);
     tern_registration *r = find(regions, place, 0);
@@ -158,7 +156,7 @@ tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_
 }
 
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
     const tern_registration *r = find(regions, place, 0);
     bool given = r != NULL && r->holders != NULL && r->holders[holder] != 0;
@@ -212,7 +210,7 @@ static tern_status count_again(tern_regions *regions, char *base, size_t bytes, 
 
 /* Both locks are held. */
 static tern_status make_region(tern_context *context, char *base, size_t bytes, uint32_t *slot) {
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     tern_window *window = tern_rma_of(context)->window;
     tern_status status = take_slot(regions, slot);
     if (status == TERN_OK && window != NULL)
@@ -223,6 +221,8 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
     tern_region *region = region_at(context, context->rank, *slot);
     *r = (tern_registration){base, bytes, r->generation, 1, NULL, false};
     regions->live++;
+    /* Who sees the new base, in tern_region_look, sees that the old generation has ended. */
+    atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&region->base, (uintptr_t)base, memory_order_relaxed);
     atomic_store_explicit(&region->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&region->state, state_of(r->generation, true), memory_order_release);
@@ -240,7 +240,7 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
     if ((char *)base < rma->mine + rma->layout.bytes && rma->mine < (char *)base + bytes)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_register: memory of the segment; it has pointers already");
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     uint32_t slot = 0;
     bool attaches = rma->window != NULL;
     if (attaches)
@@ -283,9 +283,9 @@ static tern_status take_keys_back(tern_worker *worker, uint64_t place, uint8_t *
         if (holders[r] == 0)
             continue;
         status = take_key_back(worker, r, place);
-        pthread_mutex_lock(&regions_of(context)->lock);
+        pthread_mutex_lock(&tern_regions_of(context)->lock);
         holders[r] = status != TERN_OK;
-        pthread_mutex_unlock(&regions_of(context)->lock);
+        pthread_mutex_unlock(&tern_regions_of(context)->lock);
     }
     return status == TERN_OK ? tern_messages_settle_answers(worker) : status;
 }
@@ -306,7 +306,7 @@ static tern_status end_region(tern_context *context, tern_registration *r, uint3
         tern_window_detach(window, r->base);
     free(r->holders);
     *r = (tern_registration){.generation = next};
-    regions_of(context)->live--;
+    tern_regions_of(context)->live--;
     return TERN_OK;
 }
 
@@ -314,7 +314,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_deregister: worker is NULL");
     tern_context *context = worker->context;
-    tern_regions *regions = regions_of(context);
+    tern_regions *regions = tern_regions_of(context);
     uint64_t place = 0;
     if (p.rank != context->rank || tern_region_place(p, &place) != TERN_OK)
         return tern_fail(TERN_ERR_ARGUMENT,

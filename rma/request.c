@@ -59,12 +59,6 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
 /* What moves has a request of its own, or waits for a flush. */
 static bool tells_itself(const tern_waiting *w) { return w->request.state[0] != 0; }
 
-/* Over rma, to a region that messages serve. */
-static bool is_by_messages(const tern_worker *worker, const tern_operation *o) {
-    return tern_place_is_region(o->place) &&
-           !tern_window_has_regions(tern_rma_of(worker->context)->window);
-}
-
 /* Messages are served in order: the answer to a get of nothing tells that the put is there. */
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
@@ -87,8 +81,8 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
             return status;
     }
     w->state = out->via->posts_in_order ? TERN_LANDED : TERN_MOVING;
-    return w->state == TERN_MOVING && is_by_messages(worker, o) ? ask_after_put(worker, w)
-                                                                : TERN_OK;
+    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->place);
+    return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
 
 static tern_status start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {

@@ -62,6 +62,10 @@ static inline tern_rma *tern_rma_of(const tern_context *context) {
     return context->layer[TERN_LAYER_RMA];
 }
 
+static inline tern_regions *tern_regions_of(const tern_context *context) {
+    return &tern_rma_of(context)->regions;
+}
+
 static inline tern_rma_worker *tern_rma_worker_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_RMA];
 }

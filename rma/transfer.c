@@ -76,12 +76,12 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
     return TERN_OK;
 }
 
-/* TERN_ERR_AGAIN of a transport: the key has been taken back meanwhile, by another worker's
- * service.
- */
+/* TERN_ERR_AGAIN of a far transport: the key has been taken back meanwhile, by another worker's
+ * service. Near, it is for the caller to lift. */
 static tern_status put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
                            tern_request *request) {
     uint64_t offset = 0;
+    bool far = false;
     tern_status status = check_local(from, bytes, "tern_put");
     if (status != TERN_OK)
         return status;
@@ -91,8 +91,9 @@ static tern_status put_far(tern_worker *worker, tern_ptr to, const void *from, s
             return status;
         status = tern_way_to(worker->context, to.rank)
                      ->put(worker, to.rank, offset, from, bytes, request);
-    } while (status == TERN_ERR_AGAIN && !worker->in_handler);
-    worker->stats.puts += status == TERN_OK && !tern_is_near(worker->context, to.rank);
+        far = !tern_is_near(worker->context, to.rank);
+    } while (status == TERN_ERR_AGAIN && far && !worker->in_handler);
+    worker->stats.puts += status == TERN_OK && far;
     return status;
 }
 

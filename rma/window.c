@@ -54,7 +54,7 @@ static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
 
 bool tern_window_has_regions(const tern_window *window) { return window->regions != MPI_WIN_NULL; }
 
-static bool by_messages(const tern_worker *worker, uint64_t place) {
+bool tern_window_by_messages(const tern_worker *worker, uint64_t place) {
     return tern_place_is_region(place) &&
            !tern_window_has_regions(tern_rma_of(worker->context)->window);
 }
@@ -197,7 +197,7 @@ static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64
 
 static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
-    if (by_messages(worker, offset))
+    if (tern_window_by_messages(worker, offset))
         return put_by_messages(worker, rank, offset, from, bytes);
     tern_key *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
@@ -211,7 +211,7 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 
 static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_request *request) {
-    if (by_messages(worker, offset))
+    if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.get(worker, rank, offset, to, bytes, request);
     tern_key *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
@@ -328,7 +328,7 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
 /* All that a count of MPI takes. */
 static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
-    if (by_messages(worker, offset))
+    if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
     tern_key *key = NULL;

@@ -34,6 +34,8 @@ tern_status tern_window_attach(tern_window *window, void *base, size_t bytes);
 void tern_window_detach(tern_window *window, void *base);
 /* Whether it serves registered memory; else messages do. */
 bool tern_window_has_regions(const tern_window *window);
+/* Whether this place, of a context over rma, is reached by messages. */
+bool tern_window_by_messages(const tern_worker *worker, uint64_t place);
 
 /* Whether MPI's own atomics serve TERN_DOMAIN_GLOBAL. */
 bool tern_window_has_atomics(const tern_window *window);

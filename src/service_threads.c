@@ -26,6 +26,7 @@ static void nap(long ns) {
     nanosleep(&time, NULL);
 }
 
+/* The acquire of stop pairs with the release in tern_service_threads_stop. */
 static void *serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;
@@ -79,6 +80,7 @@ void tern_service_threads_stop(tern_context *context) {
     atomic_store_explicit(&service->stop, true, memory_order_release);
     for (size_t i = 0; i < service->running; i++)
         pthread_join(service->thread[i], NULL);
+    /* Pairs with the acquire of whoever takes a worker, to quiesce. */
     for (size_t i = context->config.workers; i < context->workers; i++)
         atomic_store_explicit(&context->worker[i]->adopted, false, memory_order_release);
     context->service = NULL;

@@ -5,6 +5,7 @@
  * posted, since MPI's own flush to the dead may never end.
  */
 
+#include "board.h"
 #include "fixture.h"
 
 #include "rma/state.h"
@@ -77,11 +78,14 @@ static void a_rank_dies(void) {
         .unit_bytes = 64, .units = 4, .units_max = 4, .flush_every = SIZE_MAX};
     EXPECT_OK(tern_circular_create(f.worker, &options, &c));
     EXPECT_OK(tern_barrier(f.worker));
+    tern_window_set_hook(tern_rma_of(f.context)->window, &hook);
+    for (int i = 0; i < 4 && f.rank != dead; i++)
+        EXPECT_OK(tern_circular_put(f.worker, c, all[dead], &word, 8));
+    /* Not before the others are out of the barrier and have put. */
+    bool mine[2] = {false, false}, any[2];
+    tern_board_meet(mine, any);
     if (f.rank == dead)
         tern_test_kill((int)f.rank);
-    tern_window_set_hook(tern_rma_of(f.context)->window, &hook);
-    for (int i = 0; i < 4; i++)
-        EXPECT_OK(tern_circular_put(f.worker, c, all[dead], &word, 8));
     wait_for_death(&f, dead);
     survive(&f, c, all, dead);
     EXPECT_OK(tern_circular_destroy(f.worker, c));

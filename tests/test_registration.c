@@ -336,6 +336,39 @@ static void as_many_as_may_be(void) {
     free(memory);
 }
 
+static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    (void)bytes;
+    return TERN_OK;
+}
+TERN_FUNCTION(nothing)
+
+/* A put that its owner has to copy needs a reply cell, and the program has them all. */
+static void no_reply_cell(void) {
+    if (!open_with(TERN_CROSS_MEMORY_OFF))
+        return;
+    static unsigned char memory[64], nine = 9;
+    tern_ptr *all = calloc(f.size, sizeof *all);
+    tern_future future[TERN_FUTURES] = {{{0, 0}}};
+    uint32_t next = (f.rank + 1) % f.size;
+    memory[0] = 0;
+    register_all(memory, sizeof memory, all);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_call_start(f.worker, tern_worker_self(f.worker), &nothing_function, NULL, 0,
+                                  &future[i]));
+    EXPECT(by_owner(next) ? TERN_ERR_AGAIN : TERN_OK, tern_put(f.worker, all[next], &nine, 1));
+    for (int i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_future_wait(f.worker, &future[i], NULL, 0, NULL));
+    EXPECT_OK(tern_put(f.worker, all[next], &nine, 1));
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(memory[0], 9);
+    deregister_all(all);
+    fixture_close(&f);
+    free(all);
+}
+
 /* Whether puts to rank keep its region until they are flushed. */
 static bool flush_counts(uint32_t rank) {
     const tern_rma *rma = tern_rma_of(f.context);
@@ -444,6 +477,7 @@ int main(int argc, char **argv) {
         {"counting", counting},
         {"refusals", refusals},
         {"as many as may be", as_many_as_may_be},
+        {"no reply cell", no_reply_cell},
         {"in use", in_use},
         {"key taken back", key_taken_back},
         {"late notice", late_notice},

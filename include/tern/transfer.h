@@ -62,7 +62,8 @@ TERN_API void tern_copy(void *to, const void *from, size_t bytes);
 /* Copies bytes from local memory to a global place. On return the source may be reused.
  * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. In a handler, of registered memory (tern/
  * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
- * to be copied by its owner's progress. */
+ * to be copied by its owner's progress. Outside one TERN_ERR_AGAIN too: its owner has to copy it
+ * and all TERN_FUTURES of this worker are in use. */
 static inline tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
                                    size_t bytes) {
     char *address = tern_reach_address(worker, to, bytes);
