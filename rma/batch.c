@@ -21,8 +21,9 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
     tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
                         out->batch_skip, 0};
     char *at = out->lane.data + (out->batch & out->lane.mask);
-    batch.check = checksum(worker->context, tern_line_of(worker->context, out->channel, worker->id),
-                           out->target, &batch, at + TERN_BATCH_BYTES);
+    batch.check =
+        checksum(worker->context, tern_line_of(worker->context, out->channel, out->origin),
+                 out->target, &batch, at + TERN_BATCH_BYTES);
     memcpy(at, &batch, sizeof batch);
     return out->lane.write - out->batch;
 }
@@ -64,6 +65,14 @@ static tern_status wrap(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
+/* Those puts may have been another worker's, whom the ring was lent to; MPI does not tell them
+ * apart, only the books of what is dirty do. */
+tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
+    uint32_t rank = tern_rank_of(worker->context, out->target);
+    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    return out->via->flush(worker, rank);
+}
+
 tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = left_in_lap(out);
     if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
@@ -79,7 +88,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
      * lap puts there. One flush a lap (Seriema 4.1, selective signaling). */
     uint64_t lap = out->lane.write / (out->lane.mask + 1);
     if (lap != out->lap) {
-        tern_status status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
+        tern_status status = tern_batch_settle(worker, out);
         if (status != TERN_OK)
             return status;
         out->lap = lap;

@@ -30,6 +30,9 @@ void tern_batch_open(struct tern_out *out);
  * no credit. */
 tern_status tern_batch_reserve(tern_worker *worker, struct tern_out *out, uint64_t size);
 
+/* Waits until what was put of the ring so far is at its target. */
+tern_status tern_batch_settle(tern_worker *worker, struct tern_out *out);
+
 /* Completes the header of the open batch and returns how many bytes from out->batch on are to be
  * put. */
 uint64_t tern_batch_seal(tern_worker *worker, struct tern_out *out);

@@ -35,7 +35,7 @@ static tern_status ask(tern_worker *worker, tern_out *out) {
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
     if (out->near)
         return tern_arena_claim(context, tern_rank_of(context, out->target),
-                                tern_line_of(context, out->channel, worker->id), pieces, start,
+                                tern_line_of(context, out->channel, out->origin), pieces, start,
                                 &out->next_ring);
     if (out->next_data == NULL)
         out->next_data = malloc(bytes);
@@ -59,12 +59,11 @@ static void commit_move(tern_out *out) {
 /* The target goes to the new ring once it has read all of the old one; here that is at once. */
 static tern_status leave(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    uint32_t rank = tern_rank_of(context, out->target);
     if (out->near) {
         tern_ring_use_near(context, out, out->next_ring);
     } else {
         /* MPI may still read the old staging memory. */
-        tern_status status = is_batched(out) ? out->via->flush(worker, rank) : TERN_OK;
+        tern_status status = is_batched(out) ? tern_batch_settle(worker, out) : TERN_OK;
         if (status != TERN_OK)
             return status;
         free(out->lane.data);

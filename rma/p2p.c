@@ -104,7 +104,7 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
 
 tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
     tern_message message = {.kind = TERN_MESSAGE_OPEN,
-                            .origin = worker->id,
+                            .origin = out->origin,
                             .target = out->target,
                             .offset = start,
                             .operand = {out->channel, pieces}};
@@ -154,7 +154,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
         if (bytes > TERN_MESSAGE_MAX)
             bytes = TERN_MESSAGE_MAX;
         tern_message message = {.kind = TERN_MESSAGE_BATCH,
-                                .origin = worker->id,
+                                .origin = out->origin,
                                 .target = out->ring,
                                 .offset = out->lane.first,
                                 .bytes = bytes,
@@ -169,8 +169,8 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 }
 
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
-    tern_credit *credits =
-        (void *)(tern_rma_worker_of(worker)->board + tern_rma_of(worker->context)->layout.credits);
+    tern_credit *credits = (void *)(tern_board(worker->context, out->origin) +
+                                    tern_rma_of(worker->context)->layout.credits);
     tern_credit *credit = &credits[tern_line_of(worker->context, out->channel, out->target)];
     uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&credit->inverse, memory_order_acquire);

@@ -46,7 +46,7 @@ void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t rin
 
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    uint32_t line = tern_line_of(context, out->channel, worker->id), ring;
+    uint32_t line = tern_line_of(context, out->channel, out->origin), ring;
     tern_status status =
         tern_arena_claim(context, tern_rank_of(context, out->target), line, 1, 0, &ring);
     if (status != TERN_OK)
@@ -56,6 +56,19 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     out->limit = out->lane.mask + 1;
     announce(context, out->target, line, ring);
     return TERN_OK;
+}
+
+/* In the place of lent rings: shut, and never written. */
+static tern_out lent_ring;
+
+tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
+    if (!out->opening)
+        return TERN_OK;
+    tern_status status = out->via->open(worker, out);
+    if (status == TERN_ERR_AGAIN)
+        return tern_fail(status, "the ring to worker %u is being set up", out->target);
+    out->opening = status != TERN_OK;
+    return status;
 }
 
 tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
@@ -70,6 +83,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
             return tern_fail(TERN_ERR_MEMORY, "no memory for a ring");
         memset(fresh, 0, sizeof *fresh);
         fresh->channel = channel;
+        fresh->origin = worker->id;
         fresh->target = target;
         fresh->lane.mask = config->ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
@@ -84,16 +98,12 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         fresh->opening = status == TERN_ERR_AGAIN;
         *slot = fresh;
         worker->stats.rings_opened++;
-    } else if (fresh->opening) {
-        tern_status status = fresh->via->open(worker, fresh);
-        if (status != TERN_OK)
-            return status;
-        fresh->opening = false;
     }
-    if (fresh->opening)
-        return tern_fail(TERN_ERR_AGAIN, "the ring to worker %u is being set up", target);
+    if (fresh == &lent_ring)
+        return tern_fail(TERN_ERR_AGAIN, "calls to worker %u wait for room; let progress run",
+                         target);
     *out = fresh;
-    return TERN_OK;
+    return tern_ring_opened(worker, fresh);
 }
 
 /* Takes what the target has given back. */
@@ -190,7 +200,7 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
 
 static void leave_to_progress(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (out->pending)
+    if (out->pending || out->lent)
         return;
     out->pending = true;
     out->next_pending = mine->pending;
@@ -211,6 +221,26 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
     } else {
         leave_to_progress(worker, out);
     }
+}
+
+void tern_ring_lend(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out **link = &mine->pending;
+    while (out->pending && *link != out)
+        link = &(*link)->next_pending;
+    if (out->pending)
+        *link = out->next_pending;
+    out->pending = false;
+    out->lent = true;
+    mine->out[tern_line_of(worker->context, out->channel, out->target)] = &lent_ring;
+}
+
+void tern_ring_give_back(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    mine->out[tern_line_of(worker->context, out->channel, out->target)] = out;
+    out->lent = false;
+    if (out->lane.first_header != 0)
+        leave_to_progress(worker, out);
 }
 
 static bool is_due(const tern_out *out) {
@@ -260,7 +290,7 @@ void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;
     tern_bell_ring(tern_board(worker->context, out->target),
                    tern_rma_of(worker->context)->layout.bells,
-                   tern_line_of(worker->context, out->channel, worker->id));
+                   tern_line_of(worker->context, out->channel, out->origin));
 }
 
 void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,

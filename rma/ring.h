@@ -92,17 +92,17 @@ typedef struct tern_out {
     const tern_transport_ops *via;
     struct tern_out *next_pending; /* published by progress */
     bool near;                     /* data is the ring itself */
-    bool pending, opening;
+    bool pending, opening, lent;
     uint8_t policy; /* tern_publish; what it asks of the ring is lane.gather */
     bool held;      /* nothing is sent the short way: earlier records still wait elsewhere */
     uint32_t channel;
-    uint32_t target;       /* worker number */
-    uint32_t ring;         /* index in the target's arena */
-    bool batch_open;       /* rma: records are being gathered behind a batch header */
-    uint64_t batch;        /* its position */
-    uint32_t batch_skip;   /* what its target leaves out after it */
-    uint64_t lap;          /* of the staging memory whose puts are known to be done */
-    int64_t open_reply[2]; /* far: what the target answers to the opening */
+    uint32_t origin, target; /* worker numbers */
+    uint32_t ring;           /* index in the target's arena */
+    bool batch_open;         /* rma: records are being gathered behind a batch header */
+    uint64_t batch;          /* its position */
+    uint32_t batch_skip;     /* what its target leaves out after it */
+    uint64_t lap;            /* of the staging memory whose puts are known to be done */
+    int64_t open_reply[2];   /* far: what the target answers to the opening */
     tern_message_request open_request;
     uint8_t growth;                 /* TERN_GROWTH_* */
     uint32_t grow_wait;             /* full rings to meet before growth is tried again */
@@ -209,11 +209,19 @@ void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t rin
 /* Waits for the answers of far ranks to what was asked for rings. TERN_ERR_PEER. */
 tern_status tern_ring_settle(tern_worker *worker);
 
+/* Takes a ring out of its worker's hands: nothing finds it in the worker's table, and progress does
+ * not publish it, until it is given back. Whoever has it passes a worker of its own thread. */
+void tern_ring_lend(tern_worker *worker, tern_out *out);
+void tern_ring_give_back(tern_worker *worker, tern_out *out);
+
+/* Goes on with an opening that is under way. TERN_ERR_AGAIN: it still is. */
+tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
+
 /* Opens a ring to a worker whose segment is mapped, with no help of its. */
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);
 
 /* The ring to a worker, opened if need be. [out] out. TERN_ERR_AGAIN: the opening is under way
- * (far); TERN_ERR_MEMORY: the target's arena is used up; TERN_ERR_PEER. */
+ * (far), or the ring is lent; TERN_ERR_MEMORY: the target's arena is used up; TERN_ERR_PEER. */
 tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
                                    tern_out **out);
 static inline tern_status tern_ring_open(tern_worker *worker, uint32_t target, tern_out **out) {

@@ -17,7 +17,7 @@ static void close_layer(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++) {
         if (tern_rpc_worker_of(context->worker[i]) == NULL)
             continue;
-        tern_overflow_discard(context->worker[i]);
+        tern_overflow_close(context->worker[i]);
         tern_tasks_discard(context->worker[i]);
         tern_synchronizers_discard(context->worker[i]);
         free(context->worker[i]->layer[TERN_LAYER_RPC]);
@@ -37,6 +37,7 @@ static tern_status make_workers(tern_context *context) {
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
         memset(mine, 0, bytes);
         context->worker[i]->layer[TERN_LAYER_RPC] = mine;
+        tern_overflow_open(context->worker[i]);
     }
     return TERN_OK;
 }
@@ -70,8 +71,9 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
 }
 
 static size_t progress(tern_worker *worker) {
-    return tern_overflow_drain(worker) + tern_tasks_advance(worker) +
-           tern_synchronizers_advance(worker);
+    bool service = worker->index >= worker->context->config.workers;
+    return tern_overflow_drain(worker) + (service ? tern_overflow_assist(worker) : 0) +
+           tern_tasks_advance(worker) + tern_synchronizers_advance(worker);
 }
 
 const tern_layer tern_rpc_layer = {

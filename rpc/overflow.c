@@ -6,23 +6,34 @@
 #include "src/error.h"
 #include "src/log.h"
 
+void tern_overflow_open(tern_worker *worker) {
+    pthread_mutex_init(&tern_rpc_worker_of(worker)->overflow_lock, NULL);
+}
+
 /* The link that leads to the target's queue, or to NULL. */
 static tern_overflow **find(const tern_worker *worker, uint32_t target) {
     tern_overflow **link = &tern_rpc_worker_of(worker)->overflow;
-    while (*link != NULL && (*link)->target != target)
+    while (*link != NULL && (*link)->out->target != target)
         link = &(*link)->next;
     return link;
+}
+
+static void lock(const tern_worker *worker) {
+    pthread_mutex_lock(&tern_rpc_worker_of(worker)->overflow_lock);
+}
+
+static void unlock(const tern_worker *worker) {
+    pthread_mutex_unlock(&tern_rpc_worker_of(worker)->overflow_lock);
 }
 
 static size_t cost_of(uint64_t header) {
     return sizeof(tern_pending_call) + tern_record_bytes(header);
 }
 
-/* Calls that are sent at once must not overtake those that wait. */
-static void hold_ring(tern_worker *worker, uint32_t target, bool held) {
-    tern_out *out = tern_rma_worker_of(worker)->out[target];
-    if (out != NULL)
-        tern_ring_hold(worker, out, held);
+/* Service threads look at the first link without the lock, to see whether there is anything to do.
+ */
+static void set_link(tern_overflow **link, tern_overflow *queue) {
+    __atomic_store_n(link, queue, __ATOMIC_RELAXED);
 }
 
 static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
@@ -33,15 +44,21 @@ static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
     if (queue == NULL)
         return NULL;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    queue->target = target;
+    queue->out = tern_rma_worker_of(worker)->out[target];
     queue->next = mine->overflow;
-    mine->overflow = queue;
-    hold_ring(worker, target, true);
+    set_link(&mine->overflow, queue);
+    tern_ring_lend(worker, queue->out);
     return queue;
 }
 
-tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes) {
-    uint64_t header = outgoing->header | (uint64_t)bytes << 32;
+static void close_queue(tern_worker *worker, tern_overflow **link) {
+    tern_overflow *queue = *link;
+    set_link(link, queue->next);
+    tern_ring_give_back(worker, queue->out);
+    free(queue);
+}
+
+static tern_status push(tern_worker *worker, const tern_outgoing *outgoing, uint64_t header) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t cost = cost_of(header), limit = worker->context->config.overflow_memory;
     if (!worker->in_progress)
@@ -55,7 +72,8 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
     tern_overflow *queue = call != NULL ? open_queue(worker, outgoing->target) : NULL;
     if (queue == NULL) {
         free(call);
-        return tern_fail(TERN_ERR_MEMORY, "no memory to queue a call of %zu bytes", bytes);
+        return tern_fail(TERN_ERR_MEMORY, "no memory to queue a call of %zu bytes",
+                         tern_record_bytes(header));
     }
     call->next = NULL;
     call->header = header;
@@ -73,65 +91,67 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
     return TERN_OK;
 }
 
+tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes) {
+    lock(worker);
+    tern_status status = push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
+    unlock(worker);
+    return status;
+}
+
 /* Moves the first call into its ring. */
-static tern_status move_first(tern_worker *worker, tern_overflow *queue) {
+static tern_status move_first(tern_worker *mover, tern_overflow *queue) {
     tern_pending_call *call = queue->first;
     size_t bytes = tern_record_bytes(call->header);
-    tern_out *out = NULL;
     void *room = NULL;
-    tern_status status = tern_ring_open(worker, queue->target, &out);
+    tern_status status = tern_ring_opened(mover, queue->out);
     if (status == TERN_OK)
-        status = tern_ring_try(worker, out, bytes, &room);
+        status = tern_ring_try(mover, queue->out, bytes, &room);
     if (status != TERN_OK)
         return status;
     memcpy(room, call->payload, bytes);
-    tern_ring_commit(out, call->header);
+    tern_ring_commit(queue->out, call->header);
     return TERN_OK;
 }
 
-static void drop_first(tern_worker *worker, tern_overflow *queue) {
+static void drop_first(tern_rpc_worker *owner, tern_overflow *queue) {
     tern_pending_call *call = queue->first;
     queue->first = call->next;
     if (queue->first == NULL)
         queue->last = NULL;
-    tern_rpc_worker_of(worker)->overflow_bytes -= cost_of(call->header);
+    owner->overflow_bytes -= cost_of(call->header);
     free(call);
 }
 
-/* Moves what has room now, to be published together. */
-static size_t move(tern_worker *worker, tern_overflow *queue) {
+/* Moves what has room now, to be published together. The mover's thread has the owner's lock. */
+static size_t move(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue) {
     size_t moved = 0;
     tern_status status = TERN_OK;
-    while (queue->first != NULL && (status = move_first(worker, queue)) != TERN_ERR_AGAIN) {
+    while (queue->first != NULL && (status = move_first(mover, queue)) != TERN_ERR_AGAIN) {
         if (status != TERN_OK)
             tern_log(TERN_LOG_ERROR, "a call that waited for room is lost: %s",
                      tern_error_detail());
-        drop_first(worker, queue);
+        drop_first(owner, queue);
         moved++;
     }
-    tern_out *out = tern_rma_worker_of(worker)->out[queue->target];
-    if (out != NULL && out->lane.first_header != 0)
-        tern_ring_publish_due(worker, out);
-    hold_ring(worker, queue->target, queue->first != NULL); /* the ring may be new */
+    tern_ring_publish(mover, queue->out);
     return moved;
 }
 
-static void close_empty(tern_overflow **link) {
-    tern_overflow *queue = *link;
-    *link = queue->next;
-    free(queue);
-}
-
 size_t tern_overflow_drain(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t moved = 0;
-    tern_overflow **link = &tern_rpc_worker_of(worker)->overflow;
+    tern_overflow **link = &mine->overflow;
+    if (*link == NULL)
+        return 0;
+    lock(worker);
     while (*link != NULL) {
-        moved += move(worker, *link);
+        moved += move(worker, mine, *link);
         if ((*link)->first == NULL)
-            close_empty(link);
+            close_queue(worker, link);
         else
             link = &(*link)->next;
     }
+    unlock(worker);
     return moved;
 }
 
@@ -139,20 +159,50 @@ bool tern_overflow_clear(tern_worker *worker, uint32_t target) {
     tern_overflow **link = find(worker, target);
     if (*link == NULL)
         return true;
-    (void)move(worker, *link);
-    if ((*link)->first != NULL)
-        return false;
-    close_empty(link);
-    return true;
+    lock(worker);
+    (void)move(worker, tern_rpc_worker_of(worker), *link);
+    bool empty = (*link)->first == NULL;
+    if (empty)
+        close_queue(worker, link);
+    unlock(worker);
+    return empty;
 }
 
-void tern_overflow_discard(tern_worker *worker) {
-    tern_overflow **first = &tern_rpc_worker_of(worker)->overflow;
-    while (*first != NULL) {
-        tern_overflow *queue = *first;
-        while (queue->first != NULL)
-            drop_first(worker, queue);
-        *first = queue->next;
-        free(queue);
+/* A worker that has the lock moves its calls itself. */
+static size_t assist(tern_worker *service, tern_worker *worker) {
+    tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
+    size_t moved = 0;
+    if (__atomic_load_n(&theirs->overflow, __ATOMIC_RELAXED) == NULL ||
+        pthread_mutex_trylock(&theirs->overflow_lock) != 0)
+        return 0;
+    for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next)
+        moved += move(service, theirs, queue);
+    unlock(worker);
+    return moved;
+}
+
+size_t tern_overflow_assist(tern_worker *service) {
+    const tern_context *context = service->context;
+    size_t moved = 0;
+    for (size_t i = 0; i < context->config.workers; i++)
+        moved += assist(service, context->worker[i]);
+    return moved;
+}
+
+tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target) {
+    const tern_overflow *queue = *find(worker, target);
+    lock(worker);
+    return queue != NULL ? queue->out : tern_rma_worker_of(worker)->out[target];
+}
+
+void tern_overflow_ring_done(tern_worker *worker) { unlock(worker); }
+
+void tern_overflow_close(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    while (mine->overflow != NULL) {
+        while (mine->overflow->first != NULL)
+            drop_first(mine, mine->overflow);
+        close_queue(worker, &mine->overflow);
     }
+    pthread_mutex_destroy(&mine->overflow_lock);
 }

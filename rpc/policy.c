@@ -31,13 +31,14 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
         return status;
     /* One that is still being set up has its place already. */
-    out = tern_rma_worker_of(worker)->out[number];
+    out = tern_overflow_ring(worker, number);
     out->policy = (uint8_t)policy;
     out->lane.gather = 0;
     if (policy == TERN_PUBLISH_TRAD)
         out->lane.gather = bytes > 0 ? bytes : worker->context->config.publish_bytes;
     if (out->lane.first_header != 0)
         tern_ring_publish_due(worker, out);
+    tern_overflow_ring_done(worker);
     return TERN_OK;
 }
 
@@ -50,11 +51,12 @@ tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
     if (status != TERN_OK)
         return status;
     uint32_t number = tern_worker_number(worker->context, target);
-    bool moved = tern_overflow_clear(worker, number);
+    if (!tern_overflow_clear(worker, number))
+        return left_here();
     tern_out *out = tern_rma_worker_of(worker)->out[number];
     if (out != NULL)
         tern_ring_publish(worker, out);
-    return moved && (out == NULL || out->lane.first_header == 0) ? TERN_OK : left_here();
+    return out == NULL || out->lane.first_header == 0 ? TERN_OK : left_here();
 }
 
 tern_status tern_call_flush_all(tern_worker *worker) {

@@ -3,6 +3,8 @@
 
 /* What the rpc layer hangs on contexts and workers. */
 
+#include <pthread.h>
+
 #include "rma/ring.h"
 #include "src/context.h"
 #include "tern/call.h"
@@ -29,6 +31,7 @@ enum { TERN_NOTICES = 64 };
 typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/overflow.h) */
     size_t overflow_bytes;
+    pthread_mutex_t overflow_lock;
     struct tern_task *tasks;           /* calls that go on over several rounds (rpc/extended.c) */
     size_t fetched_bytes;              /* memory of tasks */
     struct tern_departure *departures; /* rpc/synchronizer.c */

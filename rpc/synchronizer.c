@@ -81,24 +81,23 @@ static size_t send_notices(tern_worker *worker) {
 
 /* Positions compare by difference. */
 static bool has_left(tern_worker *worker, tern_departure *d) {
-    const tern_out *out = tern_rma_worker_of(worker)->out[d->target];
     if (d->queued && !tern_overflow_clear(worker, d->target))
         return false;
-    if (out == NULL)
-        return false;
+    const tern_out *out = tern_overflow_ring(worker, d->target);
     if (d->queued)
         d->position = out->lane.write;
     d->queued = false;
     uint64_t published = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
+    tern_overflow_ring_done(worker);
     return (int64_t)(published - d->position) >= 0;
 }
 
 void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_t target) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    const tern_out *out = tern_rma_worker_of(worker)->out[target];
-    bool queued = out == NULL || out->held;
-    tern_departure d = {NULL, counter, target, queued, out != NULL ? out->lane.write : 0};
-    tern_departure *later = queued || !has_left(worker, &d) ? malloc(sizeof *later) : NULL;
+    const tern_out *out = tern_overflow_ring(worker, target);
+    tern_departure d = {NULL, counter, target, out->lent, out->lane.write};
+    tern_overflow_ring_done(worker);
+    tern_departure *later = d.queued || !has_left(worker, &d) ? malloc(sizeof *later) : NULL;
     if (later == NULL) { /* it has left, or there is no memory to note when it does */
         tern_counter_lower(worker, counter, 1);
         return;

@@ -77,10 +77,11 @@ static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
                                     size_t bytes);
 
 /* The same with other answers to a full ring, wherever they are called. tern_call_try:
- * TERN_ERR_AGAIN. tern_call_queue: the call is copied to a queue, from which progress moves calls
- * to the ring in their order, behind which later calls to the same target go, and in which those to
- * all targets take half of TERN_OVERFLOW_MEMORY at most, and with those of handlers all of it:
- * TERN_ERR_AGAIN when that is used up. */
+ * TERN_ERR_AGAIN. tern_call_queue: the call is copied to a queue, from which progress, or a
+ * service thread while the application computes, moves calls to the ring in their order, behind
+ * which later calls to the same target go, and in which those to all targets take half of
+ * TERN_OVERFLOW_MEMORY at most, and with those of handlers all of it: TERN_ERR_AGAIN when that is
+ * used up. */
 TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
                                    const tern_function *function, const void *arguments,
                                    size_t bytes);
