@@ -15,7 +15,7 @@ typedef struct tern_task {
     tern_in *in; /* at whose head the record lies; NULL: it is here */
     char *record;
     uint64_t header;
-    uint32_t told; /* children that the broadcast was passed on to */
+    tern_passing passing; /* of a broadcast */
     int stage;
     tern_status status; /* of the fetch */
     const void *buffer;
@@ -146,7 +146,8 @@ static bool pass_at_home(tern_worker *worker, tern_task *t, const tern_extension
     tern_extension here = *e;
     if (t->status == TERN_OK && !tern_ptr_is_null(e->place))
         here.way = TERN_BUFFER_PUT;
-    return e->arity == 0 || tern_broadcast_pass(worker, &here, id, arguments, rest, true, &t->told);
+    return e->arity == 0 ||
+           tern_broadcast_pass(worker, &here, id, arguments, rest, true, &t->passing);
 }
 
 /* As far as it goes now; whether the call is over. */
@@ -160,7 +161,8 @@ static bool advance(tern_worker *worker, tern_task *t) {
     if (!tern_ptr_is_null(e.counter) && !tern_notices_have_room(worker))
         return false;
     if (t->stage == PASS_ON) {
-        if (e.arity > 0 && !tern_broadcast_pass(worker, &e, id, arguments, rest, false, &t->told))
+        if (e.arity > 0 &&
+            !tern_broadcast_pass(worker, &e, id, arguments, rest, false, &t->passing))
             return false;
         t->stage = FETCH;
     }

@@ -33,10 +33,16 @@ size_t tern_tasks_advance(tern_worker *worker);
 
 void tern_tasks_discard(tern_worker *worker);
 
-/* A broadcast's children: passes the call on to one after the other, counting them in told. False:
- * no room, later. own: to the other workers of this rank too, as it reads once the buffer is here.
- */
+/* How far a broadcast has been passed on. */
+typedef struct tern_passing {
+    uint32_t told; /* children that have the call */
+    uint64_t put;  /* bytes of the buffer that were put to the next one */
+} tern_passing;
+
+/* A broadcast's children (rpc/broadcast.c): one after the other gets the buffer, if it is put, and
+ * the call. False: no room, later. own: the other workers of this rank too, as it reads once the
+ * buffer is here. */
 bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
-                         const char *rest, size_t bytes, bool own, uint32_t *told);
+                         const char *rest, size_t bytes, bool own, tern_passing *passing);
 
 #endif

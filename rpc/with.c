@@ -3,12 +3,18 @@
 #include "rpc/send.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
-#include "src/log.h"
 
 /* Making extended calls and broadcasts (paper 000, table 1). */
 
 static bool is_got(const tern_call_options *o) {
     return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
+}
+
+/* Where a buffer that a broadcast puts goes on this rank; NULL: nowhere. */
+static char *place_at_home(const tern_worker *worker, const tern_call_options *o) {
+    tern_ptr place = o->place;
+    place.rank = worker->context->rank;
+    return tern_reach_address(worker, place, o->buffer_bytes);
 }
 
 static tern_status check(const tern_worker *worker, const tern_call_options *o, bool broadcast) {
@@ -20,9 +26,11 @@ static tern_status check(const tern_worker *worker, const tern_call_options *o, 
     if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
         o->buffer_bytes > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: buffer is NULL");
-    if (broadcast && o->way == TERN_BUFFER_PUT)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "tern_broadcast: a buffer is got, not put; give its "
-                                               "place with TERN_BUFFER_GET");
+    if (broadcast && o->way == TERN_BUFFER_PUT && place_at_home(worker, o) == NULL)
+        return tern_fail(TERN_ERR_RANGE,
+                         "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
+                         "to the same place of every rank",
+                         o->buffer_bytes, (unsigned long long)o->place.offset);
     if (o->buffer_bytes > TERN_BUFFER_MAX)
         return tern_fail(TERN_ERR_RANGE, "a buffer of %zu bytes; %u are the limit", o->buffer_bytes,
                          TERN_BUFFER_MAX);
@@ -70,8 +78,11 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
         o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
     if (status != TERN_OK)
         return status;
-    if (o->way == TERN_BUFFER_PUT)
+    /* Of a broadcast everybody puts it on from its own place. It may lie here already. */
+    if (o->way == TERN_BUFFER_PUT && arity == 0)
         status = put_buffer(worker, target, o);
+    else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
+        memmove(place_at_home(worker, o), o->buffer, o->buffer_bytes);
     tern_extension e = extend(worker, o, bytes, arity);
     tern_outgoing call = {tern_worker_number(context, target),
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
@@ -128,45 +139,4 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
     if (status == TERN_OK)
         (void)tern_progress_round(worker);
     return status;
-}
-
-/* In ranks that count from the origin's, rank r tells r * arity + 1 to r * arity + arity; each of
- * them the worker of the origin's index, and that one the others of its rank. */
-static uint32_t child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
-                         uint32_t ranks) {
-    const tern_context *context = worker->context;
-    uint32_t root = e->origin / context->workers;
-    if (i >= ranks) { /* the i-th of the others at home */
-        uint32_t index = i - ranks;
-        return context->rank * context->workers + index + (index >= worker->index);
-    }
-    uint64_t mine = (context->rank + context->size - root) % context->size;
-    uint32_t rank = (uint32_t)((mine * e->arity + 1 + i + root) % context->size);
-    return rank * context->workers + e->origin % context->workers;
-}
-
-bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
-                         const char *rest, size_t bytes, bool own, uint32_t *told) {
-    const tern_context *context = worker->context;
-    uint64_t mine = (context->rank + context->size - e->origin / context->workers) % context->size;
-    uint64_t first = mine * e->arity + 1;
-    uint64_t ranks = first < context->size ? context->size - first : 0;
-    if (ranks > e->arity)
-        ranks = e->arity;
-    uint32_t count = (uint32_t)ranks + (own ? context->workers - 1 : 0);
-    for (; *told < count; ++*told) {
-        tern_extension theirs = *e;
-        if (*told >= ranks)
-            theirs.arity = 0;
-        tern_outgoing call = {child_of(worker, e, *told, (uint32_t)ranks),
-                              tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
-                              {{&theirs, sizeof theirs}, {rest, bytes}}};
-        tern_status status = tern_outgoing_send(worker, &call, TERN_FULL_QUEUE);
-        if (status == TERN_ERR_AGAIN)
-            return false;
-        if (status != TERN_OK)
-            tern_log(TERN_LOG_ERROR, "a broadcast does not reach worker %u: %s", call.target,
-                     tern_error_detail());
-    }
-    return true;
 }

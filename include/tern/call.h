@@ -165,8 +165,8 @@ typedef struct tern_call_options {
     tern_ptr from;      /* get: the source, in any segment; to be left alone until the call has been
                            sent in the sense of TERN_ON_SENT, or has run */
     tern_ptr place; /* put: where the buffer goes, memory of the target's rank. get: the same, or
-                       TERN_NULL for memory that the function has while it runs. A broadcast
-                       takes the same offset on every rank, whichever rank it names */
+                       TERN_NULL for memory that the function has while it runs. A broadcast takes
+                       the same offset of the segment of every rank, whichever rank it names */
     size_t buffer_bytes;
     uint32_t arity; /* of a broadcast; 0: TERN_BROADCAST_ARITY */
 } tern_call_options;
@@ -185,10 +185,18 @@ TERN_API tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
 /* Runs function on every worker of the context, this one included, over a tree of ranks: each rank
  * passes the call on to arity others and to its own workers. Its origin is this worker everywhere.
  * A synchronizer is lowered once by every worker; with TERN_ON_SENT and a buffer that is not got,
- * once, when the call has left for this worker's own ring. With a place each rank gets the buffer
- * once, by the worker of this one's index. Not ordered with other calls. Never waits but for room
- * in this worker's own ring; makes one round of progress. Errors as tern_call_with;
- * TERN_ERR_UNSUPPORTED: TERN_BUFFER_PUT. */
+ * once, when the call has left for this worker's own ring. Not ordered with other calls. Never
+ * waits but for room in this worker's own ring; makes one round of progress, in which over rma a
+ * buffer that is put may be waited for.
+ *
+ * With a place each rank gets the buffer once, by the worker of this one's index; the others of the
+ * rank run the function after. TERN_BUFFER_GET: each gets it from this rank. TERN_BUFFER_PUT: it is
+ * copied to its place here before this returns, and each rank puts it on to those that it passes
+ * the call to, before its own functions run, which may change it; a buffer that lies in its place
+ * here already stays there. A place is free again when the function has run everywhere
+ * (synchronizer, tern_quiesce).
+ *
+ * Errors as tern_call_with. */
 TERN_API tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
                                     const void *arguments, size_t bytes,
                                     const tern_call_options *options);

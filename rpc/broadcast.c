@@ -1,0 +1,99 @@
+#include "rma/state.h"
+#include "rpc/extended.h"
+#include "rpc/send.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+
+/*
+ * Passing a broadcast on (paper 000, table 1). A buffer that is put lies in its place here when the
+ * call is: from there it goes to the same place of each child, in front of the child's call, and
+ * before a function here may change it. Nothing of that waits for room: progress comes back.
+ */
+
+/* In ranks that count from the origin's, rank r tells r * arity + 1 to r * arity + arity; each of
+ * them the worker of the origin's index, and that one the others of its rank. */
+static uint32_t child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
+                         uint32_t ranks) {
+    const tern_context *context = worker->context;
+    uint32_t root = e->origin / context->workers;
+    if (i >= ranks) { /* the i-th of the others at home */
+        uint32_t index = i - ranks;
+        return context->rank * context->workers + index + (index >= worker->index);
+    }
+    uint64_t mine = (context->rank + context->size - root) % context->size;
+    uint32_t rank = (uint32_t)((mine * e->arity + 1 + i + root) % context->size);
+    return rank * context->workers + e->origin % context->workers;
+}
+
+static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) {
+    const tern_context *context = worker->context;
+    uint64_t mine = (context->rank + context->size - e->origin / context->workers) % context->size;
+    uint64_t first = mine * e->arity + 1;
+    uint64_t ranks = first < context->size ? context->size - first : 0;
+    return ranks < e->arity ? (uint32_t)ranks : e->arity;
+}
+
+/* What is left of the buffer, as far as it goes now. Over rma, whose puts and batches come in any
+ * order, a flush is between them and the call. TERN_ERR_AGAIN: later. */
+static tern_status put_far(tern_worker *worker, tern_ptr place, const char *from, uint64_t bytes,
+                           uint64_t *put) {
+    const tern_transport_ops *via = tern_way_to(worker->context, place.rank);
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(worker->context, place, bytes, &offset);
+    tern_ring_warm(worker);
+    while (status == TERN_OK && *put < bytes) {
+        uint64_t piece = 0;
+        status = via->post(worker, place.rank, offset + *put, from + *put, bytes - *put, &piece);
+        worker->stats.puts += *put == 0 && piece > 0;
+        *put += piece;
+    }
+    if (status == TERN_OK && !via->posts_in_order)
+        status = via->flush(worker, place.rank);
+    if (status == TERN_ERR_AGAIN && tern_glance(worker, place.rank) != TERN_OK)
+        status = TERN_ERR_PEER;
+    return status;
+}
+
+/* Where there is no such place here, there is none at the child, which says so. */
+static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t rank,
+                          uint64_t *put) {
+    tern_ptr here = e->place, there = e->place;
+    here.rank = worker->context->rank;
+    there.rank = rank;
+    const char *from = tern_reach_address(worker, here, e->buffer_bytes);
+    char *near = tern_reach_address(worker, there, e->buffer_bytes);
+    if (from == NULL || *put == e->buffer_bytes)
+        return TERN_OK;
+    if (near == NULL)
+        return put_far(worker, there, from, e->buffer_bytes, put);
+    memcpy(near, from, e->buffer_bytes);
+    *put = e->buffer_bytes;
+    return TERN_OK;
+}
+
+bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
+                         const char *rest, size_t bytes, bool own, tern_passing *passing) {
+    const tern_context *context = worker->context;
+    uint32_t ranks = ranks_below(worker, e), count = ranks + (own ? context->workers - 1 : 0);
+    for (; passing->told < count; passing->told++, passing->put = 0) {
+        bool is_rank = passing->told < ranks;
+        tern_extension theirs = *e;
+        if (!is_rank)
+            theirs.arity = 0;
+        tern_outgoing call = {child_of(worker, e, passing->told, ranks),
+                              tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
+                              {{&theirs, sizeof theirs}, {rest, bytes}}};
+        tern_status status = TERN_OK;
+        if (is_rank && e->way == TERN_BUFFER_PUT)
+            status = put_to(worker, e, tern_rank_of(context, call.target), &passing->put);
+        if (status == TERN_OK)
+            status = tern_outgoing_send(worker, &call, TERN_FULL_QUEUE);
+        if (status == TERN_ERR_AGAIN)
+            return false;
+        if (status != TERN_OK)
+            tern_log(TERN_LOG_ERROR, "a broadcast does not reach worker %u: %s", call.target,
+                     tern_error_detail());
+    }
+    return true;
+}
