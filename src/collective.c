@@ -9,7 +9,13 @@
 #include "src/mpi.h"
 #include "src/wait.h"
 
-/* Waits with progress. After a death the request is leaked: MPI cannot end it. */
+/*
+ * After a death a collective may never end, nor can it be taken back: its request is leaked, and
+ * MPI may still write what comes late. So each works in a room of its own, which is left to MPI
+ * then.
+ */
+
+/* Waits with progress. */
 static tern_status finish(tern_context *context, tern_worker *worker, MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status waited = TERN_OK;
@@ -34,20 +40,67 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) 
     return status == TERN_OK ? finish(context, worker, &request) : status;
 }
 
+/* NULL: no memory, and others may wait for this rank. */
+static void *room_for(size_t bytes) {
+    void *room = malloc(bytes);
+    if (room == NULL)
+        tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
+    return room;
+}
+
+/* Ends what was begun in a room, whose first bytes are the result. */
+static tern_status conclude(tern_context *context, tern_worker *worker, tern_status begun,
+                            MPI_Request *request, void *room, void *result, size_t bytes) {
+    tern_status status = begun == TERN_OK ? finish(context, worker, request) : begun;
+    if (status == TERN_OK)
+        memcpy(result, room, bytes);
+    if (*request == MPI_REQUEST_NULL)
+        free(room);
+    return status;
+}
+
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered) {
-    MPI_Request request;
-    tern_status status = TERN_MPI(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes,
+    MPI_Request request = MPI_REQUEST_NULL;
+    size_t all = bytes * context->size;
+    char *room = room_for(all + bytes);
+    if (room == NULL)
+        return TERN_ERR_MEMORY;
+    memcpy(room + all, mine, bytes);
+    tern_status status = TERN_MPI(MPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes,
                                                  MPI_BYTE, context->comm, &request));
-    return status == TERN_OK ? finish(context, worker, &request) : status;
+    return conclude(context, worker, status, &request, room, gathered, all);
+}
+
+/* Of numbers of 64 bits, in place. */
+static tern_status reduce(tern_context *context, tern_worker *worker, void *values, int count,
+                          MPI_Datatype type, MPI_Op op) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    size_t bytes = (size_t)count * sizeof(uint64_t);
+    void *room = room_for(bytes);
+    if (room == NULL)
+        return TERN_ERR_MEMORY;
+    memcpy(room, values, bytes);
+    tern_status status =
+        TERN_MPI(MPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
+    return conclude(context, worker, status, &request, room, values, bytes);
+}
+
+static tern_status broadcast(tern_context *context, tern_worker *worker, void *data, size_t bytes,
+                             uint32_t root) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    void *room = room_for(bytes);
+    if (room == NULL)
+        return TERN_ERR_MEMORY;
+    memcpy(room, data, bytes);
+    tern_status status =
+        TERN_MPI(MPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    return conclude(context, worker, status, &request, room, data, bytes);
 }
 
 tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
                                 int count) {
-    MPI_Request request;
-    tern_status status = TERN_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM,
-                                                 context->comm, &request));
-    return status == TERN_OK ? finish(context, worker, &request) : status;
+    return reduce(context, worker, values, count, MPI_UINT64_T, MPI_SUM);
 }
 
 tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
@@ -55,29 +108,18 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
     char mine[256];
     snprintf(mine, sizeof mine, "%s", tern_error_detail());
     /* The first rank that failed wins: ranks that did not fail send a rank past the last. */
-    int64_t pair[2] = {status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank,
-                       (int64_t)status};
-    int64_t first = pair[0];
-    MPI_Request request;
-    tern_status code = TERN_MPI(
-        MPI_Iallreduce(&pair[0], &first, 1, MPI_INT64_T, MPI_MIN, context->comm, &request));
-    if (code == TERN_OK)
-        code = finish(context, worker, &request);
-    if (code != TERN_OK)
+    int64_t first = status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
+    tern_status code = reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
+    if (code != TERN_OK || first == (int64_t)context->size)
         return code;
-    if (first == (int64_t)context->size)
-        return TERN_OK;
     struct {
         int64_t status;
         char detail[256];
     } told;
     memset(&told, 0, sizeof told);
-    told.status = pair[1];
+    told.status = status;
     memcpy(told.detail, mine, sizeof mine);
-    code = TERN_MPI(
-        MPI_Ibcast(&told, (int)sizeof told, MPI_BYTE, (int)first, context->comm, &request));
-    if (code == TERN_OK)
-        code = finish(context, worker, &request);
+    code = broadcast(context, worker, &told, sizeof told, (uint32_t)first);
     if (code != TERN_OK)
         return code;
     if (status != TERN_OK)

@@ -10,6 +10,12 @@
  *
  * What the holder put before it released is there for the next holder. The keeping rank must make
  * progress, or have a service thread (TERN_SERVICE_THREADS).
+ *
+ * Once a rank has died, be it the holder of a lock, its keeper or one that waits, everybody who
+ * waits for any lock is told within milliseconds, or as soon as MPI reports it from another
+ * machine. A lock that the dead held is never free again: tern_lock_try says so by 0, and by
+ * TERN_ERR_PEER where the keeper is dead. What is held by the living can be released; no new turn
+ * is to be waited for.
  */
 
 #include <stddef.h>

@@ -3,75 +3,13 @@
  * each is a run of its own (CMakeLists.txt): --survivors --only NAME.
  */
 
-#include "fixture.h"
+#include "survivors.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-/* In seconds: how soon a death must be known. */
-static const double soon = 5;
-
-static double began;
-
-static void start_clock(void) { began = MPI_Wtime(); }
-
-/* A wait that ended in the death of rank victim, in time, with a detail that says so. */
-static bool was_told(tern_status status, const char *call, uint32_t victim, unsigned line) {
-    char name[32];
-    snprintf(name, sizeof name, "rank %u", victim);
-    bool good = tern_expect(status, TERN_ERR_PEER, call, line, __FILE__);
-    if (good)
-        tern_expect_detail(name, line, __FILE__);
-    CU_ASSERT(MPI_Wtime() - began < soon);
-    return good;
-}
-
-#define TOLD(victim, call) was_told(call, #call, victim, __LINE__)
-
-static struct {
-    tern_ptr counter; /* on the lowest survivor */
-    uint32_t victim;
-    uint32_t met;
-} play;
-
-static bool open(fixture *f, uint32_t victim) {
-    tern_config config;
-    if (tern_test_size() < 2) {
-        tern_test_skip("somebody has to be left");
-        return false;
-    }
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = (size_t)1 << 20;
-    config.ring_size = 4096;
-    if (!fixture_open(f, &config))
-        return false;
-    play.victim = victim;
-    play.met = 0;
-    tern_ptr *all = calloc(f->size, sizeof *all);
-    fixture_alloc_all(f, 64, TERN_DOMAIN_OWNER, all);
-    play.counter = all[victim == 0 ? 1 : 0];
-    free(all);
-    return true;
-}
-
-/* The survivors wait for each other by an atomic, making progress for those who come later. */
-static void meet_survivors(fixture *f) {
-    uint64_t here = 0, all = (uint64_t)(f->size - 1) * ++play.met;
-    EXPECT_OK(tern_atomic_fetch_add(f->worker, play.counter, 1, NULL));
-    while (here < all) {
-        if (!EXPECT_OK(tern_atomic_load(f->worker, play.counter, &here)))
-            return;
-        tern_progress(f->worker);
-        sched_yield();
-    }
-    /* Others may still have to ask this rank how many came. */
-    for (double end = MPI_Wtime() + 0.5; !fixture_all_near(f) && MPI_Wtime() < end; sched_yield())
-        tern_progress(f->worker);
-}
 
 static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
     (void)call;
@@ -93,17 +31,7 @@ static void go_on_without(fixture *f) {
         EXPECT_OK(tern_alloc_on(f->worker, r, TERN_NUMA_ANY, 64, 0, TERN_DOMAIN_GLOBAL, &p));
         EXPECT_OK(tern_free(f->worker, p));
     }
-    meet_survivors(f);
-    start_clock();
-    EXPECT_OK(tern_worker_release(f->worker));
-    EXPECT_OK(tern_context_destroy(f->context));
-    CU_ASSERT(MPI_Wtime() - began < soon);
-}
-
-/* Lets the others get into their wait, without any progress, and is gone. */
-static void die_later(void) {
-    usleep(200000);
-    tern_test_kill(tern_test_rank());
+    survivors_close(f);
 }
 
 /* Counts, and kills its own rank in the middle when its time has come. */
@@ -129,7 +57,7 @@ static void serve_until_death(fixture *f) {
 static void in_calls(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     calls_to_live = 1000;
     EXPECT_OK(tern_barrier(f.worker));
@@ -149,7 +77,7 @@ static void in_calls(void) {
 static void in_call_return(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     calls_to_live = 20;
     EXPECT_OK(tern_barrier(f.worker));
@@ -168,7 +96,7 @@ static void in_call_return(void) {
 static void in_futures(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == victim)
@@ -202,7 +130,7 @@ static void in_futures(void) {
 
 static void in_barrier(void) {
     fixture f;
-    if (!open(&f, 0))
+    if (!survivors_open(&f, 0))
         return;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
@@ -215,7 +143,7 @@ static void in_barrier(void) {
 
 static void in_quiesce(void) {
     fixture f;
-    if (!open(&f, 0))
+    if (!survivors_open(&f, 0))
         return;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
@@ -230,7 +158,7 @@ static void in_quiesce(void) {
 static void in_alloc_on(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == victim)
@@ -245,7 +173,7 @@ static void in_alloc_on(void) {
 static void in_free(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     tern_ptr p = TERN_NULL;
     EXPECT_OK(tern_alloc_on(f.worker, victim, TERN_NUMA_ANY, 8, 0, TERN_DOMAIN_GLOBAL, &p));
@@ -262,7 +190,7 @@ static void in_free(void) {
 static void one_sided(void) {
     fixture f;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     tern_ptr *all = calloc(f.size, sizeof *all);
     fixture_alloc_all(&f, 65536, TERN_DOMAIN_GLOBAL, all);
@@ -292,7 +220,7 @@ static void one_sided(void) {
 
 static void in_destroy(void) {
     fixture f;
-    if (!open(&f, 0))
+    if (!survivors_open(&f, 0))
         return;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
@@ -308,7 +236,7 @@ static void a_new_context(void) {
     fixture f, rest;
     uint32_t victim = (uint32_t)tern_test_size() - 1;
     MPI_Comm left;
-    if (!open(&f, victim))
+    if (!survivors_open(&f, victim))
         return;
     MPI_Comm_split(MPI_COMM_WORLD, f.rank == victim, (int)f.rank, &left);
     EXPECT_OK(tern_barrier(f.worker));
@@ -335,7 +263,7 @@ static void *wake_later(void *argument) {
 
 static void stopped_rank(void) {
     fixture f;
-    if (!open(&f, (uint32_t)tern_test_size() - 1))
+    if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
         return;
     uint32_t sleeper = f.size - 1;
     pid_t mine = getpid(), *all = calloc(f.size, sizeof *all);

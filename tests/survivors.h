@@ -1,0 +1,90 @@
+/*
+ * What the suites share in which a rank dies: one of the ranks, the victim, is killed while others
+ * wait for it; the survivors are told in time, meet, and go on.
+ */
+
+#ifndef TERN_TESTS_SURVIVORS_H
+#define TERN_TESTS_SURVIVORS_H
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+/* In seconds: how soon a death must be known. */
+static const double soon = 5;
+
+static double began;
+
+static inline void start_clock(void) { began = MPI_Wtime(); }
+
+/* A wait that ended in the death of rank victim, in time, with a detail that says so. */
+static inline bool was_told(tern_status status, const char *call, uint32_t victim, unsigned line) {
+    char name[32];
+    snprintf(name, sizeof name, "rank %u", victim);
+    bool good = tern_expect(status, TERN_ERR_PEER, call, line, __FILE__);
+    if (good)
+        tern_expect_detail(name, line, __FILE__);
+    CU_ASSERT(MPI_Wtime() - began < soon);
+    return good;
+}
+
+#define TOLD(victim, call) was_told(call, #call, victim, __LINE__)
+
+static struct {
+    tern_ptr counter; /* on the lowest survivor */
+    uint32_t victim;
+    uint32_t met;
+} play;
+
+static inline bool survivors_open(fixture *f, uint32_t victim) {
+    tern_config config;
+    if (tern_test_size() < 2) {
+        tern_test_skip("somebody has to be left");
+        return false;
+    }
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    config.ring_size = 4096;
+    if (!fixture_open(f, &config))
+        return false;
+    play.victim = victim;
+    play.met = 0;
+    tern_ptr *all = calloc(f->size, sizeof *all);
+    fixture_alloc_all(f, 64, TERN_DOMAIN_OWNER, all);
+    play.counter = all[victim == 0 ? 1 : 0];
+    free(all);
+    return true;
+}
+
+/* The survivors wait for each other by an atomic, making progress for those who come later. */
+static inline void meet_survivors(fixture *f) {
+    uint64_t here = 0, all = (uint64_t)(f->size - 1) * ++play.met;
+    EXPECT_OK(tern_atomic_fetch_add(f->worker, play.counter, 1, NULL));
+    while (here < all) {
+        if (!EXPECT_OK(tern_atomic_load(f->worker, play.counter, &here)))
+            return;
+        tern_progress(f->worker);
+        sched_yield();
+    }
+    /* Others may still have to ask this rank how many came. */
+    for (double end = MPI_Wtime() + 0.2; !fixture_all_near(f) && MPI_Wtime() < end; sched_yield())
+        tern_progress(f->worker);
+}
+
+/* Lets the others get into their wait, without any progress, and is gone. */
+static inline void die_later(void) {
+    usleep(200000);
+    tern_test_kill(tern_test_rank());
+}
+
+/* The context can be destroyed, once all who are left are through with it. */
+static inline void survivors_close(fixture *f) {
+    meet_survivors(f);
+    start_clock();
+    fixture_close(f);
+    CU_ASSERT(MPI_Wtime() - began < soon);
+}
+
+#endif
