@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tern/context.h"
+#include "tern/ptr.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,43 +27,6 @@ typedef enum tern_domain {
     TERN_DOMAIN_NODE,   /* ranks of the owner's node only, by the processor */
     TERN_DOMAIN_OWNER   /* every rank; ranks of other nodes have the owner apply them */
 } tern_domain;
-
-/*
- * A global pointer: a place in the segment of a rank. 16 bytes, trivially copyable, valid on every
- * rank of the context; all zero is TERN_NULL. Equal bytes mean equal pointers.
- */
-typedef struct tern_ptr {
-    uint32_t rank;
-    uint16_t segment; /* 0: the rank's own; others: registered memory (tern/registration.h) */
-    uint16_t domain;  /* tern_domain of the allocation */
-    uint64_t offset;  /* in bytes; the first TERN_PTR_ORIGIN offsets are never valid */
-} tern_ptr;
-
-#define TERN_PTR_ORIGIN 4096u
-
-#ifdef __cplusplus
-#define TERN_NULL (tern_ptr{0, 0, 0, 0})
-#else
-#define TERN_NULL ((tern_ptr){0, 0, 0, 0})
-#endif
-
-/* Pointer arithmetic in bytes. Results outside the segment are caught when they are used. */
-static inline tern_ptr tern_ptr_add(tern_ptr p, int64_t bytes) {
-    p.offset += (uint64_t)bytes;
-    return p;
-}
-
-static inline int tern_ptr_is_null(tern_ptr p) { return p.offset == 0; }
-
-static inline int tern_ptr_equal(tern_ptr a, tern_ptr b) {
-    return a.rank == b.rank && a.segment == b.segment && a.domain == b.domain &&
-           a.offset == b.offset;
-}
-
-/* Bytes from b to a; both in one segment. */
-static inline int64_t tern_ptr_diff(tern_ptr a, tern_ptr b) {
-    return (int64_t)(a.offset - b.offset);
-}
 
 /* Any NUMA node: the one of the worker that asks, or of the worker that is named. */
 #define TERN_NUMA_ANY (-1)
