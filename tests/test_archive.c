@@ -261,10 +261,11 @@ static void foreign_archives(void) {
         EXPECT(TERN_ERR_MISMATCH, tern_reader_close(&reader));
         at[i] ^= 2;
     }
-    at[8] |= 0x10;
+    at[8] |= 0x20;
     EXPECT_OK(tern_reader_open(&reader, memory, 24));
     EXPECT(TERN_ERR_MISMATCH, TERN_READ(&reader, &got, 1));
-    EXPECT_DETAIL("place 1");
+    EXPECT_DETAIL(
+        "item 1 of the archive, at byte 8: 1 elements of 8 bytes of signed numbers, place 2");
     CU_ASSERT_EQUAL(got, 0);
 
     EXPECT(TERN_ERR_ARGUMENT, tern_reader_open(NULL, memory, 24));

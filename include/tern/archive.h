@@ -12,7 +12,12 @@
  *              next item
  *
  * Everything starts at a multiple of 8. An archive written on a machine of another byte order or
- * word size is refused. Other places than 0 are refused by this version.
+ * word size is refused. Content whose place is 1 lies outside, in the next of the archive's chunks
+ * (tern/chunk.h); this file's index of items then holds the item's word alone.
+ *
+ * Items between a begin and an end are a group: a structure in a structure, or values of a type of
+ * the application's (tern/value.h). Its begin has the bytes of its name in place of an element, and
+ * is followed by a word with the bytes of what it encloses, its end included, and by its name.
  *
  * A writer or a reader fails once: after its first failure it returns the same status for all that
  * follows, so a row of calls can be checked at its end. One thread at a time uses it; nothing here
@@ -36,12 +41,16 @@ typedef enum tern_item_type {
     TERN_ITEM_SIGNED,
     TERN_ITEM_UNSIGNED, /* bool too */
     TERN_ITEM_FLOAT,
-    TERN_ITEM_STRING /* chars; the last one is zero */
+    TERN_ITEM_STRING, /* chars; the last one is zero */
+    TERN_ITEM_BEGIN,  /* of a group: tern_write_begin */
+    TERN_ITEM_END
 } tern_item_type;
 
 /* The largest element, in bytes, and the largest count of an item. */
 #define TERN_ITEM_ELEMENT_MAX 65535u
 #define TERN_ITEM_COUNT_MAX (((uint64_t)1 << 40) - 1)
+/* Groups inside each other, and so how deep reading functions can call each other. */
+#define TERN_GROUPS_MAX 128u
 
 /* Not for applications: the members. */
 typedef struct tern_writer {
@@ -49,7 +58,12 @@ typedef struct tern_writer {
     size_t bytes; /* written */
     size_t room;  /* of data; equal to bytes after a failure, so that nothing fits */
     size_t limit;
-    void *heap; /* data, if it was allocated here */
+    size_t share_min; /* content of so many bytes goes to a chunk; SIZE_MAX: none does */
+    struct tern_chunks *chunks;
+    size_t capacity; /* what room was before a failure */
+    void *heap;      /* data, if it was allocated here */
+    size_t group;    /* where the group that is open begins; 0: none is */
+    uint32_t groups; /* that are open */
     tern_status status;
 } tern_writer;
 
@@ -59,16 +73,22 @@ typedef struct tern_writer {
 TERN_API tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, size_t limit);
 
 /* [out] archive, bytes: what was written, in the caller's memory or the writer's, valid until the
- * next item is written or the writer is closed. The status of everything up to here. */
+ * next item is written or the writer is closed. The status of everything up to here;
+ * TERN_ERR_STATE: a group has not been ended. */
 TERN_API tern_status tern_writer_finish(const tern_writer *writer, const void **archive,
                                         size_t *bytes);
 
-/* Frees what the writer allocated. */
+/* Begins another archive in the memory that the writer has by now, so that writing as much again
+ * allocates nothing. A failure is forgotten. Chunks are let go of. TERN_ERR_STATE: the writer is
+ * closed. */
+TERN_API tern_status tern_writer_reset(tern_writer *writer);
+
+/* Frees what the writer allocated and lets go of its chunks. */
 TERN_API void tern_writer_close(tern_writer *writer);
 
-/* Not for applications: makes room for an item that does not fit, or says what is wrong with it. */
-TERN_API tern_status tern_writer_make_room(tern_writer *writer, size_t element, const void *items,
-                                           size_t count);
+/* Not for applications: an item that needs more memory or a chunk, or one that is refused. */
+TERN_API tern_status tern_write_slowly(tern_writer *writer, tern_item_type type, size_t element,
+                                       const void *items, size_t count);
 
 /* Writes an item of count elements. TERN_ERR_RANGE: over the writer's limit, or over the limits of
  * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. TERN_WRITE knows type and element's size. */
@@ -77,12 +97,10 @@ static inline tern_status tern_write_items(tern_writer *writer, tern_item_type t
     /* No overflow where it is looked at: 2^16 by 2^40. */
     size_t bytes = element * count, size = 8 + ((bytes + 7) & ~(size_t)7);
     if (__builtin_expect((items == NULL && count > 0) || element > TERN_ITEM_ELEMENT_MAX ||
-                             count > TERN_ITEM_COUNT_MAX || size > writer->room - writer->bytes,
-                         0)) {
-        tern_status status = tern_writer_make_room(writer, element, items, count);
-        if (status != TERN_OK)
-            return status;
-    }
+                             count > TERN_ITEM_COUNT_MAX || size > writer->room - writer->bytes ||
+                             bytes >= writer->share_min,
+                         0))
+        return tern_write_slowly(writer, type, element, items, count);
     char *item = writer->data + writer->bytes;
     uint64_t header = (uint64_t)count << 24 | (uint64_t)element << 8 | (uint64_t)type, zero = 0;
     memcpy(item + size - 8, &zero, 8); /* the padding, or what is written over */
@@ -98,29 +116,50 @@ static inline tern_status tern_write_string(tern_writer *writer, const char *tex
     return tern_write_items(writer, TERN_ITEM_STRING, 1, text, text != NULL ? strlen(text) + 1 : 1);
 }
 
+/* Begins a group: up to the end that belongs to it, what is written is its content. name (up to
+ * TERN_ITEM_ELEMENT_MAX bytes; NULL: "") has to be the same where it is read; count is handed to
+ * the reader, and is at most the number of items that follow in the group. TERN_ERR_RANGE: over a
+ * limit, or more than TERN_GROUPS_MAX groups in each other; TERN_ERR_MEMORY. */
+TERN_API tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t count);
+
+/* Ends it. TERN_ERR_STATE: no group is open; TERN_ERR_ARGUMENT: it has fewer items than its count
+ * says. */
+TERN_API tern_status tern_write_end(tern_writer *writer);
+
+/* Makes the writer fail, for functions that write what they find to be wrong (tern/value.h).
+ * Returns the status of its first failure. */
+TERN_API tern_status tern_writer_fail(tern_writer *writer, tern_status status);
+
+struct tern_chunk;
+
 /* Not for applications: the members. */
 typedef struct tern_reader {
     const char *next;
     size_t left; /* bytes from next on; 0 after a failure */
     size_t bytes;
+    const struct tern_chunk *chunk; /* the next one */
+    size_t chunks;                  /* from there on */
+    uint32_t groups;                /* that are open */
     tern_status status;
 } tern_reader;
 
 /* Begins to read an archive, 8-byte aligned, which has to stay while what the reader hands out is
- * used. TERN_ERR_RANGE: it is cut off; TERN_ERR_MISMATCH: no archive, or one of another version or
- * kind of machine; TERN_ERR_ARGUMENT. */
+ * used; one with chunks is given them next (tern_reader_chunks). TERN_ERR_RANGE: it is cut off;
+ * TERN_ERR_MISMATCH: no archive, or one of another version or kind of machine; TERN_ERR_ARGUMENT.
+ */
 TERN_API tern_status tern_reader_open(tern_reader *reader, const void *archive, size_t bytes);
 
-/* Ends reading. The status of everything that was read; TERN_ERR_MISMATCH too if there is more. */
+/* Ends reading. The status of everything that was read; TERN_ERR_MISMATCH too if there is more, in
+ * the archive or in chunks. */
 TERN_API tern_status tern_reader_close(tern_reader *reader);
 
-/* Not for applications: says what is wrong with the next item. wanted: as in tern_reader_next. */
-TERN_API tern_status tern_reader_refuse(tern_reader *reader, tern_item_type type, size_t element,
-                                        uint64_t wanted);
+/* Not for applications: as tern_reader_next, for content in a chunk; else says what is wrong. */
+TERN_API const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t element,
+                                      uint64_t wanted, size_t *count);
 
-/* Not for applications: the content of the next item, 8-byte aligned, with wanted elements, or any
- * number (TERN_ITEM_COUNT_MAX); NULL: it is not there. The header is read once: what lies in shared
- * memory may change between a check and a use. */
+/* Not for applications: the content of the next item, 8-byte aligned where it lies in the archive,
+ * with wanted elements, or any number (TERN_ITEM_COUNT_MAX); NULL: it is not there. The header is
+ * read once: what lies in shared memory may change between a check and a use. */
 static inline const void *tern_reader_next(tern_reader *reader, tern_item_type type, size_t element,
                                            uint64_t wanted, size_t *count) {
     if (__builtin_expect(reader->left >= 8, 1)) {
@@ -139,8 +178,7 @@ static inline const void *tern_reader_next(tern_reader *reader, tern_item_type t
             return content;
         }
     }
-    (void)tern_reader_refuse(reader, type, element, wanted);
-    return NULL;
+    return tern_reader_seek(reader, type, element, wanted, count);
 }
 
 /* Copies the next item, which has to be just that, to items. TERN_ERR_RANGE: the archive is cut
@@ -157,8 +195,9 @@ static inline tern_status tern_read_items(tern_reader *reader, tern_item_type ty
     return TERN_OK;
 }
 
-/* Hands out the next item in place, 8-byte aligned. items: the address of a pointer; [out] count.
- * Errors as tern_read_items. TERN_READ_ARRAY knows type and size. */
+/* Hands out the next item in place: 8-byte aligned, or, in a chunk that is read where it was
+ * written from, as it is there. items: the address of a pointer; [out] count. Errors as
+ * tern_read_items. TERN_READ_ARRAY knows type and size. */
 static inline tern_status tern_read_array(tern_reader *reader, tern_item_type type, size_t element,
                                           void *items, size_t *count) {
     const void *content = tern_reader_next(reader, type, element, TERN_ITEM_COUNT_MAX, count);
@@ -186,6 +225,18 @@ static inline tern_status tern_read_string(tern_reader *reader, const char **tex
         *bytes = count;
     return TERN_OK;
 }
+
+/* Begins to read a group, which has to have that name (NULL: ""). [out] count: as it was written;
+ * no more than there are items in the group, so that it can be allocated for. TERN_ERR_RANGE: cut
+ * off, more than TERN_GROUPS_MAX groups in each other, or a count that the group has no room for;
+ * TERN_ERR_MISMATCH: no group, or one of another name. */
+TERN_API tern_status tern_read_begin(tern_reader *reader, const char *name, uint64_t *count);
+
+/* Ends it, where all of it has been read. TERN_ERR_MISMATCH: something else follows. */
+TERN_API tern_status tern_read_end(tern_reader *reader);
+
+/* As tern_writer_fail. */
+TERN_API tern_status tern_reader_fail(tern_reader *reader, tern_status status);
 
 #ifdef __cplusplus
 }
@@ -219,6 +270,9 @@ template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
 /* clang-format on */
 
 #endif
+
+/* The same of a type that is named; the address is never used. */
+#define TERN_ITEM_TYPE_OF(type) TERN_ITEM_TYPE((type *)(uintptr_t)8)
 
 /* Writes count elements of the type that items points to; reads just as many of that type; hands
  * out any number of them in place. 1 for a single value. */

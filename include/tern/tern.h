@@ -4,7 +4,9 @@
 /* All of tern. Each header below can also be included alone. */
 
 #include "tern/archive.h"
+#include "tern/buffer.h"
 #include "tern/call.h"
+#include "tern/chunk.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
 #include "tern/config.h"
@@ -16,6 +18,7 @@
 #include "tern/notify.h"
 #include "tern/progress.h"
 #include "tern/promise.h"
+#include "tern/ptr.h"
 #include "tern/queue.h"
 #include "tern/registration.h"
 #include "tern/remote.h"
@@ -24,6 +27,8 @@
 #include "tern/status.h"
 #include "tern/synchronizer.h"
 #include "tern/transfer.h"
+#include "tern/value.h"
+#include "tern/vector.h"
 #include "tern/version.h"
 
 #endif

@@ -1,21 +1,27 @@
 /*
- * The reader of archives under libFuzzer. An input is a row of things to read, and an archive; what
- * the reader says is compared with a decoder of a few lines that is too simple to be wrong, and
- * AddressSanitizer sees each byte past the end. What the reader takes is written again, and has to
- * come out the same. TERN_FUZZ_SEEDS=FOLDER: writes inputs to begin with and ends.
+ * The reader of archives under libFuzzer. An input is a row of things to read, the lengths of
+ * chunks, and an archive; what the reader says is compared with a decoder of a few lines that is
+ * too simple to be wrong, and AddressSanitizer sees each byte past the end. What the reader takes
+ * is written again, shared and not, and has to come out the same. The archive is read as a tree of
+ * values too, whose functions call each other. TERN_FUZZ_SEEDS=FOLDER: writes inputs to begin with
+ * and ends.
  */
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/error.h"
-#include "tern/archive.h"
+#include "rpc/archive.h"
+#include "rpc/buffer.h"
+#include "tern/value.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
 
-/* In place of src/status.c, which needs MPI. */
+enum { STEPS = 15, CHUNKS = 3 };
+
+/* In place of src/status.c and of what knows segments, which need MPI. */
 tern_status tern_fail(tern_status status, const char *format, ...) {
     char detail[512];
     va_list arguments;
@@ -24,121 +30,331 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
     va_end(arguments);
     return status;
 }
-
-/* A step of the row: type in the low bits, then the size of an element. */
-static const size_t elements[8] = {1, 2, 4, 8, 3, 24, 1000, TERN_ITEM_ELEMENT_MAX};
-
-static tern_item_type type_of(uint8_t step) { return (tern_item_type)(1 + step % 5); }
-static size_t element_of(uint8_t step) {
-    return type_of(step) == TERN_ITEM_STRING ? 1 : elements[step / 5 % 8];
+tern_ptr tern_place_of(const struct tern_worker *worker, const void *memory, size_t bytes) {
+    (void)worker;
+    (void)memory;
+    (void)bytes;
+    return TERN_NULL;
+}
+size_t tern_place_threshold(const struct tern_worker *worker) {
+    (void)worker;
+    return 1;
+}
+tern_status tern_buffer_create_placed(struct tern_worker *worker, size_t bytes,
+                                      tern_buffer **buffer) {
+    (void)worker;
+    return tern_buffer_create(NULL, bytes, buffer);
 }
 
-static void insist(int right) {
+/* A step of the row: type in the low bits, then the size of an element, or the length of a name. */
+static const size_t elements[8] = {1, 2, 4, 8, 3, 24, 1000, TERN_ITEM_ELEMENT_MAX};
+static const char name[] = "a name of many letters, of which a group takes the first ones";
+
+static tern_item_type type_of(uint8_t step) { return (tern_item_type)(1 + step % 7); }
+static size_t element_of(uint8_t step) {
+    switch (type_of(step)) {
+    case TERN_ITEM_STRING:
+        return 1;
+    case TERN_ITEM_BEGIN:
+        return step / 7 % 8;
+    case TERN_ITEM_END:
+        return 0;
+    default:
+        return elements[step / 7 % 8];
+    }
+}
+
+static void insist(bool right) {
     if (!right)
         abort();
 }
 
-/* The item at at, as step wants it: its bytes from the header on, or 0. */
-static size_t item_size(const uint8_t *archive, size_t bytes, size_t at, uint8_t step,
-                        uint64_t *count) {
-    if (bytes - at < 8)
-        return 0;
-    uint64_t element = archive[at + 1] | (uint64_t)archive[at + 2] << 8;
-    *count = 0;
-    for (size_t i = 0; i < 5; i++)
-        *count |= (uint64_t)archive[at + 3 + i] << 8 * i;
-    if (archive[at] != (uint8_t)type_of(step) || element != element_of(step))
-        return 0;
+/* An input taken apart; archive and chunks each alone in their memory. */
+typedef struct parcel {
+    uint8_t row[STEPS];
+    size_t steps;
+    uint8_t *archive;
+    size_t bytes;
+    tern_chunk chunks[CHUNKS];
+    size_t count;
+} parcel;
+
+/* What the decoder of a few lines knows. */
+typedef struct place {
+    size_t at, chunk, groups;
+} place;
+
+static uint64_t number_at(const uint8_t *bytes, size_t count) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < count; i++)
+        number |= (uint64_t)bytes[i] << 8 * i;
+    return number;
+}
+
+/* The item that p is at, as step wants it: where its content is, how many elements; and p behind
+ * it. NULL: it is not there. */
+static const uint8_t *decode(const parcel *input, place *p, uint8_t step, uint64_t *count) {
+    const uint8_t *item = input->archive + p->at;
+    size_t left = input->bytes - p->at, type = type_of(step), element = element_of(step);
+    if (left < 8 || item[0] % 16 != type || number_at(item + 1, 2) != element || item[0] / 16 > 1)
+        return NULL;
+    *count = number_at(item + 3, 5);
     uint64_t content = *count * element, size = 8 + (content + 7) / 8 * 8;
-    if (size > bytes - at)
-        return 0;
-    if (type_of(step) == TERN_ITEM_STRING && (content == 0 || archive[at + 8 + content - 1] != 0))
-        return 0;
-    return (size_t)size;
+    const uint8_t *found = item + 8;
+    if (type == TERN_ITEM_BEGIN) {
+        size = 16 + (element + 7) / 8 * 8;
+        if (item[0] / 16 != 0 || size > left || memcmp(item + 16, name, element) != 0 ||
+            p->groups == TERN_GROUPS_MAX || number_at(item + 8, 8) > left - size ||
+            *count + 1 > number_at(item + 8, 8) / 8)
+            return NULL;
+        p->groups++;
+    } else if (type == TERN_ITEM_END) {
+        if (item[0] / 16 != 0 || *count != 0 || p->groups == 0)
+            return NULL;
+        p->groups--;
+    } else if (item[0] / 16 == 1) {
+        if (p->chunk == input->count || input->chunks[p->chunk].bytes != content)
+            return NULL;
+        found = content > 0 ? input->chunks[p->chunk].memory : item;
+        p->chunk++;
+        size = 8;
+    } else if (size > left) {
+        return NULL;
+    }
+    if (type == TERN_ITEM_STRING && (content == 0 || found[content - 1] != 0))
+        return NULL;
+    p->at += (size_t)size;
+    return found;
 }
 
 static tern_status read_step(tern_reader *reader, uint8_t step, const void **content,
-                             size_t *count) {
+                             uint64_t *count) {
     const char *text = NULL;
-    if (type_of(step) != TERN_ITEM_STRING)
-        return tern_read_array(reader, type_of(step), element_of(step), content, count);
-    tern_status status = tern_read_string(reader, &text, count);
-    *content = text;
+    char group[8] = "";
+    size_t items = 0;
+    tern_status status = TERN_OK;
+    memcpy(group, name, element_of(step) % 8);
+    switch (type_of(step)) {
+    case TERN_ITEM_STRING:
+        status = tern_read_string(reader, &text, &items);
+        *content = text;
+        break;
+    case TERN_ITEM_BEGIN:
+        return tern_read_begin(reader, group, count);
+    case TERN_ITEM_END:
+        *count = 0;
+        return tern_read_end(reader);
+    default:
+        status = tern_read_array(reader, type_of(step), element_of(step), content, &items);
+    }
+    *count = items;
     return status;
 }
 
-static void read_and_rewrite(const uint8_t *row, size_t steps, const uint8_t *archive,
-                             size_t bytes) {
-    tern_reader reader;
-    tern_writer writer;
-    size_t at = 8, written = 0, content_bytes = 0;
-    const void *content = NULL, *again = NULL;
-    insist(tern_writer_open(&writer, NULL, 0, SIZE_MAX) == TERN_OK);
-    tern_status status = tern_reader_open(&reader, archive, bytes);
-    for (size_t i = 0; i < steps && status == TERN_OK; i++) {
-        uint64_t wanted = 0;
-        size_t count = 0, size = item_size(archive, bytes, at, row[i], &wanted);
-        status = read_step(&reader, row[i], &content, &count);
-        insist((status == TERN_OK) == (size != 0));
-        if (status != TERN_OK)
-            break;
-        insist(content == archive + at + 8 && count == wanted);
-        content_bytes = count * element_of(row[i]);
-        insist(content_bytes <= size - 8);
-        insist(tern_write_items(&writer, type_of(row[i]), element_of(row[i]), content, count) ==
-               TERN_OK);
-        at += size;
-    }
-    status = tern_reader_close(&reader);
-    insist(status != TERN_OK || at == bytes);
-    insist(tern_writer_finish(&writer, &again, &written) == TERN_OK);
-    if (status == TERN_OK) /* the padding may differ, and nothing else: this reads the last item */
-        insist(written == bytes &&
-               (at == 8 || memcmp((const char *)again + ((const uint8_t *)content - archive),
-                                  content, content_bytes) == 0));
-    tern_writer_close(&writer);
+static void write_step(tern_writer *writer, uint8_t step, const void *content, uint64_t count) {
+    char group[8] = "";
+    memcpy(group, name, element_of(step) % 8);
+    if (type_of(step) == TERN_ITEM_BEGIN)
+        (void)tern_write_begin(writer, group, 0); /* its count may be more than is read of it */
+    else if (type_of(step) == TERN_ITEM_END)
+        (void)tern_write_end(writer);
+    else
+        (void)tern_write_items(writer, type_of(step), element_of(step), content, (size_t)count);
 }
 
+/* As much as the row takes, which both decoders agree on. [out] status of the end. */
+static size_t read_row(const parcel *input, tern_writer *writers, tern_status *end) {
+    tern_reader reader;
+    place p = {8, 0, 0};
+    size_t taken = 0;
+    tern_status status = tern_reader_open(&reader, input->archive, input->bytes);
+    if (status == TERN_OK)
+        insist(tern_reader_chunks(&reader, input->chunks, input->count) == TERN_OK);
+    while (taken < input->steps && status == TERN_OK) {
+        uint8_t step = input->row[taken];
+        uint64_t count = 0, wanted = 0;
+        const void *content = NULL;
+        const uint8_t *found = decode(input, &p, step, &wanted);
+        status = read_step(&reader, step, &content, &count);
+        insist((status == TERN_OK) == (found != NULL));
+        if (status != TERN_OK)
+            break;
+        insist(count == wanted);
+        if (count * element_of(step) > 0 && content != NULL)
+            insist(content == found);
+        for (size_t i = 0; i < 2; i++)
+            write_step(&writers[i], step, content != NULL ? content : "", count);
+        taken++;
+    }
+    *end = tern_reader_close(&reader);
+    insist(*end != TERN_OK || (p.at == input->bytes && p.chunk == input->count));
+    return taken;
+}
+
+/* What was shared and gathered is what was copied. */
+static void compare(const tern_writer *writers) {
+    const void *copied = NULL;
+    size_t bytes = 0, gathered_bytes = 0;
+    if (tern_writer_finish(&writers[0], &copied, &bytes) != TERN_OK)
+        return;
+    uint8_t *gathered = malloc(bytes);
+    insist(tern_writer_gather(&writers[1], gathered, bytes, &gathered_bytes) == TERN_OK);
+    insist(gathered_bytes == bytes && memcmp(gathered, copied, bytes) == 0);
+    free(gathered);
+}
+
+static void rows(const parcel *input) {
+    tern_writer writers[2];
+    tern_status end = TERN_OK;
+    for (size_t i = 0; i < 2; i++)
+        insist(tern_writer_open(&writers[i], NULL, 0, SIZE_MAX) == TERN_OK);
+    insist(tern_writer_share(&writers[1], NULL, 16) == TERN_OK);
+    (void)read_row(input, writers, &end);
+    compare(writers);
+    for (size_t i = 0; i < 2; i++)
+        tern_writer_close(&writers[i]);
+}
+
+/* A type that has values of its own type, and some that are copied bit by bit. */
+static tern_status write_node(tern_writer *writer, const void *value) {
+    return tern_write_string(writer, value);
+}
+static tern_status read_node(tern_reader *reader, void *value);
+static const tern_type node = {"node", 16, write_node, read_node};
+static const tern_type point = {"point", 24, NULL, NULL};
+
+typedef struct bag {
+    uint8_t values[24];
+    uint64_t left;
+} bag;
+
+static void *add(void *user, uint64_t left) {
+    bag *b = user;
+    insist(b->left == 0 || left > 0);
+    b->left = left;
+    return b->values;
+}
+
+static tern_status read_node(tern_reader *reader, void *value) {
+    const char *text = NULL;
+    size_t bytes = 0;
+    bag b = {{0}, 0};
+    memset(value, 0, 16);
+    if (tern_read_string(reader, &text, &bytes) == TERN_OK)
+        insist(strlen(text) < bytes);
+    (void)tern_read_list(reader, &point, add, &b);
+    return tern_read_list(reader, &node, add, &b);
+}
+
+static void values(const parcel *input) {
+    tern_reader reader;
+    bag b = {{0}, 0};
+    tern_buffer *buffer = NULL;
+    (void)tern_reader_open(&reader, input->archive, input->bytes);
+    (void)tern_reader_chunks(&reader, input->chunks, input->count);
+    tern_reader again = reader;
+    if (tern_read_list(&reader, &node, add, &b) != TERN_OK)
+        insist(tern_reader_close(&reader) != TERN_OK);
+    if (tern_read_buffer(&again, NULL, &buffer) == TERN_OK)
+        tern_buffer_drop(buffer);
+}
+
+/* 15 steps at most and 3 chunks, of up to 255 bytes, which are taken from the end of the input. */
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
-    if (bytes == 0)
+    parcel p = {.steps = 0};
+    size_t at = 1;
+    if (bytes < 1)
         return 0;
-    size_t steps = input[0] % 16;
-    if (steps > bytes - 1)
-        steps = bytes - 1;
-    /* Alone in its memory. */
-    size_t rest = bytes - 1 - steps;
-    uint8_t *archive = malloc(rest + (rest == 0));
-    memcpy(archive, input + 1 + steps, rest);
-    read_and_rewrite(input + 1, steps, archive, rest);
-    free(archive);
+    p.steps = input[0] % (STEPS + 1u);
+    size_t wanted = input[0] / 16 % (CHUNKS + 1u);
+    if (p.steps + wanted > bytes - 1)
+        return 0;
+    memcpy(p.row, input + at, p.steps);
+    at += p.steps;
+    const uint8_t *lengths = input + at;
+    for (at += wanted; p.count < wanted; p.count++) {
+        size_t length = lengths[p.count];
+        if (length > bytes - at)
+            break;
+        bytes -= length;
+        uint8_t *memory = malloc(length + (length == 0));
+        memcpy(memory, input + bytes, length);
+        p.chunks[p.count] = (tern_chunk){.memory = memory, .bytes = length};
+    }
+    p.bytes = bytes - at;
+    p.archive = malloc(p.bytes + (p.bytes == 0));
+    memcpy(p.archive, input + at, p.bytes);
+    rows(&p);
+    values(&p);
+    free(p.archive);
+    for (size_t i = 0; i < p.count; i++)
+        free((void *)(uintptr_t)p.chunks[i].memory);
     return 0;
 }
 
-/* Archives of one to four items of every type and size. */
-static void write_seed(const char *folder, unsigned number) {
+/* Content up to most bytes for a step. */
+static void seed_step(tern_writer *writer, uint8_t step, unsigned number) {
     static const char zeros[4096];
-    char name[4096];
-    uint8_t row[5] = {(uint8_t)(1 + number % 4)};
-    size_t bytes = 0;
+    size_t element = element_of(step), most = element > 0 ? sizeof zeros / element : 0;
+    size_t count = number % 5;
+    if (type_of(step) == TERN_ITEM_STRING)
+        (void)tern_write_string(writer, &"seed"[number % 5]);
+    else
+        write_step(writer, step, zeros, count < most ? count : most);
+}
+
+static void save(const char *folder, unsigned number, const uint8_t *row, size_t steps,
+                 const tern_writer *writer) {
+    char path[4096];
+    size_t count = 0, bytes = 0;
     const void *archive = NULL;
-    tern_writer writer;
-    snprintf(name, sizeof name, "%s/%u", folder, number);
-    FILE *file = fopen(name, "wb");
-    insist(file != NULL && tern_writer_open(&writer, NULL, 0, SIZE_MAX) == TERN_OK);
-    for (unsigned i = 0; i < row[0]; i++) {
-        uint8_t step = row[1 + i] = (uint8_t)(number * 7 + i * 11);
-        size_t most = sizeof zeros / element_of(step), count = number % 5;
-        if (count > most)
-            count = most;
-        if (type_of(step) == TERN_ITEM_STRING)
-            (void)tern_write_string(&writer, &"seed"[number % 5]);
-        else
-            (void)tern_write_items(&writer, type_of(step), element_of(step), zeros, count);
-    }
-    insist(tern_writer_finish(&writer, &archive, &bytes) == TERN_OK);
-    fwrite(row, 1, 1u + row[0], file);
+    const tern_chunk *chunks = tern_writer_chunks(writer, &count);
+    snprintf(path, sizeof path, "%s/%u", folder, number);
+    if (tern_writer_finish(writer, &archive, &bytes) != TERN_OK || count > CHUNKS)
+        return;
+    FILE *file = fopen(path, "wb");
+    insist(file != NULL);
+    fputc((int)(steps + 16 * count), file);
+    fwrite(row, 1, steps, file);
+    for (size_t i = 0; i < count; i++)
+        fputc((int)chunks[i].bytes, file);
     fwrite(archive, 1, bytes, file);
+    for (size_t i = count; i > 0; i--)
+        fwrite(chunks[i - 1].memory, 1, chunks[i - 1].bytes, file);
     insist(fclose(file) == 0);
+}
+
+/* Archives of one to four items of every type and size, inside a group now and then, shared now and
+ * then; then one of values. */
+static void write_seeds(const char *folder) {
+    tern_writer writer;
+    insist(tern_writer_open(&writer, NULL, 0, SIZE_MAX) == TERN_OK);
+    for (unsigned number = 0; number < 120; number++) {
+        uint8_t row[8];
+        size_t steps = 0;
+        bool grouped = number % 3 == 0;
+        (void)tern_writer_reset(&writer);
+        (void)tern_writer_share(&writer, NULL, number % 2 ? 16 : SIZE_MAX);
+        if (grouped)
+            row[steps++] = (uint8_t)(TERN_ITEM_BEGIN - 1 + 7 * (number % 8));
+        for (unsigned i = 0; i <= number % 4; i++) {
+            uint8_t step = (uint8_t)(number * 5 + i * 11);
+            if (type_of(step) < TERN_ITEM_BEGIN)
+                row[steps++] = step;
+        }
+        if (grouped)
+            row[steps++] = TERN_ITEM_END - 1;
+        for (size_t i = 0; i < steps; i++)
+            seed_step(&writer, row[i], number);
+        save(folder, number, row, steps, &writer);
+    }
+    (void)tern_writer_reset(&writer);
+    (void)tern_write_begin(&writer, "node", 1);
+    (void)tern_write_string(&writer, "value");
+    (void)tern_write_values(&writer, &point, name, 2);
+    (void)tern_write_values(&writer, &node, NULL, 0);
+    (void)tern_write_end(&writer);
+    save(folder, 120, (const uint8_t *)"", 0, &writer);
     tern_writer_close(&writer);
 }
 
@@ -148,7 +364,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     const char *folder = getenv("TERN_FUZZ_SEEDS");
     if (folder == NULL)
         return 0;
-    for (unsigned number = 0; number < 80; number++)
-        write_seed(folder, number);
+    write_seeds(folder);
     exit(0);
 }

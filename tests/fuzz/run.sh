@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh ROOT [SECONDS]: builds the fuzzers with clang and runs each for a while (3 s), beginning with
-# inputs that it makes itself. What fails is left in the current folder, as libFuzzer does.
+# inputs that it makes itself and with those in seeds/. What fails is left in the current folder, as
+# libFuzzer does. What a long run has found is added with TERN_FUZZ_KEEP=1.
 set -eu
 root=$1
 seconds=${2-3}
@@ -18,12 +19,15 @@ clang $fuzzing -o "$work/probe" "$work/probe.c" >"$work/log" 2>&1 || {
 
 # shellcheck disable=SC2086
 clang $fuzzing -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -I"$root/include" -o "$work/archive" \
-    "$root/tests/fuzz/archive.c" "$root/rpc/archive.c"
-mkdir "$work/seeds"
-TERN_FUZZ_SEEDS="$work/seeds" "$work/archive"
+    "$root/tests/fuzz/archive.c" "$root/rpc/writer.c" "$root/rpc/reader.c" "$root/rpc/value.c" \
+    "$root/rpc/chunk.c" "$root/rpc/buffer.c"
+mkdir "$work/found"
+TERN_FUZZ_SEEDS="$work/found" "$work/archive"
 "$work/archive" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=8192 -seed=1 \
-    -print_final_stats=1 "$work/seeds" >"$work/log" 2>&1 || {
+    -print_final_stats=1 "$work/found" "$root/tests/fuzz/seeds" >"$work/log" 2>&1 || {
     tail -40 "$work/log"
     exit 1
 }
 grep -E 'number_of_executed_units|cov:' "$work/log" | tail -2
+[ "${TERN_FUZZ_KEEP-}" = 1 ] || exit 0
+"$work/archive" -merge=1 -max_len=512 "$root/tests/fuzz/seeds" "$work/found" >"$work/log" 2>&1
