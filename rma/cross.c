@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "rma/service.h"
 #include "rma/state.h"
@@ -30,17 +31,23 @@ static tern_status refused(tern_rma *rma, uint32_t rank) {
     return no_way(rank);
 }
 
+static pid_t pid_of(const tern_worker *worker, uint32_t rank) {
+    const tern_context *context = worker->context;
+    return rank == context->rank ? getpid() : (pid_t)context->peers.pid[rank];
+}
+
 static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, char *local,
                                uint64_t bytes, tern_direction direction) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
-    const pid_t pid = (pid_t)context->peers.pid[rank];
+    const pid_t pid = pid_of(worker, rank);
+    const bool own = rank == context->rank;
     if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
         atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
         return no_way(rank);
     while (bytes > 0) {
         /* The number of a process that is gone could be another's. */
-        tern_peer_state state = tern_peer_look(&context->peers, rank);
+        tern_peer_state state = own ? TERN_PEER_ALIVE : tern_peer_look(&context->peers, rank);
         if (state != TERN_PEER_ALIVE)
             return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
         struct iovec here = {local, bytes}, far = {there, bytes};
@@ -57,6 +64,33 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
         bytes -= (uint64_t)done;
     }
     return TERN_OK;
+}
+
+tern_status tern_cross_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
+                            uint64_t bytes) {
+    if (!tern_is_near(worker->context, rank))
+        return no_way(rank);
+    return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
+}
+
+/* The system looks at permissions before it looks at the address, at which nothing is mapped. */
+bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    if (worker->context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
+        !tern_is_near(worker->context, rank) ||
+        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
+        return false;
+    if (atomic_load_explicit(&rma->cross_works, memory_order_relaxed))
+        return true;
+    char byte;
+    struct iovec here = {&byte, 1}, far = {(char *)1, 1};
+    bool works =
+        process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT;
+    if (works)
+        atomic_store_explicit(&rma->cross_works, true, memory_order_relaxed);
+    else
+        (void)refused(rma, rank);
+    return works;
 }
 
 static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction direction) {

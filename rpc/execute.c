@@ -21,16 +21,15 @@ static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id
              tern_strerror(status));
 }
 
-tern_status tern_function_run(tern_worker *worker, tern_worker_id origin, uint32_t id,
-                              const void *arguments, size_t bytes, const void *buffer,
-                              size_t buffer_bytes) {
-    tern_call_info info = {worker, origin, tern_rpc_worker_of(worker)->result,
-                           0,      buffer, buffer_bytes};
+tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
+                              const void *arguments, size_t bytes) {
+    call->worker = worker;
+    call->result = tern_rpc_worker_of(worker)->result;
     worker->in_handler = true;
-    tern_status status = tern_rpc_of(worker->context)->handler[id](&info, arguments, bytes);
+    tern_status status = tern_rpc_of(worker->context)->handler[id](call, arguments, bytes);
     worker->in_handler = false;
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
-        note_refusal(worker, origin, id, status);
+        note_refusal(worker, call->origin, id, status);
     return status;
 }
 
@@ -53,7 +52,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     /* A run ends after a quarter of the ring, so that other rings get their turn and credit is told
      * in time. */
     const uint64_t end = limit - in->position < mask / 4 ? limit : in->position + mask / 4;
-    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0, NULL, 0};
+    tern_call_info info = {
+        .worker = worker, .origin = in->origin_id, .result = tern_rpc_worker_of(worker)->result};
     uint64_t position = in->position, run = 0;
     bool patient = in->streaming;
     worker->in_handler = true;
@@ -125,7 +125,8 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     /* The payload begins with the address of the answer. */
     const char *payload = tern_ring_payload(in);
     memcpy(&back, payload, sizeof back);
-    tern_call_info info = {worker, in->origin_id, tern_rpc_worker_of(worker)->result, 0, NULL, 0};
+    tern_call_info info = {
+        .worker = worker, .origin = in->origin_id, .result = tern_rpc_worker_of(worker)->result};
     tern_error_clear();
     worker->in_handler = true;
     tern_status status = rpc->handler[id](&info, payload + sizeof back, bytes - sizeof back);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rma/state.h"
+#include "rpc/fetch.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 #include "src/log.h"
@@ -19,20 +20,27 @@ typedef struct tern_task {
     int stage;
     tern_status status; /* of the fetch */
     const void *buffer;
-    char *memory; /* for the buffer, tern's own */
+    char *memory;      /* for the buffer, tern's own */
+    tern_fetch *fetch; /* of chunks */
     tern_request request;
 } tern_task;
 
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
+static bool has_chunks(const tern_extension *e) { return e->way >= TERN_WAY_CHUNKS; }
+
+static bool is_aside(const tern_extension *e) {
+    return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_WAY_CHUNKS_ASIDE;
+}
+
 static bool well_formed(const tern_worker *worker, const tern_extension *e, size_t bytes) {
     const tern_context *context = worker->context;
     size_t left = bytes - sizeof *e;
-    if (e->arguments > left || e->way > TERN_BUFFER_GET_ASIDE || e->notify > TERN_ON_SENT ||
+    if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
         e->origin >= context->size * context->workers ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
-    return e->way != TERN_BUFFER_INSIDE ||
+    return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) ||
            (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
 }
 
@@ -114,6 +122,11 @@ static void find_buffer(tern_worker *worker, tern_task *t, const tern_extension 
     } else if (e->way == TERN_BUFFER_PUT) {
         t->status = make_room(worker, t, e, &to);
         t->buffer = to;
+    } else if (has_chunks(e)) {
+        t->status = tern_fetch_begin(worker, e->origin, arguments + padded(e->arguments),
+                                     e->buffer_bytes, &t->fetch);
+        if (t->status == TERN_OK)
+            t->stage = FETCHING;
     } else if (e->way != TERN_BUFFER_NONE) {
         t->status = fetch(worker, t, e);
     }
@@ -121,6 +134,15 @@ static void find_buffer(tern_worker *worker, tern_task *t, const tern_extension 
         t->status = TERN_OK;
         t->stage = FETCH;
     }
+}
+
+static void look_at_chunks(tern_worker *worker, tern_task *t) {
+    tern_status status = tern_fetch_advance(worker, t->fetch);
+    if (status == TERN_ERR_AGAIN)
+        return;
+    t->status = status;
+    t->stage = LANDED;
+    tern_fetch_tell(worker, t->fetch, status);
 }
 
 /* One look at the get. */
@@ -150,6 +172,20 @@ static bool pass_at_home(tern_worker *worker, tern_task *t, const tern_extension
            tern_broadcast_pass(worker, &here, id, arguments, rest, true, &t->passing);
 }
 
+static tern_status run(tern_worker *worker, const tern_task *t, const tern_extension *e,
+                       uint32_t id, const void *arguments) {
+    const uint32_t workers = worker->context->workers;
+    tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
+    size_t bytes = e->arguments;
+    if (t->fetch != NULL) {
+        tern_fetch_give(t->fetch, &call, &arguments, &bytes);
+    } else {
+        call.buffer = t->buffer;
+        call.buffer_bytes = e->buffer_bytes;
+    }
+    return tern_function_run(worker, &call, id, arguments, bytes);
+}
+
 /* As far as it goes now; whether the call is over. */
 static bool advance(tern_worker *worker, tern_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
@@ -168,7 +204,9 @@ static bool advance(tern_worker *worker, tern_task *t) {
     }
     if (t->stage == FETCH)
         find_buffer(worker, t, &e, arguments);
-    if (t->stage == FETCHING)
+    if (t->stage == FETCHING && t->fetch != NULL)
+        look_at_chunks(worker, t);
+    else if (t->stage == FETCHING)
         look(worker, t, &e);
     if (t->stage < LANDED)
         return false;
@@ -179,20 +217,18 @@ static bool advance(tern_worker *worker, tern_task *t) {
             lower(worker, &e, TERN_ON_SENT);
         t->stage = READY;
     }
-    tern_worker_id origin = {tern_rank_of(worker->context, e.origin),
-                             e.origin % worker->context->workers};
-    if (t->status == TERN_OK && tern_function_run(worker, origin, id, arguments, e.arguments,
-                                                  t->buffer, e.buffer_bytes) == TERN_ERR_AGAIN)
+    if (t->status == TERN_OK && run(worker, t, &e, id, arguments) == TERN_ERR_AGAIN)
         return false;
     if (t->status != TERN_OK) {
         worker->stats.calls_refused++;
         tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
-                 origin.rank, tern_error_detail());
+                 tern_rank_of(worker->context, e.origin), tern_error_detail());
     }
     if (t->memory == NULL && tern_ptr_is_null(e.place))
         lower(worker, &e, TERN_ON_SENT); /* it was used where it lies */
     lower(worker, &e, TERN_ON_EXECUTED);
     give_room(worker, t, &e);
+    tern_fetch_end(worker, t->fetch);
     /* After what it made was counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
@@ -252,7 +288,7 @@ size_t tern_call_extended(tern_worker *worker, tern_in *in) {
         return 0;
     if (advance(worker, *task))
         end(task);
-    else if (e.way != TERN_BUFFER_GET_ASIDE || (*task)->stage != FETCHING || !set_aside(*task))
+    else if (!is_aside(&e) || (*task)->stage != FETCHING || !set_aside(*task))
         return 0;
     tern_ring_advance(in, header);
     return 1;
@@ -278,6 +314,7 @@ void tern_tasks_discard(tern_worker *worker) {
     while (*first != NULL) {
         if ((*first)->stage != FETCHING)
             free((*first)->memory);
+        tern_fetch_end(worker, (*first)->fetch);
         end(first);
     }
 }

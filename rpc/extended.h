@@ -4,7 +4,7 @@
 /*
  * Extended calls: what tern_call_with and tern_broadcast send. The record's payload:
  *
- *     tern_extension | arguments, to a multiple of 8 bytes | buffer, if it goes with the call
+ *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *
  * What such a call has to do before and after its function runs may take several rounds of
  * progress. A task holds how far it is. Meanwhile the record stays at the head of its ring, and so
@@ -24,6 +24,9 @@ typedef struct tern_extension {
     uint16_t notify;    /* tern_notify_on */
     uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
 } tern_extension;
+
+/* Ways that only tern_call_archive takes: a list of chunks follows the arguments (rpc/fetch.h). */
+enum { TERN_WAY_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_WAY_CHUNKS_ASIDE };
 
 /* Consumes one from the head of in. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in);

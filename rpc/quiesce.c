@@ -41,7 +41,7 @@ static void count(const tern_context *context, uint64_t sums[2]) {
 
 static bool answers_are_here(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    if (mine->departures != NULL)
+    if (mine->departures != NULL || mine->shipments != NULL)
         return false;
     for (uint64_t left = mine->futures; left != 0; left &= left - 1) {
         uint32_t cell = (uint32_t)__builtin_ctzll(left);

@@ -35,6 +35,7 @@ typedef struct tern_rpc_worker {
     struct tern_task *tasks;           /* calls that go on over several rounds (rpc/extended.c) */
     size_t fetched_bytes;              /* memory of tasks */
     struct tern_departure *departures; /* rpc/synchronizer.c */
+    struct tern_shipment *shipments;   /* rpc/shipment.h */
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
@@ -64,9 +65,9 @@ tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
 
-/* Runs the function of a call, and counts and logs what it refuses. TERN_ERR_AGAIN: later. */
-tern_status tern_function_run(tern_worker *worker, tern_worker_id origin, uint32_t id,
-                              const void *arguments, size_t bytes, const void *buffer,
-                              size_t buffer_bytes);
+/* Runs the function of a call, and counts and logs what it refuses. call: all but worker and
+ * result. TERN_ERR_AGAIN: later. */
+tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
+                              const void *arguments, size_t bytes);
 
 #endif

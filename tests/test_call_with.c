@@ -408,7 +408,7 @@ static void hostile_extensions(void) {
         uint32_t id = i == 7 ? 9999 : 0;
         e.buffer_bytes = i == 6 ? 9 : 8;
         e.arguments = i == 1 ? UINT32_MAX : 8;
-        e.way = i == 2 ? TERN_BUFFER_GET_ASIDE + 1 : TERN_BUFFER_INSIDE;
+        e.way = i == 2 ? TERN_WAY_CHUNKS_ASIDE + 1 : TERN_BUFFER_INSIDE;
         e.notify = i == 3 ? 2 : 0;
         e.origin = i == 4 ? f.size : f.rank;
         e.counter = i == 5 ? (tern_ptr){f.rank, 0, 0, (uint64_t)1 << 50} : TERN_NULL;

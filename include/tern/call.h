@@ -27,6 +27,8 @@ typedef struct tern_call_info {
     size_t result_bytes;   /* set by the handler; 0 at entry */
     const void *buffer;    /* of tern_call_with and tern_broadcast; NULL: none */
     size_t buffer_bytes;
+    const struct tern_chunk *chunks; /* of tern_call_archive */
+    size_t chunk_count;
 } tern_call_info;
 
 /* The largest result of a call, and the largest arguments, in bytes. Arguments also have to fit

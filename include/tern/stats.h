@@ -19,6 +19,7 @@ extern "C" {
     X(gets, "gets from such memory")                                                               \
     X(atomics, "atomics on such memory")                                                           \
     X(bytes_staged, "bytes of puts and gets copied through memory of tern's on their way")         \
+    X(bytes_got, "bytes of chunks of calls copied to where their functions find them")             \
     X(flushes, "flushes that had something to wait for")                                           \
     X(settles, "waits for local completion of puts from circular buffers")                         \
     X(circulars_grown, "circular buffers that were full and grew")                                 \

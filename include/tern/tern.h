@@ -6,6 +6,7 @@
 #include "tern/archive.h"
 #include "tern/buffer.h"
 #include "tern/call.h"
+#include "tern/call_archive.h"
 #include "tern/chunk.h"
 #include "tern/circular.h"
 #include "tern/collective.h"

@@ -1,0 +1,191 @@
+#include "rpc/fetch.h"
+
+#include <stdlib.h>
+
+#include "rma/cross.h"
+#include "rma/state.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+#include "tern/buffer.h"
+#include "tern/call_archive.h"
+
+enum { WAITING, UNDER_WAY, LANDED };
+
+typedef struct part {
+    tern_chunk_source source;
+    tern_request request;
+    int stage;
+} part;
+
+struct tern_fetch {
+    tern_return_address back;
+    uint32_t origin; /* worker number */
+    uint32_t count, index;
+    uint64_t bytes;
+    tern_status status; /* the first failure */
+    tern_chunk *chunk;
+    part part[];
+};
+
+static tern_status bad_list(uint32_t origin) {
+    return tern_fail(TERN_ERR_RANGE, "a bad list of chunks from worker %u", origin);
+}
+
+/* The list lies where its origin can still write: it is read once, here. */
+static tern_status copy_list(uint32_t origin, const char *list, size_t bytes, tern_fetch **fetch) {
+    tern_chunk_list head;
+    if (bytes < sizeof head)
+        return bad_list(origin);
+    memcpy(&head, list, sizeof head);
+    if (head.count == 0 || head.count > TERN_CALL_CHUNKS_MAX || head.index > 1 ||
+        bytes != sizeof head + head.count * sizeof head.chunk[0] || head.back.cell >= TERN_FUTURES)
+        return bad_list(origin);
+    tern_fetch *f = calloc(1, sizeof *f + head.count * (sizeof(part) + sizeof(tern_chunk)));
+    if (f == NULL)
+        return TERN_ERR_AGAIN; /* its origin waits to be told */
+    f->back = head.back;
+    f->origin = origin;
+    f->count = head.count;
+    f->index = head.index;
+    f->chunk = (tern_chunk *)(void *)&f->part[head.count];
+    for (uint32_t i = 0; i < f->count; i++) {
+        memcpy(&f->part[i].source, list + sizeof head + i * sizeof head.chunk[0],
+               sizeof head.chunk[0]);
+        f->bytes += f->part[i].source.bytes; /* no overflow: each is looked at before it counts */
+        if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX) {
+            free(f);
+            return bad_list(origin);
+        }
+    }
+    *fetch = f;
+    return TERN_OK;
+}
+
+tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
+                             tern_fetch **fetch) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    size_t limit = worker->context->config.overflow_memory;
+    tern_fetch *f = NULL;
+    *fetch = NULL;
+    tern_status status = copy_list(origin, list, bytes, &f);
+    if (status != TERN_OK)
+        return status;
+    if (mine->fetched_bytes > 0 &&
+        (mine->fetched_bytes > limit || f->bytes > limit - mine->fetched_bytes)) {
+        free(f);
+        return TERN_ERR_AGAIN;
+    }
+    mine->fetched_bytes += f->bytes;
+    *fetch = f;
+    return TERN_OK;
+}
+
+/* In the segment, so that it can be sent on as it is; or else wherever there is room. */
+static tern_status make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
+    if (c->buffer == NULL && tern_buffer_create(worker, bytes, &c->buffer) != TERN_OK) {
+        tern_status status = tern_buffer_create(NULL, bytes, &c->buffer);
+        if (status != TERN_OK)
+            return status;
+    }
+    c->memory = tern_buffer_data(c->buffer);
+    c->bytes = bytes;
+    c->place = tern_buffer_place(c->buffer);
+    return TERN_OK;
+}
+
+/* Where it is reached by a copy, that is all; else it is asked for. */
+static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
+    tern_ptr place = p->source.place;
+    uint64_t bytes = p->source.bytes, offset = 0;
+    if (tern_ptr_is_null(place))
+        return tern_cross_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
+                               to, bytes);
+    const char *near = tern_reach_address(worker, place, bytes);
+    if (near != NULL) {
+        tern_copy(to, near, bytes);
+        return TERN_OK;
+    }
+    tern_status status = tern_segment_check(worker->context, place, bytes, &offset);
+    if (status != TERN_OK)
+        return status;
+    if (tern_is_near(worker->context, place.rank))
+        return tern_cross_copy_now(worker, place.rank, offset, to, bytes, TERN_GET_FROM);
+    status = tern_way_to(worker->context, place.rank)
+                 ->get(worker, place.rank, offset, to, bytes, &p->request);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.gets++;
+    p->stage = UNDER_WAY;
+    return TERN_OK;
+}
+
+static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_chunk *c) {
+    tern_status status = make_room(worker, c, p->source.bytes);
+    if (status == TERN_OK)
+        status = start(worker, f, p, tern_buffer_data(c->buffer));
+    if (status == TERN_OK) {
+        worker->stats.bytes_got += p->source.bytes;
+        if (p->stage == WAITING)
+            p->stage = LANDED;
+    }
+    return status;
+}
+
+/* TERN_ERR_PEER: MPI may still write to the buffer, which nobody is given any more. */
+static tern_status look(tern_worker *worker, part *p, tern_chunk *c) {
+    int done = 0;
+    uint32_t rank = p->source.place.rank;
+    tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->request, &done);
+    if (status == TERN_OK && !done)
+        status = tern_glance(worker, rank);
+    if (!done && status != TERN_OK)
+        c->buffer = NULL;
+    if (done || status != TERN_OK)
+        p->stage = LANDED;
+    return status;
+}
+
+tern_status tern_fetch_advance(tern_worker *worker, tern_fetch *f) {
+    bool busy = false;
+    for (uint32_t i = 0; i < f->count; i++) {
+        part *p = &f->part[i];
+        tern_status status = TERN_OK;
+        if (p->stage == WAITING && f->status == TERN_OK)
+            status = begin_part(worker, f, p, &f->chunk[i]);
+        else if (p->stage == UNDER_WAY)
+            status = look(worker, p, &f->chunk[i]);
+        if (status != TERN_OK && status != TERN_ERR_AGAIN && f->status == TERN_OK)
+            f->status = status;
+        busy = busy || p->stage == UNDER_WAY || (p->stage == WAITING && f->status == TERN_OK);
+    }
+    if (busy)
+        tern_ring_warm(worker);
+    return busy ? TERN_ERR_AGAIN : f->status;
+}
+
+void tern_fetch_tell(tern_worker *worker, const tern_fetch *f, tern_status status) {
+    if (tern_reply_send(worker, f->origin, &f->back, status, NULL, 0) != TERN_OK)
+        tern_log(TERN_LOG_WARN, "worker %u is not told that its chunks have been fetched: %s",
+                 f->origin, tern_error_detail());
+}
+
+void tern_fetch_give(const tern_fetch *f, tern_call_info *call, const void **arguments,
+                     size_t *bytes) {
+    call->chunks = f->chunk + f->index;
+    call->chunk_count = f->count - f->index;
+    if (f->index == 0)
+        return;
+    *arguments = f->chunk[0].memory;
+    *bytes = f->chunk[0].bytes;
+}
+
+void tern_fetch_end(tern_worker *worker, tern_fetch *f) {
+    if (f == NULL)
+        return;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->part[i].stage != UNDER_WAY)
+            tern_buffer_drop(f->chunk[i].buffer);
+    tern_rpc_worker_of(worker)->fetched_bytes -= f->bytes;
+    free(f);
+}

@@ -1,0 +1,303 @@
+#include "rpc/shipment.h"
+
+#include <stdlib.h>
+
+#include "rma/cross.h"
+#include "rma/reply.h"
+#include "rma/state.h"
+#include "rpc/extended.h"
+#include "rpc/fetch.h"
+#include "rpc/send.h"
+#include "rpc/synchronizer.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/wait.h"
+#include "tern/buffer.h"
+#include "tern/call_archive.h"
+
+typedef struct tern_shipment {
+    struct tern_shipment *next;
+    tern_return_address back;
+    uint32_t rank;     /* of the target */
+    tern_ptr reusable; /* counter; null: nobody waits */
+    size_t count;
+    tern_chunk_list *list;
+    tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller's */
+} tern_shipment;
+
+static void drop(tern_shipment *s) {
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        tern_buffer_drop(s->buffer[i]);
+    free(s->list);
+    free(s);
+}
+
+static tern_shipment *make(size_t count) {
+    tern_shipment *s = calloc(1, sizeof *s + count * sizeof s->buffer[0]);
+    tern_chunk_list *list = calloc(1, sizeof *list + count * sizeof list->chunk[0]);
+    if (s == NULL || list == NULL) {
+        free(s);
+        free(list);
+        return NULL;
+    }
+    s->list = list;
+    return s;
+}
+
+/* In the segment, where any rank can get it. */
+static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
+    tern_buffer **copy = &s->buffer[s->count];
+    tern_status status = tern_buffer_create(worker, bytes, copy);
+    if (status != TERN_OK)
+        return status;
+    tern_copy(tern_buffer_data(*copy), memory, bytes);
+    worker->stats.bytes_staged += bytes;
+    s->list->chunk[s->count++] = (tern_chunk_source){tern_buffer_place(*copy), 0, bytes};
+    return TERN_OK;
+}
+
+static tern_status load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
+    if (c->bytes > TERN_CHUNK_MAX)
+        return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", c->bytes,
+                         TERN_CHUNK_MAX);
+    bool placed = !tern_ptr_is_null(c->place);
+    bool readable = tern_cross_allowed(worker, s->rank);
+    bool far = !tern_is_near(worker->context, s->rank);
+    /* Registered memory is private to who reads it on the node. */
+    bool is_private = !placed || (!far && tern_reach_address(worker, c->place, c->bytes) == NULL);
+    if (is_private && !readable)
+        return stage(worker, s, c->memory, c->bytes);
+    s->buffer[s->count] = tern_buffer_keep(c->buffer);
+    s->list->chunk[s->count++] =
+        (tern_chunk_source){c->place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
+    return TERN_OK;
+}
+
+static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_chunk *chunks,
+                            size_t count, const void *archive, size_t archive_bytes) {
+    tern_status status = TERN_OK;
+    s->list->index = archive_bytes > 0;
+    if (archive_bytes > 0)
+        status = stage(worker, s, archive, archive_bytes);
+    for (size_t i = 0; i < count && status == TERN_OK; i++)
+        status = load(worker, s, &chunks[i]);
+    s->list->count = (uint32_t)s->count;
+    return status;
+}
+
+static size_t list_bytes(size_t count) {
+    return sizeof(tern_chunk_list) + count * sizeof(tern_chunk_source);
+}
+
+/* How much of an archive goes in a record, with so many chunks. */
+static size_t archive_max(const tern_context *context, size_t count) {
+    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(count);
+    if (most > TERN_ARGUMENTS_MAX)
+        most = TERN_ARGUMENTS_MAX;
+    return most > rest + 8 ? most - rest - 8 : 0;
+}
+
+static tern_status check_count(const tern_context *context, size_t count) {
+    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
+    most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
+    if (most > TERN_CALL_CHUNKS_MAX)
+        most = TERN_CALL_CHUNKS_MAX;
+    return count <= most
+               ? TERN_OK
+               : tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
+                           count, context->config.ring_size, most);
+}
+
+/* What has to wait until earlier shipments have been fetched: a reply cell, or memory to stage in.
+ */
+static bool is_short(const tern_worker *worker, tern_status status) {
+    return status == TERN_ERR_AGAIN ||
+           (status == TERN_ERR_MEMORY && tern_rpc_worker_of(worker)->shipments != NULL);
+}
+
+typedef struct parcel {
+    uint32_t target; /* worker number */
+    uint64_t header;
+    const void *archive;
+    size_t bytes;
+    const tern_chunk *chunks;
+    size_t count;
+    const tern_archive_options *options;
+} parcel;
+
+static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+    bool aside = p->bytes > archive_max(worker->context, p->count);
+    tern_shipment *s = make(p->count + aside);
+    if (s == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
+    s->rank = tern_rank_of(worker->context, p->target);
+    tern_status status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
+    if (status == TERN_OK)
+        status = tern_reply_expect(worker, &s->back);
+    if (status == TERN_OK) {
+        s->list->back = s->back;
+        *shipment = s;
+    } else {
+        drop(s);
+    }
+    return status;
+}
+
+static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status;
+    while ((status = try_pack(worker, p, shipment)) != TERN_OK && is_short(worker, status)) {
+        if (p->options->full != TERN_FULL_WAIT || worker->in_progress)
+            return tern_fail(TERN_ERR_AGAIN,
+                             "calls whose chunks have not been fetched leave no room for one more; "
+                             "let progress run");
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else if ((status = tern_wait_step(worker->context, &wait, TERN_ANYBODY)) != TERN_OK)
+            return status;
+    }
+    return status;
+}
+
+static tern_status send(tern_worker *worker, const parcel *p, const tern_shipment *s) {
+    const tern_archive_options *o = p->options;
+    bool index = s->list->index != 0;
+    tern_extension e = {
+        .counter = o->executed != NULL ? o->executed->counter : TERN_NULL,
+        .buffer_bytes = list_bytes(s->count),
+        .arguments = index ? 0 : (uint32_t)p->bytes,
+        .origin = worker->id,
+        .way = o->aside ? TERN_WAY_CHUNKS_ASIDE : TERN_WAY_CHUNKS,
+        .notify = TERN_ON_EXECUTED,
+    };
+    uint32_t id = tern_record_id(p->header);
+    tern_outgoing call = {p->target,
+                          tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
+                          {{&e, sizeof e}, {p->archive, e.arguments}, {s->list, e.buffer_bytes}}};
+    return tern_outgoing_send(worker, &call, o->full);
+}
+
+static tern_status raise(tern_worker *worker, const tern_synchronizer *s) {
+    return s != NULL ? tern_synchronizer_raise(worker, *s, 1) : TERN_OK;
+}
+
+static void lower(tern_worker *worker, const tern_synchronizer *s) {
+    if (s != NULL)
+        tern_counter_lower(worker, s->counter, 1);
+}
+
+static tern_status ship(tern_worker *worker, const parcel *p) {
+    const tern_archive_options *o = p->options;
+    tern_shipment *s = NULL;
+    tern_status status = pack(worker, p, &s);
+    if (status != TERN_OK)
+        return status;
+    if (o->reusable != NULL)
+        s->reusable = o->reusable->counter;
+    status = send(worker, p, s);
+    if (status != TERN_OK) {
+        tern_reply_release(worker, &s->back);
+        drop(s);
+        return status;
+    }
+    free(s->list);
+    s->list = NULL;
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    s->next = mine->shipments;
+    mine->shipments = s;
+    return TERN_OK;
+}
+
+/* Nothing is shared: the archive is plain arguments. */
+static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
+                                const tern_function *function, const parcel *p) {
+    tern_call_options options = {.full = p->options->full, .synchronizer = p->options->executed};
+    return tern_call_with(worker, target, function, p->archive, p->bytes, &options);
+}
+
+tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
+                              const tern_function *function, const tern_writer *writer,
+                              const tern_archive_options *options) {
+    static const tern_archive_options usual;
+    parcel p = {.options = options != NULL ? options : &usual};
+    if (worker == NULL || writer == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
+    if ((unsigned)p.options->full > TERN_FULL_QUEUE)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: full %d", (int)p.options->full);
+    p.header = tern_call_header(worker, target, function, "", 0);
+    if (p.header == 0)
+        return tern_call_refuse(worker, target, function, "", 0);
+    tern_status status = tern_writer_finish(writer, &p.archive, &p.bytes);
+    if (status != TERN_OK)
+        return status;
+    p.target = tern_worker_number(worker->context, target);
+    p.chunks = tern_writer_chunks(writer, &p.count);
+    status = check_count(worker->context, p.count);
+    if (status != TERN_OK)
+        return status;
+    if (p.count == 0 && p.bytes <= archive_max(worker->context, 0))
+        return call_plainly(worker, target, function, &p);
+    status = raise(worker, p.options->executed);
+    if (status != TERN_OK)
+        return status;
+    status = raise(worker, p.options->reusable);
+    if (status == TERN_OK) {
+        status = ship(worker, &p);
+        if (status != TERN_OK)
+            lower(worker, p.options->reusable);
+    }
+    if (status != TERN_OK)
+        lower(worker, p.options->executed);
+    return status;
+}
+
+/* Whether the target has fetched it, or never will. */
+static bool is_over(tern_worker *worker, const tern_shipment *s) {
+    if (!tern_reply_arrived(worker, &s->back))
+        return tern_peer_is_dead(&worker->context->peers, s->rank);
+    tern_status status = (tern_status)tern_reply_cell(worker, &s->back)->status;
+    if (status != TERN_OK)
+        tern_log(TERN_LOG_WARN, "rank %u could not fetch the chunks of a call: %s", s->rank,
+                 tern_strerror(status));
+    tern_reply_release(worker, &s->back);
+    return true;
+}
+
+size_t tern_shipments_advance(tern_worker *worker) {
+    tern_shipment **link = &tern_rpc_worker_of(worker)->shipments;
+    size_t over = 0;
+    while (*link != NULL) {
+        tern_shipment *s = *link;
+        if (!is_over(worker, s)) {
+            link = &s->next;
+            continue;
+        }
+        *link = s->next;
+        if (!tern_ptr_is_null(s->reusable))
+            tern_counter_lower(worker, s->reusable, 1);
+        drop(s);
+        over++;
+    }
+    return over;
+}
+
+void tern_shipments_discard(tern_worker *worker) {
+    tern_shipment **first = &tern_rpc_worker_of(worker)->shipments;
+    while (*first != NULL) {
+        tern_shipment *s = *first;
+        *first = s->next;
+        drop(s);
+    }
+}
+
+tern_status tern_call_reader(const tern_call_info *call, const void *arguments, size_t bytes,
+                             tern_reader *reader) {
+    if (call == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_reader: call is NULL");
+    tern_status status = tern_reader_open(reader, arguments, bytes);
+    if (status == TERN_OK && call->chunk_count > 0)
+        status = tern_reader_chunks(reader, call->chunks, call->chunk_count);
+    return status;
+}
