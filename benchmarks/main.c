@@ -22,6 +22,7 @@ static const subject subjects[] = {
     {"containers", bench_containers, "hash table and queue by RMA and by call"},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own"},
+    {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
