@@ -15,12 +15,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * known the lock is taken. */
 static atomic_bool one_thread;
 
+/* Whether this thread has the lock. */
+static _Thread_local bool locked;
+
 void tern_mpi_lock(void) {
     if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
         pthread_mutex_lock(&lock);
+    locked = true;
 }
 
 void tern_mpi_unlock(void) {
+    locked = false;
     if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
         pthread_mutex_unlock(&lock);
 }
@@ -62,13 +67,24 @@ void tern_mpi_check_launch(void) {
     }
 }
 
+/* MPI_Finalize is called under the lock, as all of MPI is, and the service threads have to get it
+ * to come to their end. */
+static void stop_service_threads(tern_context *context) {
+    bool ours = locked;
+    if (ours)
+        tern_mpi_unlock();
+    tern_service_threads_stop(context);
+    if (ours)
+        tern_mpi_lock();
+}
+
 static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm;
     (void)extra;
     (void)key;
     tern_context *context = value;
     if (!context->closing) {
-        tern_service_threads_stop(context);
+        stop_service_threads(context);
         atomic_store(&context->mpi_gone, true);
         tern_log(TERN_LOG_ERROR,
                  "MPI_Finalize before tern_context_destroy: destroy contexts first; this one is "
