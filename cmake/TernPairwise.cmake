@@ -17,6 +17,8 @@
 
 set(TERN_TEST_MPIS mpich openmpi)
 set(TERN_TEST_RANKS 1 2 3 4)
+# More ranks than processors, for suites that ask for it: all of them only in full runs.
+set(TERN_TEST_CROWD 5 6 7 8)
 set(TERN_TEST_TRANSPORTS shm rma p2p mix-rma mix-p2p)
 
 function(tern_transport_environment transport result)
@@ -53,4 +55,15 @@ function(tern_pairwise_ranks suite_position transport mpi result)
         set(ranks 0)
     endif()
     set(${result} ${ranks} PARENT_SCOPE)
+endfunction()
+
+# [out] result: how many ranks a suite for crowds has in everyday runs besides; empty: none.
+function(tern_crowd_ranks transport mpi result)
+    if("${transport} ${mpi}" STREQUAL "mix-p2p mpich")
+        set(${result} 8 PARENT_SCOPE)
+    elseif("${transport} ${mpi}" STREQUAL "rma openmpi")
+        set(${result} 5 PARENT_SCOPE)
+    else()
+        set(${result} "" PARENT_SCOPE)
+    endif()
 endfunction()

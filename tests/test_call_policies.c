@@ -1,4 +1,4 @@
-// tern-test: transports
+// tern-test: transports crowd
 
 /* When calls become visible and what a full ring does, under every policy. */
 
@@ -246,6 +246,8 @@ static void flood_back(tern_publish policy) {
     fixture_close(&f);
 }
 
+static void flood_back_at_once(void) { flood_back(TERN_PUBLISH_WRITE); }
+
 static void flood_back_gathered(void) { flood_back(TERN_PUBLISH_TRAD); }
 
 static void flood_back_kept(void) { flood_back(TERN_PUBLISH_OVFL); }
@@ -328,6 +330,7 @@ int main(int argc, char **argv) {
         {"gathered", gathered},
         {"waits_publish", waits_publish},
         {"full_ring", full_ring},
+        {"flood_back_at_once", flood_back_at_once},
         {"flood_back_gathered", flood_back_gathered},
         {"flood_back_kept", flood_back_kept},
         {"gathered_recursion", gathered_recursion},

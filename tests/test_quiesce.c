@@ -2,58 +2,11 @@
 
 /* Quiescence: whatever calls make calls, after tern_quiesce all have run, everywhere. */
 
-#include "fixture.h"
+#include "call_trees.h"
 
 #include <stdlib.h>
 
-/* Calls that a call makes follow from its seed, so any rank can work out the whole tree. */
-typedef struct {
-    uint64_t seed;
-    uint32_t depth;
-    uint32_t size;
-} branch;
-
-enum { MOST_CHILDREN = 3, RANKS = 64 };
-
-static struct { uint64_t executed, failed; } here;
-
-static uint32_t children_of(const branch *b) {
-    uint64_t state = b->seed;
-    return b->depth == 0 ? 0 : (uint32_t)below(&state, MOST_CHILDREN + 1);
-}
-
-static branch child_of(const branch *b, uint32_t i, uint32_t *rank) {
-    uint64_t state = b->seed + (i + 1) * UINT64_C(0xd1342543de82ef95);
-    *rank = (uint32_t)below(&state, b->size);
-    return (branch){tern_test_random(&state), b->depth - 1, b->size};
-}
-
-static tern_status grow(tern_call_info *call, const void *arguments, size_t bytes);
-TERN_FUNCTION(grow)
-
-static tern_status grow(tern_call_info *call, const void *arguments, size_t bytes) {
-    branch b;
-    memcpy(&b, arguments, sizeof b);
-    (void)bytes;
-    here.executed++;
-    for (uint32_t i = 0; i < children_of(&b); i++) {
-        uint32_t rank;
-        branch child = child_of(&b, i, &rank);
-        tern_worker_id to = {rank, 0};
-        here.failed += tern_call(call->worker, to, &grow_function, &child, sizeof child) != TERN_OK;
-    }
-    return TERN_OK;
-}
-
-/* How many calls of the tree land on each rank. */
-static void expect(const branch *b, uint32_t rank, uint64_t *counts) {
-    counts[rank]++;
-    for (uint32_t i = 0; i < children_of(b); i++) {
-        uint32_t next;
-        branch child = child_of(b, i, &next);
-        expect(&child, next, counts);
-    }
-}
+enum { RANKS = MOST_WORKERS };
 
 static bool open(fixture *f) {
     tern_config config;
@@ -66,7 +19,7 @@ static bool open(fixture *f) {
 
 /* Opens the ring of every pair, so that no handler meets one that is not there yet. */
 static void meet(fixture *f) {
-    branch leaf = {1, 0, f->size};
+    branch leaf = {1, 0, f->size, 1};
     for (uint32_t r = 0; r < f->size; r++) {
         tern_worker_id to = {r, 0};
         EXPECT_OK(
@@ -79,35 +32,62 @@ static void meet(fixture *f) {
     EXPECT_OK(tern_barrier(f->worker));
 }
 
-static void trees(void) {
-    fixture f;
-    if (!open(&f))
-        return;
-    meet(&f);
-    uint64_t random = fixture_seed(&f, 40), counts[RANKS] = {0}, total = 0, wrong = 0;
-    uint64_t *all = calloc((size_t)f.size * RANKS, sizeof *all);
-    int rounds = fixture_times(&f, 100);
+/* Starts some trees, none on some ranks and several on others, and counts where they land. */
+static void plant(fixture *f, uint64_t *random, uint32_t workers, uint64_t *counts) {
+    for (uint64_t trees = below(random, 3); trees > 0; trees--) {
+        branch root = {tern_test_random(random), (uint32_t)below(random, 7), f->size, workers};
+        uint32_t number = (uint32_t)below(random, (uint64_t)f->size * workers);
+        expect(&root, number, counts);
+        EXPECT_OK(
+            tern_call(f->worker, worker_at(&root, number), &grow_function, &root, sizeof root));
+    }
+}
+
+/* After each quiesce exactly what was due here has run. The workers but the first have no thread.
+ */
+static void grow_trees(fixture *f, uint32_t workers) {
+    uint64_t random = fixture_seed(f, 40), counts[MOST_WORKERS] = {0}, wrong = 0;
+    uint64_t *all = calloc((size_t)f->size * MOST_WORKERS, sizeof *all);
+    int rounds = fixture_times(f, 100);
     for (int round = 0; round < rounds; round++) {
-        /* Some ranks start none, some several, of any depth. */
-        for (uint64_t trees = below(&random, 3); trees > 0; trees--) {
-            branch root = {tern_test_random(&random), (uint32_t)below(&random, 7), f.size};
-            uint32_t rank = (uint32_t)below(&random, f.size);
-            tern_worker_id to = {rank, 0};
-            expect(&root, rank, counts);
-            EXPECT_OK(tern_call(f.worker, to, &grow_function, &root, sizeof root));
-        }
-        EXPECT_OK(tern_quiesce(f.worker));
+        plant(f, &random, workers, counts);
+        EXPECT_OK(tern_quiesce(f->worker));
         /* Looked at before any other progress. */
-        total = here.executed;
-        fixture_share(&f, counts, sizeof counts, all);
-        uint64_t due = 0;
-        for (uint32_t r = 0; r < f.size; r++)
-            due += all[r * RANKS + f.rank];
+        uint64_t total = here.executed, due = 0;
+        fixture_share(f, counts, sizeof counts, all);
+        for (uint32_t r = 0; r < f->size; r++)
+            for (uint32_t w = 0; w < workers; w++)
+                due += all[r * MOST_WORKERS + f->rank * workers + w];
         wrong += total != due;
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(here.failed, 0);
     free(all);
+}
+
+static void trees(void) {
+    fixture f;
+    if (!open(&f))
+        return;
+    meet(&f);
+    grow_trees(&f, 1);
+    fixture_close(&f);
+}
+
+/* Through rings that are not there at first, and then full: handlers queue what they call. */
+static void trees_of_workers(void) {
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    config.ring_size = 4096;
+    config.ring_growth = 1;
+    config.workers = 3;
+    if (!fixture_open(&f, &config))
+        return;
+    here.executed = here.failed = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    grow_trees(&f, 3);
     fixture_close(&f);
 }
 
@@ -126,7 +106,7 @@ static void long_chains(void) {
         /* A seed whose every descendant has children is looked for, so that the chain is long. */
         uint64_t counts[RANKS] = {0}, longest = 0, seed = 0, made = 0;
         for (uint64_t s = 0; s < 50; s++) {
-            branch root = {s + (uint64_t)round * 1000, 9, f.size};
+            branch root = {s + (uint64_t)round * 1000, 9, f.size, 1};
             uint64_t some[RANKS] = {0}, sum = 0;
             expect(&root, 0, some);
             for (uint32_t r = 0; r < f.size; r++)
@@ -137,7 +117,7 @@ static void long_chains(void) {
                 memcpy(counts, some, sizeof counts);
             }
         }
-        branch root = {seed, 9, f.size};
+        branch root = {seed, 9, f.size, 1};
         tern_worker_id first = {0, 0};
         if ((uint32_t)round % f.size == f.rank)
             EXPECT_OK(tern_call(f.worker, first, &grow_function, &root, sizeof root));
@@ -147,6 +127,39 @@ static void long_chains(void) {
         fixture_share(&f, &made, sizeof made, all);
     }
     CU_ASSERT_EQUAL(here.failed, 0);
+    free(all);
+    fixture_close(&f);
+}
+
+/* As deep as there is time for: each call makes the next one, anywhere. */
+static tern_status step(tern_call_info *call, const void *arguments, size_t bytes);
+TERN_FUNCTION(step)
+
+static tern_status step(tern_call_info *call, const void *arguments, size_t bytes) {
+    branch b;
+    memcpy(&b, arguments, sizeof b);
+    here.executed++;
+    if (b.depth-- == 0)
+        return TERN_OK;
+    uint32_t number = (uint32_t)below(&b.seed, (uint64_t)b.size * b.workers);
+    return tern_call(call->worker, worker_at(&b, number), &step_function, &b, bytes);
+}
+
+static void a_deep_chain(void) {
+    fixture f;
+    if (!open(&f))
+        return;
+    meet(&f);
+    branch first = {fixture_seed(&f, 41), (uint32_t)fixture_times(&f, 20000), f.size, 1};
+    uint64_t ran, *all = calloc(f.size, sizeof *all), sum = 0;
+    EXPECT_OK(
+        tern_call(f.worker, tern_worker_self(f.worker), &step_function, &first, sizeof first));
+    EXPECT_OK(tern_quiesce(f.worker));
+    ran = here.executed;
+    fixture_share(&f, &ran, sizeof ran, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        sum += all[r];
+    CU_ASSERT_EQUAL(sum, (uint64_t)f.size * (first.depth + 1));
     free(all);
     fixture_close(&f);
 }
@@ -204,7 +217,7 @@ static void workers_without_an_owner(void) {
         return;
     here.executed = here.failed = 0;
     EXPECT_OK(tern_barrier(f.worker));
-    branch leaf = {1, 0, f.size};
+    branch leaf = {1, 0, f.size, 3};
     for (int round = 0; round < 5; round++) {
         for (uint32_t r = 0; r < f.size; r++) {
             for (uint32_t w = 0; w < 3; w++) {
@@ -241,6 +254,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nothing_under_way", nothing_under_way},
         {"trees", trees},
+        {"trees_of_workers", trees_of_workers},
+        {"a_deep_chain", a_deep_chain},
         {"long_chains", long_chains},
         {"answers_are_there", answers_are_there},
         {"workers_without_an_owner", workers_without_an_owner},

@@ -2,7 +2,7 @@
 
 /* Several workers in each process, each in a thread of its own (MPI_THREAD_SERIALIZED). */
 
-#include "fixture.h"
+#include "call_trees.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ typedef struct {
     int times;
     tern_ptr *all;
     uint64_t next[MOST]; /* by origin worker: the number of its next call */
-    uint64_t wrong;
+    uint64_t wrong, due;
     tern_status first;
     char detail[300];
 } sailor;
@@ -192,6 +192,41 @@ static void results_from_all(void) {
         crew[i].times = fixture_times(&f, 1000);
     EXPECT_OK(tern_barrier(f.worker));
     set_sail(&f, ask_everybody);
+    close_crew(&f);
+}
+
+/* Every worker starts trees of calls that grow over all workers: what runs is what all have due. */
+static void start_trees(sailor *s) {
+    uint64_t random = fixture_seed(s->f, 80 + s->index), landed_at[MOST] = {0};
+    for (int i = 0; i < s->times; i++) {
+        branch root = {tern_test_random(&random), (uint32_t)below(&random, 6), s->f->size, WORKERS};
+        uint32_t w = (uint32_t)below(&random, s->f->size * WORKERS);
+        expect(&root, w, landed_at);
+        CHECK(s, tern_call(s->worker, by_number(w), &grow_function, &root, sizeof root));
+    }
+    for (uint32_t w = 0; w < s->f->size * WORKERS; w++)
+        s->due += landed_at[w];
+}
+
+static void trees_of_all(void) {
+    fixture f;
+    if (!open_crew(&f))
+        return;
+    here.executed = here.failed = 0;
+    for (int i = 0; i < WORKERS; i++)
+        crew[i].times = fixture_times(&f, 300);
+    EXPECT_OK(tern_barrier(f.worker));
+    set_sail(&f, start_trees);
+    uint64_t sums[2] = {here.executed, 0}, *all = calloc((size_t)f.size * 2, sizeof *all);
+    for (int i = 0; i < WORKERS; i++)
+        sums[1] += crew[i].due;
+    fixture_share(&f, sums, sizeof sums, all);
+    uint64_t balance = 0;
+    for (uint32_t r = 0; r < f.size; r++)
+        balance += all[2 * r] - all[2 * r + 1];
+    CU_ASSERT_EQUAL(balance, 0);
+    CU_ASSERT_EQUAL(here.failed, 0);
+    free(all);
     close_crew(&f);
 }
 
@@ -409,6 +444,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"calls_between_all_pairs", calls_between_all_pairs},
         {"results_from_all", results_from_all},
+        {"trees_of_all", trees_of_all},
         {"transfers_and_atomics", transfers_and_atomics},
         {"allocation", allocation},
         {"from_thread_to_thread", from_thread_to_thread},
