@@ -5,6 +5,8 @@
 #include <sys/random.h>
 
 #include "rma/reply.h"
+#include "rma/request.h"
+#include "rma/state.h"
 #include "src/collective.h"
 #include "src/context.h"
 #include "src/error.h"
@@ -220,6 +222,19 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
     return TERN_OK;
 }
 
+/* Puts come before the release. Those to the keeper's rank do so by themselves where it gets them
+ * in order with the call; others are waited for. */
+static tern_status settle_puts(tern_worker *worker, uint32_t keeper) {
+    const tern_context *context = worker->context;
+    tern_status status = TERN_OK;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
+        bool in_order = r == keeper && tern_way_to(context, r)->posts_in_order;
+        if (!tern_is_near(context, r) && !(in_order && tern_requests_moving(worker, r)))
+            status = tern_flush_far(worker, r);
+    }
+    return status;
+}
+
 tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index) {
     tern_status status = check(worker, locks, index, "tern_lock_release");
     if (status == TERN_OK)
@@ -230,7 +245,8 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
         return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
                          index);
     message m = message_for(locks, index);
-    status = tern_flush_all(worker);
+    /* What is near was stored, and is published with the call. */
+    status = settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)
         status =
             tern_call(worker, keeper(locks, index), &tern_lock_on_release_function, &m, sizeof m);

@@ -46,9 +46,9 @@ TERN_API tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, s
 TERN_API tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index,
                                    int *taken);
 
-/* Gives the lock back, after all that this worker has put anywhere: waits for that
- * (tern_flush_all), not for the keeper. TERN_ERR_STATE: this worker does not hold it, or in a
- * handler. */
+/* Gives the lock back, after all that this worker has put anywhere: waits for that where it would
+ * come in another order than the call to the keeper, and never for the keeper's answer.
+ * TERN_ERR_STATE: this worker does not hold it, or in a handler. */
 TERN_API tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index);
 
 #ifdef __cplusplus
