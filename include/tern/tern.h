@@ -10,6 +10,7 @@
 #include "tern/chunk.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
+#include "tern/combine.h"
 #include "tern/config.h"
 #include "tern/context.h"
 #include "tern/hashtable.h"

@@ -1,0 +1,234 @@
+#include "tern/combine.h"
+
+#include <stdlib.h>
+
+#include "rpc/send.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+/*
+ * A direct-mapped table. Who waits for room makes progress, and handlers may then change any entry,
+ * so it looks at its own once more; sending itself runs no handler. Hot path: an update that meets
+ * its object's entry touches that entry and nothing else. Guarded by `tern-bench update`.
+ */
+
+#define ENTRIES ((size_t)1024)
+#define ENTRIES_MAX ((size_t)1 << 24)
+#define EMPTY UINT32_MAX
+
+/* From key on it is what is sent. */
+typedef struct entry {
+    tern_worker_id target; /* rank EMPTY: nothing is kept back here */
+    uint64_t key;
+    char update[];
+} entry;
+
+struct tern_combiner {
+    tern_worker *worker;
+    const tern_function *function;
+    void (*combine)(void *into, const void *update, size_t bytes);
+    size_t bytes;
+    size_t stride; /* of an entry */
+    size_t entries;
+    unsigned shift; /* leaves as many bits of a hash as number entries */
+    char *table;
+};
+
+static void add_words(void *into, const void *update, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 8) {
+        uint64_t sum, by;
+        memcpy(&sum, (char *)into + at, 8);
+        memcpy(&by, (const char *)update + at, 8);
+        sum += by;
+        memcpy((char *)into + at, &sum, 8);
+    }
+}
+
+static entry *entry_number(const tern_combiner *c, size_t i) {
+    return (entry *)(void *)(c->table + i * c->stride);
+}
+
+/* By the upper bits of a product, which depend on all of the key. */
+static entry *entry_of(const tern_combiner *c, tern_worker_id target, uint64_t key) {
+    uint64_t mixed = key ^ ((uint64_t)target.rank << 32 | target.index) * 0xc2b2ae3d27d4eb4fu;
+    return entry_number(c, (size_t)(mixed * 0x9e3779b97f4a7c15u >> 1 >> c->shift));
+}
+
+static bool is_of(const entry *e, tern_worker_id target, uint64_t key) {
+    return e->key == key && e->target.rank == target.rank && e->target.index == target.index;
+}
+
+/* TERN_ERR_AGAIN: no room. */
+static tern_status send(tern_worker *worker, const tern_combiner *c, entry *e) {
+    size_t bytes = sizeof e->key + c->bytes;
+    tern_status status = TERN_OK;
+    if (!tern_call_now(worker, e->target, c->function, &e->key, bytes)) {
+        tern_outgoing call = {tern_worker_number(worker->context, e->target),
+                              tern_rpc_of(worker->context)->header[c->function->id],
+                              {{&e->key, bytes}}};
+        status = tern_outgoing_send(worker, &call,
+                                    worker->in_progress ? TERN_FULL_QUEUE : TERN_FULL_FAIL);
+    }
+    if (status == TERN_OK)
+        e->target.rank = EMPTY;
+    return status;
+}
+
+/* After TERN_ERR_AGAIN: TERN_OK if it is worth another try. */
+static tern_status wait_for_room(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
+    if (worker->in_progress)
+        return TERN_ERR_AGAIN;
+    if (tern_progress_round(worker) == 0)
+        return tern_wait_step(worker->context, wait, rank);
+    wait->rounds = 0;
+    return TERN_OK;
+}
+
+static tern_status check(const tern_worker *worker, const tern_combiner *c, const char *function) {
+    if (worker == NULL || c == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    if (c->worker != worker)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the combiner is worker %u's, not worker %u's",
+                         function, c->worker->id, worker->id);
+    return TERN_OK;
+}
+
+/* The update's object is not in its place. */
+static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry *e,
+                              tern_worker_id target, uint64_t key, const void *update) {
+    tern_wait_state wait = TERN_WAIT_START;
+    while (e->target.rank != EMPTY) {
+        tern_status status = send(worker, c, e);
+        if (status == TERN_ERR_AGAIN)
+            status = wait_for_room(worker, &wait, e->target.rank);
+        if (status != TERN_OK)
+            return status;
+        if (is_of(e, target, key)) { /* a handler was faster */
+            c->combine(e->update, update, c->bytes);
+            return TERN_OK;
+        }
+    }
+    e->target = target;
+    e->key = key;
+    memcpy(e->update, update, c->bytes);
+    return TERN_OK;
+}
+
+static tern_status refuse(const tern_worker *worker, const tern_combiner *c, tern_worker_id target,
+                          const void *update) {
+    static const char name[] = "tern_combine";
+    tern_status status = check(worker, c, name);
+    if (status != TERN_OK)
+        return status;
+    if (update == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: update is NULL", name);
+    return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", name, target.index,
+                     target.rank);
+}
+
+tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_worker_id target,
+                         uint64_t key, const void *update) {
+    if (worker == NULL || combiner == NULL || combiner->worker != worker || update == NULL ||
+        target.rank >= worker->view.ranks || target.index >= worker->view.workers)
+        return refuse(worker, combiner, target, update);
+    entry *e = entry_of(combiner, target, key);
+    if (!is_of(e, target, key))
+        return take_place(worker, combiner, e, target, key, update);
+    combiner->combine(e->update, update, combiner->bytes);
+    return TERN_OK;
+}
+
+/* Until the entry is empty. */
+static tern_status send_entry(tern_worker *worker, const tern_combiner *c, entry *e) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    while (e->target.rank != EMPTY && status == TERN_OK) {
+        status = send(worker, c, e);
+        if (status == TERN_ERR_AGAIN)
+            status = wait_for_room(worker, &wait, e->target.rank);
+    }
+    return status;
+}
+
+tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner) {
+    tern_status first = check(worker, combiner, "tern_combiner_flush");
+    if (first != TERN_OK)
+        return first;
+    for (size_t i = 0; i < combiner->entries; i++) {
+        tern_status status = send_entry(worker, combiner, entry_number(combiner, i));
+        if (status == TERN_ERR_AGAIN)
+            return status;
+        if (first == TERN_OK)
+            first = status;
+    }
+    /* What has to wait for that is the affair of progress. */
+    (void)tern_call_flush_all(worker);
+    return first;
+}
+
+tern_status tern_combiner_destroy(tern_worker *worker, tern_combiner *combiner) {
+    static const char name[] = "tern_combiner_destroy";
+    if (combiner == NULL)
+        return TERN_OK;
+    tern_status status = check(worker, combiner, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    status = tern_combiner_flush(worker, combiner);
+    free(combiner->table);
+    free(combiner);
+    return status;
+}
+
+static tern_status check_options(const tern_worker *worker, const tern_combiner_options *o) {
+    uint64_t key = 0;
+    tern_worker_id self = tern_worker_self(worker);
+    if (o->bytes == 0 || o->bytes > TERN_COMBINE_MAX || (o->combine == NULL && o->bytes % 8 != 0))
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_combiner_create: updates of %zu bytes; 1 to %u, for sums a multiple "
+                         "of 8",
+                         o->bytes, TERN_COMBINE_MAX);
+    if (o->entries > ENTRIES_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: %zu entries; %zu at most",
+                         o->entries, ENTRIES_MAX);
+    return tern_call_header(worker, self, o->function, &key, sizeof key) != 0
+               ? TERN_OK
+               : tern_call_refuse(worker, self, o->function, &key, sizeof key);
+}
+
+/* Every entry empty. */
+static bool make_table(tern_combiner *c, size_t entries) {
+    c->entries = 1;
+    c->shift = 63;
+    for (; c->entries < entries; c->entries *= 2)
+        c->shift--;
+    c->table = calloc(c->entries, c->stride);
+    for (size_t i = 0; c->table != NULL && i < c->entries; i++)
+        entry_number(c, i)->target.rank = EMPTY;
+    return c->table != NULL;
+}
+
+tern_status tern_combiner_create(tern_worker *worker, const tern_combiner_options *options,
+                                 tern_combiner **combiner) {
+    if (worker == NULL || options == NULL || combiner == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: NULL argument");
+    tern_status status = check_options(worker, options);
+    if (status != TERN_OK)
+        return status;
+    tern_combiner *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a combiner");
+    *fresh = (tern_combiner){.worker = worker,
+                             .function = options->function,
+                             .combine = options->combine != NULL ? options->combine : add_words,
+                             .bytes = options->bytes,
+                             .stride = sizeof(entry) + ((options->bytes + 7) & ~(size_t)7)};
+    if (!make_table(fresh, options->entries > 0 ? options->entries : ENTRIES)) {
+        free(fresh);
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a combiner of %zu entries",
+                         options->entries);
+    }
+    *combiner = fresh;
+    return TERN_OK;
+}
