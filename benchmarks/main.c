@@ -23,6 +23,7 @@ static const subject subjects[] = {
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own"},
     {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets"},
+    {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

@@ -141,4 +141,13 @@ void ceiling_queue_push(const ceiling_queue *queue, const uint64_t *item, uint64
 /* Returns the exclusive or of the items. */
 uint64_t ceiling_queue_pop(const ceiling_queue *queue, uint64_t n);
 
+/*
+ * update.c: 1 is added to the word of one of some objects, as which says, over and over: by the
+ * locked instruction in memory that others update too, and to counts of this process alone. mask:
+ * entries of which less 1.
+ */
+void ceiling_update_shared(char *objects, uint64_t apart, const uint32_t *which, uint64_t mask,
+                           uint64_t n);
+void ceiling_update_private(uint64_t *counts, const uint32_t *which, uint64_t mask, uint64_t n);
+
 #endif
