@@ -181,6 +181,7 @@ tern_status tern_writer_finish(const tern_writer *writer, const void **archive, 
 void tern_writer_close(tern_writer *writer) {
     if (writer->chunks != NULL)
         tern_chunks_free(writer->chunks);
-    free(writer->heap);
+    if (writer->heap != NULL) /* most archives of arguments need none: spare them the call */
+        free(writer->heap);
     *writer = (tern_writer){.status = TERN_ERR_STATE};
 }
