@@ -200,6 +200,7 @@ void bench_notify(bench *b);
 void bench_put(bench *b);
 void bench_zerocopy(bench *b);
 void bench_update(bench *b);
+void bench_archive(bench *b);
 /* What ranks 2 and up do meanwhile, where there are any. */
 void bench_notify_sleep(MPI_Comm world);
 

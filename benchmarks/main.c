@@ -24,6 +24,7 @@ static const subject subjects[] = {
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own"},
     {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets"},
     {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own"},
+    {"archive", bench_archive, "records written and read beside memcpy and other serializers"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
