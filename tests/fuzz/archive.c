@@ -296,7 +296,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
 static void seed_step(tern_writer *writer, uint8_t step, unsigned number) {
     static const char zeros[4096];
     size_t element = element_of(step), most = element > 0 ? sizeof zeros / element : 0;
-    size_t count = number % 5;
+    size_t count = number * 7 % 41;
     if (type_of(step) == TERN_ITEM_STRING)
         (void)tern_write_string(writer, &"seed"[number % 5]);
     else

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <tern/tern.h>
@@ -88,6 +89,56 @@ static void read_from_c() {
     expect(length == 3 && three[1] == 1.5F && std::strcmp(text, "text") == 0, "contents");
 }
 
+static tern_status write_text(tern_writer *writer, const void *value) {
+    return tern_write_string(writer, static_cast<const std::string *>(value)->c_str());
+}
+
+static tern_status read_text(tern_reader *reader, void *value) {
+    const char *text = nullptr;
+    const tern_status status = tern_read_string(reader, &text, nullptr);
+    if (status == TERN_OK)
+        *static_cast<std::string *>(value) = text;
+    return status;
+}
+
+// Values of C++ types, some shared in a vector of tern's.
+static void archive_values(tern_worker *worker) {
+    static const tern_type text_type = {"text", sizeof(std::string), write_text, read_text};
+    static const tern_type box_type = {"box", sizeof(box), nullptr, nullptr};
+    const std::string texts[] = {"one", "", "three"};
+    const box boxes[] = {{{0, 0}, {1, 1}}, {{0, 0}, {5, 1}}};
+    tern_writer writer;
+    tern_reader reader;
+    tern_vector sent, got;
+    const void *archive = nullptr;
+    size_t bytes = 0, count = 0;
+    check(TERN_VECTOR_CREATE(worker, double, 1000, &sent), "tern_vector_create");
+    static_cast<double *>(tern_vector_data(&sent))[999] = 0.5;
+    check(tern_writer_open(&writer, nullptr, 0, SIZE_MAX), "tern_writer_open");
+    check(tern_writer_share(&writer, worker, 1000), "tern_writer_share");
+    check(tern_write_values(&writer, &text_type, texts, 3), "texts");
+    check(tern_write_values(&writer, &box_type, boxes, 2), "boxes");
+    check(tern_write_vector(&writer, &sent), "tern_write_vector");
+    check(tern_writer_finish(&writer, &archive, &bytes), "tern_writer_finish");
+
+    std::string texts_got[3];
+    box boxes_got[2] = {};
+    const tern_chunk *chunks = tern_writer_chunks(&writer, &count);
+    expect(count == 1 && tern_ptr_equal(chunks->place, tern_vector_place(&sent)), "RMA chunk");
+    check(tern_reader_open(&reader, archive, bytes), "tern_reader_open");
+    check(tern_reader_chunks(&reader, chunks, count), "tern_reader_chunks");
+    check(tern_read_values(&reader, &text_type, texts_got, 3), "texts");
+    check(tern_read_values(&reader, &box_type, boxes_got, 2), "boxes");
+    check(TERN_READ_VECTOR(&reader, worker, double, &got), "tern_read_vector");
+    check(tern_reader_close(&reader), "tern_reader_close");
+    expect(texts_got[0] == "one" && texts_got[1].empty() && texts_got[2] == "three", "texts");
+    expect(boxes_got[1].high[0] == 5, "boxes");
+    expect(static_cast<double *>(tern_vector_data(&got))[999] == 0.5, "vector");
+    tern_writer_close(&writer);
+    tern_vector_destroy(&sent);
+    tern_vector_destroy(&got);
+}
+
 int main(int argc, char **argv) {
     tern_context *context = nullptr;
     tern_worker *worker = nullptr;
@@ -100,6 +151,7 @@ int main(int argc, char **argv) {
     const uint32_t rank = tern_context_rank(context), size = tern_context_size(context);
     check(tern_worker_adopt(context, 0, &worker), "tern_worker_adopt");
     read_from_c();
+    archive_values(worker);
     for (uint32_t r = 0; r < size; r++) {
         const tern_worker_id target = {r, 0};
         check(tern_alloc_on(worker, r, TERN_NUMA_ANY, sizeof values, 0, TERN_DOMAIN_GLOBAL,
