@@ -199,6 +199,8 @@ static void kinds_of_chunks(const fixture *f) {
     const char *segment = tern_local(f->context, in_segment);
     EXPECT_OK(TERN_WRITE(&writer, segment, BYTES - 1));
     CU_ASSERT_PTR_NULL(tern_writer_chunks(&writer, &count));
+    EXPECT_OK(TERN_WRITE(&writer, segment, BYTES));
+    CU_ASSERT(tern_writer_chunks(&writer, &count) != NULL && count == 1);
     EXPECT_OK(tern_writer_reset(&writer));
     EXPECT_OK(tern_writer_share(&writer, f->worker, BYTES / 2));
     EXPECT_OK(TERN_WRITE(&writer, segment, BYTES));
