@@ -51,6 +51,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
         return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", rma->tables.bytes);
     rma->segment = (void *)(rma->table_base + rma->tables.segment);
     rma->reach = (void *)(rma->table_base + rma->tables.reach);
+    rma->mail_windows = (void *)(rma->table_base + rma->tables.mail);
     tern_status status = place(context, rma);
     if (status == TERN_OK)
         status = make_heaps(rma);
@@ -152,6 +153,7 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
         mine->in = (void *)(tables + rma->tables.in);
         for (uint32_t c = 0; c < TERN_CHANNELS; c++)
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
+        mine->inbox.owed = (void *)(tables + rma->tables.owed);
         if (rma->far != NULL)
             mine->dirty = (uint8_t *)tables + rma->tables.dirty;
         if (rma->far != NULL && rma->far->settle != NULL)
@@ -193,6 +195,7 @@ static void close_layer(tern_context *context) {
         tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
         if (mine == NULL)
             continue;
+        tern_mail_discard(context->worker[i]);
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out[t];
             /* After a death MPI may still read staging memory. */
@@ -237,7 +240,7 @@ static tern_status open_layer(tern_context *context) {
         status = choose_far(context, rma);
     if (status == TERN_OK)
         status = make_workers(context, rma);
-    if (status == TERN_OK && rma->far != NULL)
+    if (status == TERN_OK && context->size > 1)
         status = tern_messages_open(context, &rma->messages);
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)

@@ -30,7 +30,10 @@ struct tern_message_engine {
     MPI_Request receive[RECEIVES]; /* posted in order, so served in order */
     char *received;                /* RECEIVES buffers */
     uint32_t head;
-    uint32_t vacant; /* one that has been served and is to be posted again, + 1; or 0 */
+    uint32_t vacant;     /* one that has been served and is to be posted again, + 1; or 0 */
+    bool kept;           /* the head has arrived and could not be served */
+    MPI_Status info;     /* of the head */
+    atomic_bool sending; /* some request may be under way; written under the lock */
     send_pool requests, answers;
     uint32_t answer_tag;
     uint64_t *sent;              /* requests by rank */
@@ -69,20 +72,25 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     return TERN_OK;
 }
 
-/* A slot whose last send is done, or NULL. The lock is held. */
+/* Whether the slot's last send is done. The lock is held. */
+static bool is_free(const tern_context *context, send_slot *slot) {
+    int done = 1;
+    if (slot->mpi == MPI_REQUEST_NULL)
+        return true;
+    bool failed = MPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    /* What cannot arrive any more is given up; MPI may still read its buffer. */
+    if (failed || (!done && tern_peer_is_dead(&context->peers, slot->rank))) {
+        *slot = (send_slot){MPI_REQUEST_NULL, 0, NULL};
+        done = 1;
+    }
+    return done;
+}
+
+/* A free slot, or NULL. The lock is held. */
 static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[(pool->next + i) % SENDS];
-        int done = 1;
-        if (slot->mpi != MPI_REQUEST_NULL) {
-            bool failed = MPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-            /* What cannot arrive any more is given up; MPI may still read its buffer. */
-            if (failed || (!done && tern_peer_is_dead(&context->peers, slot->rank))) {
-                *slot = (send_slot){MPI_REQUEST_NULL, 0, NULL};
-                done = 1;
-            }
-        }
-        if (!done)
+        if (!is_free(context, slot))
             continue;
         if (slot->buffer == NULL)
             slot->buffer = malloc(ROOM);
@@ -111,6 +119,7 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Isend");
     slot->rank = rank;
+    atomic_store_explicit(&engine->sending, true, memory_order_relaxed);
     engine->sent[rank]++;
     worker->stats.messages_sent++;
     return TERN_OK;
@@ -122,6 +131,19 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
     tern_status status = send_locked(worker, rank, message, payload, bytes);
     tern_mpi_unlock();
     return status;
+}
+
+bool tern_messages_under_way(const tern_context *context) {
+    tern_message_engine *engine = tern_rma_of(context)->messages;
+    if (engine == NULL || !atomic_load_explicit(&engine->sending, memory_order_relaxed))
+        return false;
+    tern_mpi_lock();
+    bool any = false;
+    for (uint32_t i = 0; i < SENDS; i++)
+        any |= !is_free(context, &engine->requests.slot[i]);
+    atomic_store_explicit(&engine->sending, any, memory_order_relaxed);
+    tern_mpi_unlock();
+    return any;
 }
 
 /* The receive of an answer that is not wanted any more; local. */
@@ -226,7 +248,6 @@ size_t tern_message_poll(tern_worker *worker) {
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
-        MPI_Status info;
         /* Here and not where it became vacant: who waits for what the message brought has it by
          * then.
          */
@@ -234,28 +255,32 @@ size_t tern_message_poll(tern_worker *worker) {
             tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
         engine->vacant = 0;
         /* Whatever is taken can be answered: a slot is free before the message is looked at. */
-        if (engine->receive[i] == MPI_REQUEST_NULL ||
-            free_slot(context, &engine->answers) == NULL ||
-            MPI_Test(&engine->receive[i], &done, &info) != MPI_SUCCESS || !done)
+        if (!engine->kept &&
+            (engine->receive[i] == MPI_REQUEST_NULL ||
+             free_slot(context, &engine->answers) == NULL ||
+             MPI_Test(&engine->receive[i], &done, &engine->info) != MPI_SUCCESS || !done))
             break;
         int bytes = 0;
-        MPI_Get_count(&info, MPI_BYTE, &bytes);
+        MPI_Get_count(&engine->info, MPI_BYTE, &bytes);
+        uint32_t source = (uint32_t)engine->info.MPI_SOURCE;
         char *buffer = engine->received + i * ROOM;
         if (bytes >= (int)sizeof(tern_message)) {
             tern_message message;
             memcpy(&message, buffer, sizeof message);
-            tern_message_serve(worker, (uint32_t)info.MPI_SOURCE, &message, buffer + sizeof message,
-                               (size_t)bytes - sizeof message);
+            engine->kept = !tern_message_serve(worker, source, &message, buffer + sizeof message,
+                                               (size_t)bytes - sizeof message);
+            if (engine->kept)
+                break;
             records = message.kind == TERN_MESSAGE_BATCH;
         }
         engine->head = (i + 1) % RECEIVES;
         engine->vacant = i + 1;
         engine->served++;
-        atomic_fetch_add_explicit(&engine->served_of[info.MPI_SOURCE], 1, memory_order_release);
+        atomic_fetch_add_explicit(&engine->served_of[source], 1, memory_order_release);
         served++;
     }
-    tern_mpi_unlock();
     worker->stats.messages_served += served;
+    tern_mpi_unlock();
     return served;
 }
 

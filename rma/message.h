@@ -2,10 +2,12 @@
 #define TERN_RMA_MESSAGE_H
 
 /*
- * Messages: two-sided MPI under the far transports. p2p does everything with them; rma sets rings
- * up with them and has owners apply atomics where MPI's own cannot be used. Messages of one process
- * to another are served in the order in which they were sent. Serving never waits and never runs a
- * handler, so two processes that wait for each other's service get it.
+ * Messages: two-sided MPI under the far transports, and under calls by message everywhere
+ * (rma/mail.h). p2p does everything with them; rma sets rings up with them and has owners apply
+ * atomics where MPI's own cannot be used. Messages of one process to another are served in the
+ * order in which they were sent. Serving never waits and never runs a handler, so two processes
+ * that wait for each other's service get it. Threads without a worker pass that of
+ * tern_context_nobody: all that is written of it is written with the MPI lock held.
  *
  * Requests arrive in a few buffers that are always posted; answers go straight into memory that the
  * asker posted before it asked, under a tag of their own. Answers have send buffers of their own: a
@@ -13,6 +15,7 @@
  */
 
 #include "src/context.h"
+#include "tern/message.h"
 
 typedef enum tern_message_kind {
     TERN_MESSAGE_PUT,
@@ -24,7 +27,9 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_CREDIT,
     TERN_MESSAGE_REPLY,
     TERN_MESSAGE_KEY,
-    TERN_MESSAGE_REVOKE
+    TERN_MESSAGE_REVOKE,
+    TERN_MESSAGE_MAIL,
+    TERN_MESSAGE_MAIL_TAKEN
 } tern_message_kind;
 
 /* What every message begins with. */
@@ -38,9 +43,8 @@ typedef struct tern_message {
     uint64_t operand[2];
 } tern_message;
 
-/* The largest payload of one message; under the eager limits of both MPIs' TCP paths would be 8
- * KiB, but fewer and larger pieces measured faster for large puts. */
-#define TERN_MESSAGE_MAX ((size_t)32 << 10)
+/* The largest payload of one message is TERN_MESSAGE_MAX; under the eager limits of both MPIs' TCP
+ * paths would be 8 KiB, but fewer and larger pieces measured faster for large puts. */
 
 typedef struct tern_message_engine tern_message_engine;
 
@@ -67,8 +71,11 @@ tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern
 /* Serves what has arrived; how many messages. */
 size_t tern_message_poll(tern_worker *worker);
 
-/* Serves one message (rma/serve.c). The MPI lock is held. */
-void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
+/* Whether MPI still has to do something for messages that were sent. */
+bool tern_messages_under_way(const tern_context *context);
+
+/* Serves one message (rma/serve.c). The MPI lock is held. False: not now, for want of memory. */
+bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes);
 /* Answers from inside tern_message_serve. Data that lies in the segment need not be copied. */
 void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const void *data,

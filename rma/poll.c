@@ -76,6 +76,8 @@ static void hear_bells(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (!tern_bell_rung(mine->board))
         return;
+    if (tern_mail_due(worker))
+        tern_ring_warm(worker);
     _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
     uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
     for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
@@ -162,6 +164,17 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     return handled;
 }
 
+/* Where no rank is far the only reasons are calls by message: as long as one is due, MPI is asked.
+ */
+static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    size_t served = far != NULL ? far->poll(worker) : tern_message_poll(worker);
+    mine->warm -= mine->warm > 0;
+    if (served > 0 || (far == NULL && mine->warm == 0 && tern_mail_due(worker)))
+        tern_ring_warm(worker);
+    return served;
+}
+
 size_t tern_ring_poll(tern_worker *worker) {
     tern_context *context = worker->context;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -196,14 +209,9 @@ size_t tern_ring_poll(tern_worker *worker) {
     if (mine->pending != NULL)
         tern_ring_publish_pending(worker);
     const tern_transport_ops *far = tern_rma_of(context)->far;
-    if (far != NULL &&
-        (events > 0 || mine->warm > 0 || round % context->config.mpi_interval == 0)) {
-        size_t served = far->poll(worker);
-        mine->warm -= mine->warm > 0;
-        if (served > 0)
-            tern_ring_warm(worker);
-        events += served;
-    }
+    if (mine->warm > 0 ||
+        (far != NULL && (events > 0 || round % context->config.mpi_interval == 0)))
+        events += ask_mpi(worker, far);
     return events;
 }
 

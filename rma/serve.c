@@ -1,4 +1,5 @@
 #include "rma/arena.h"
+#include "rma/mail.h"
 #include "rma/message.h"
 #include "rma/state.h"
 #include "src/error.h"
@@ -156,10 +157,10 @@ static bool serve_reply(tern_context *context, const tern_message *message, cons
     return true;
 }
 
-void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
+bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes) {
     tern_context *context = worker->context;
-    bool good = valid_origin(context, source, message);
+    bool good = valid_origin(context, source, message), served = true;
     switch (good ? message->kind : UINT32_MAX) {
     case TERN_MESSAGE_PUT:
         good = serve_put(context, source, message, payload, bytes);
@@ -192,11 +193,17 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_REVOKE:
         serve_revoke(worker, source, message);
         break;
+    case TERN_MESSAGE_MAIL:
+        served = tern_mail_deliver(context, source, message, payload, bytes, &good);
+        break;
+    case TERN_MESSAGE_MAIL_TAKEN:
+        good = tern_mail_told(context, message);
+        break;
     default:
         good = false;
     }
     if (good)
-        return;
+        return served;
     worker->stats.records_malformed++;
     tern_log(TERN_LOG_ERROR, "a message of kind %u from rank %u is malformed and was not served",
              message->kind, source);
@@ -204,4 +211,5 @@ void tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     if (message->tag != 0)
         tern_message_answer(worker, source, message->tag, nothing,
                             message->kind == TERN_MESSAGE_OPEN ? sizeof nothing : 0, false);
+    return true;
 }

@@ -7,6 +7,7 @@
 
 #include "rma/heap.h"
 #include "rma/key.h"
+#include "rma/mail.h"
 #include "rma/message.h"
 #include "rma/posts.h"
 #include "rma/reply.h"
@@ -30,9 +31,10 @@ typedef struct tern_rma {
     int numa[TERN_NUMA_MAX];
     tern_heap **heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *far; /* NULL: every rank shares memory */
-    tern_message_engine *messages; /* NULL: every rank shares memory */
-    struct tern_window *window;    /* rma */
+    const tern_transport_ops *far;  /* NULL: every rank shares memory */
+    tern_message_engine *messages;  /* NULL: there is one rank */
+    _Atomic uint64_t *mail_windows; /* by worker number (rma/mail.h) */
+    struct tern_window *window;     /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cross_refused; /* the system does not let processes reach into each other */
@@ -52,6 +54,7 @@ typedef struct tern_rma_worker {
     uint32_t rounds;
     uint32_t warm; /* rounds in which MPI is asked at once */
     char *board;
+    tern_inbox inbox;
     uint8_t *dirty;    /* by rank: puts or atomics since the last flush; NULL if all are near */
     tern_posts *posts; /* by rank; NULL unless posts are waited for */
     uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */

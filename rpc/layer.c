@@ -76,7 +76,7 @@ static size_t progress(tern_worker *worker) {
     bool service = worker->index >= worker->context->config.workers;
     return tern_overflow_drain(worker) + (service ? tern_overflow_assist(worker) : 0) +
            tern_tasks_advance(worker) + tern_shipments_advance(worker) +
-           tern_synchronizers_advance(worker);
+           tern_synchronizers_advance(worker) + tern_messages_run(worker);
 }
 
 const tern_layer tern_rpc_layer = {

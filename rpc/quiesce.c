@@ -29,12 +29,12 @@ static size_t progress_all(tern_worker *worker) {
 }
 
 static void count(const tern_context *context, uint64_t sums[2]) {
-    sums[0] = sums[1] = 0;
+    sums[0] = sums[1] = 0; /* i == workers: threads that have none */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
-    for (uint32_t i = 0; i < context->workers; i++)
+    for (uint32_t i = 0; i <= context->workers; i++)
         sums[1] += __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
                    __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < context->workers; i++)
+    for (uint32_t i = 0; i <= context->workers; i++)
         sums[0] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
                    __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
 }

@@ -65,6 +65,9 @@ tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
 
+/* Runs what has arrived by message; how many calls (rpc/message.c). */
+size_t tern_messages_run(tern_worker *worker);
+
 /* Runs the function of a call, and counts and logs what it refuses. call: all but worker and
  * result. TERN_ERR_AGAIN: later. */
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,

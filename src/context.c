@@ -12,6 +12,7 @@
 #include "src/service_threads.h"
 #include "src/topology.h"
 #include "src/wait.h"
+#include "tern/message.h"
 
 /* A duplicate whose errors return; the application's communicator and its handler stay as they are.
  */
@@ -90,18 +91,18 @@ out:
 
 static tern_status make_workers(tern_context *context) {
     context->workers = (uint32_t)(context->config.workers + context->config.service_threads);
-    context->worker = calloc(context->workers, sizeof(tern_worker *));
+    context->worker = calloc(context->workers + 1, sizeof(tern_worker *));
     if (context->worker == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
-    for (uint32_t i = 0; i < context->workers; i++) {
+    for (uint32_t i = 0; i <= context->workers; i++) {
         /* A cache line of its own: workers are written by different threads. */
         tern_worker *worker = aligned_alloc(64, (sizeof *worker + 63) / 64 * 64);
         if (worker == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
         memset(worker, 0, sizeof *worker);
         worker->context = context;
-        worker->index = i;
-        worker->id = context->rank * context->workers + i;
+        worker->index = i < context->workers ? i : TERN_NO_WORKER;
+        worker->id = context->rank * context->workers + i % context->workers;
         context->worker[i] = worker;
     }
     return TERN_OK;
@@ -128,7 +129,7 @@ static void dispose(tern_context *context, size_t layers) {
     if (mpi && alive && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(MPI_Comm_free(&context->comm));
     tern_peers_close(&context->peers);
-    for (uint32_t i = 0; context->worker != NULL && i < context->workers; i++)
+    for (uint32_t i = 0; context->worker != NULL && i <= context->workers; i++)
         free(context->worker[i]);
     free(context->worker);
     free(context->node);

@@ -27,7 +27,7 @@ struct tern_context {
     uint32_t nodes;
     uint64_t nonce; /* random, the same on all ranks */
     tern_peers peers;
-    tern_worker **worker;
+    tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
@@ -52,6 +52,12 @@ struct tern_worker {
 
 static inline uint32_t tern_worker_number(const tern_context *context, tern_worker_id id) {
     return id.rank * context->workers + id.index;
+}
+
+/* What stands for the worker of threads that have none: it names the context and counts. Its index
+ * is TERN_NO_WORKER, its number that of the rank's first; no layer has anything of it. */
+static inline tern_worker *tern_context_nobody(const tern_context *context) {
+    return context->worker[context->workers];
 }
 
 /* TERN_ERR_STATE if the worker runs a handler, where nothing may wait. */

@@ -14,6 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * only cost: some 40 ns a call. The level is that of the process and does not change; until it is
  * known the lock is taken. */
 static atomic_bool one_thread;
+static pthread_t the_thread; /* written before one_thread */
 
 /* Whether this thread has the lock. */
 static _Thread_local bool locked;
@@ -47,9 +48,21 @@ tern_status tern_mpi_check(size_t workers) {
             "TERN_WORKERS and TERN_SERVICE_THREADS, %zu together, need MPI_THREAD_SERIALIZED, but "
             "MPI was started with %s; ask for it in MPI_Init_thread",
             workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
-    if (provided < MPI_THREAD_SERIALIZED)
-        atomic_store_explicit(&one_thread, true, memory_order_relaxed);
+    if (provided < MPI_THREAD_SERIALIZED && !atomic_load(&one_thread)) {
+        the_thread = pthread_self();
+        atomic_store_explicit(&one_thread, true, memory_order_release);
+    }
     return TERN_OK;
+}
+
+tern_status tern_mpi_check_thread(const char *function) {
+    if (!atomic_load_explicit(&one_thread, memory_order_acquire) ||
+        pthread_equal(pthread_self(), the_thread))
+        return TERN_OK;
+    return tern_fail(TERN_ERR_STATE,
+                     "%s by another thread than the one that uses MPI needs MPI_THREAD_SERIALIZED; "
+                     "ask for it in MPI_Init_thread",
+                     function);
 }
 
 void tern_mpi_check_launch(void) {

@@ -21,6 +21,10 @@
  * workers. */
 tern_status tern_mpi_check(size_t workers);
 
+/* TERN_ERR_STATE, naming function, unless the calling thread may use MPI with the level that it
+ * runs with. */
+tern_status tern_mpi_check_thread(const char *function);
+
 /* Logs what is known to go wrong with the way the program was launched. */
 void tern_mpi_check_launch(void);
 

@@ -17,6 +17,7 @@
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"
+#include "tern/message.h"
 #include "tern/notify.h"
 #include "tern/progress.h"
 #include "tern/promise.h"

@@ -1,0 +1,66 @@
+#ifndef TERN_RMA_MAIL_H
+#define TERN_RMA_MAIL_H
+
+/*
+ * Mail: messages to workers (paper 000, 4.3). They need no ring; whoever serves messages puts them
+ * into the inbox of the worker that they name, and its own progress takes them out.
+ *
+ *     sender                     target's process                      addressed worker
+ *     window: take cost
+ *     message, or, to the own    poll: deliver, push on `arrived`      take all, run in order
+ *     process, straight on                                             owed: add cost
+ *     window: give back      <-- message, at a quarter of a window --- tell
+ *
+ * The window is that of a process to a worker: a word that counts the cost of what it has sent and
+ * not been told of. A worker that computes keeps nobody from reaching another of its process. What
+ * is told a quarter late leaves room in half a window for the largest message, so a sender outside
+ * of handlers finds room in the end.
+ *
+ * Ranks of one node exchange the same messages, but nobody asks MPI without a reason there: who
+ * sends counts the message in the target's board and rings its bell (rma/bell.h).
+ */
+
+#include "rma/message.h"
+
+typedef struct tern_mail {
+    struct tern_mail *next;
+    tern_worker_id origin; /* index TERN_NO_WORKER: a thread without one */
+    uint32_t id;           /* for the consumer */
+    uint32_t bytes;
+    _Alignas(8) char payload[];
+} tern_mail;
+
+/* The inbox of a worker, where its progress passes anyway. */
+typedef struct tern_inbox {
+    _Atomic(tern_mail *) arrived; /* the latest first; any thread pushes */
+    tern_mail *first;             /* in order; the worker's own */
+    uint32_t *owed;               /* by rank: cost of what was taken and has not been told */
+    bool behind;                  /* some of that is due and found no buffer */
+    _Atomic uint64_t delivered;   /* of ranks of this node; written with the MPI lock */
+} tern_inbox;
+
+/* Sends, once. worker: of the calling thread, or tern_context_nobody. TERN_ERR_AGAIN: the window is
+ * full, or there is no buffer; messages have been served then. TERN_ERR_PEER, TERN_ERR_MEMORY. */
+tern_status tern_mail_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
+                           size_t bytes);
+
+/* The head of the worker's inbox, or NULL; it stays there until tern_mail_end, which frees it. */
+tern_mail *tern_mail_take(tern_worker *worker);
+void tern_mail_end(tern_worker *worker);
+
+/* Whether there is a reason to ask MPI although every rank is near: mail that was counted here and
+ * is not delivered, or sends under way. */
+bool tern_mail_due(const tern_worker *worker);
+
+/* Serve a message each (rma/serve.c), with the MPI lock. [out] good: whether it was well formed.
+ * deliver: false if there is no memory for it now. */
+bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_message *message,
+                       const char *payload, size_t bytes, bool *good);
+bool tern_mail_told(tern_context *context, const tern_message *message);
+
+/* Tells what was behind. */
+size_t tern_mail_advance(tern_worker *worker);
+
+void tern_mail_discard(tern_worker *worker);
+
+#endif

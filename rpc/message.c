@@ -1,0 +1,104 @@
+#include "tern/message.h"
+
+#include "rma/state.h"
+#include "rpc/send.h"
+#include "src/error.h"
+#include "src/log.h"
+#include "src/mpi.h"
+#include "src/wait.h"
+
+/* Calls by message: what goes into the mail, and what is taken out of an inbox and run. */
+
+enum { RUN_MOST = 256 }; /* in a round of progress, so that rings get their turn */
+
+/* Before it can run: quiesce relies on it. Threads without a worker share a counter. */
+static void count_sent(tern_worker *worker, int64_t by) {
+    __atomic_fetch_add(&worker->stats.calls_sent, (uint64_t)by, __ATOMIC_RELAXED);
+}
+
+/* A round of a wait. Nobody makes no progress; what it tried has served messages. */
+static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
+    if (worker->index == TERN_NO_WORKER || tern_progress_round(worker) == 0)
+        return tern_wait_step(worker->context, wait, rank);
+    wait->rounds = 0;
+    return TERN_OK;
+}
+
+static tern_status call(tern_worker *worker, tern_worker_id target, const tern_function *function,
+                        const void *arguments, size_t bytes, bool may_wait) {
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    if (header == 0)
+        return tern_call_refuse(worker, target, function, arguments, bytes);
+    if (bytes > TERN_MESSAGE_MAX)
+        return tern_fail(TERN_ERR_RANGE,
+                         "%zu bytes in a call by message, which takes %zu; tern_call takes more",
+                         bytes, TERN_MESSAGE_MAX);
+    uint32_t number = tern_worker_number(worker->context, target);
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status;
+    count_sent(worker, 1);
+    do
+        status = tern_mail_send(worker, number, tern_record_id(header), arguments, bytes);
+    while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
+           (status = step(worker, &wait, target.rank)) == TERN_OK);
+    if (status != TERN_OK)
+        count_sent(worker, -1);
+    return status;
+}
+
+tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
+                              const tern_function *function, const void *arguments, size_t bytes) {
+    return call(worker, target, function, arguments, bytes, true);
+}
+
+tern_status tern_call_message_try(tern_worker *worker, tern_worker_id target,
+                                  const tern_function *function, const void *arguments,
+                                  size_t bytes) {
+    return call(worker, target, function, arguments, bytes, false);
+}
+
+static tern_status call_by_nobody(tern_context *context, tern_worker_id target,
+                                  const tern_function *function, const void *arguments,
+                                  size_t bytes, bool may_wait, const char *name) {
+    if (context == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: context is NULL", name);
+    tern_status status = tern_mpi_check_thread(name);
+    if (status != TERN_OK)
+        return status;
+    return call(tern_context_nobody(context), target, function, arguments, bytes, may_wait);
+}
+
+tern_status tern_context_call(tern_context *context, tern_worker_id target,
+                              const tern_function *function, const void *arguments, size_t bytes) {
+    return call_by_nobody(context, target, function, arguments, bytes, true, "tern_context_call");
+}
+
+tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
+                                  const tern_function *function, const void *arguments,
+                                  size_t bytes) {
+    return call_by_nobody(context, target, function, arguments, bytes, false,
+                          "tern_context_call_try");
+}
+
+/* What is malformed counts as executed: it was counted as sent. */
+static tern_status run(tern_worker *worker, const tern_mail *mail) {
+    tern_call_info call = {.origin = mail->origin};
+    if (mail->id < tern_rpc_of(worker->context)->count)
+        return tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes);
+    worker->stats.records_malformed++;
+    tern_log(TERN_LOG_ERROR, "a call by message from rank %u names function %u, which is unknown",
+             mail->origin.rank, mail->id);
+    return TERN_OK;
+}
+
+size_t tern_messages_run(tern_worker *worker) {
+    size_t calls = 0;
+    const tern_mail *mail;
+    while (calls < RUN_MOST && (mail = tern_mail_take(worker)) != NULL &&
+           run(worker, mail) != TERN_ERR_AGAIN) {
+        tern_mail_end(worker);
+        tern_count(&worker->stats.calls_executed, 1);
+        calls++;
+    }
+    return calls + tern_mail_advance(worker);
+}

@@ -1,0 +1,350 @@
+// tern-test: transports
+
+/* Calls by message: once each and in order, edges, full windows, handlers that call back, service
+ * threads. Threads without workers are in test_call_message_threads.c. */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "call_tools.h"
+#include "rma/state.h"
+
+static fixture f;
+
+static bool open_with(size_t threads) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    config.service_threads = threads;
+    memset(&arrived, 0, sizeof arrived);
+    count_empty = 0;
+    return fixture_open(&f, &config);
+}
+
+/* By the worker, or as a thread that has none. */
+static tern_status send_either(uint64_t which, tern_worker_id target, const tern_function *function,
+                               const void *arguments, size_t bytes) {
+    if (which % 2 == 0)
+        return tern_call_message(f.worker, target, function, arguments, bytes);
+    tern_status status;
+    while ((status = tern_context_call_try(f.context, target, function, arguments, bytes)) ==
+           TERN_ERR_AGAIN)
+        tern_progress(f.worker);
+    return status;
+}
+
+/* All to all, any size; each pair in order, once each, and as many as were sent. */
+static void order(void) {
+    if (!open_with(0))
+        return;
+    unsigned char *arguments = malloc(TERN_MESSAGE_MAX);
+    uint64_t random = fixture_seed(&f, 70), sent[RANKS] = {0};
+    int times = fixture_times(&f, 2000);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int i = 0; i < times; i++) {
+        uint32_t r = (uint32_t)below(&random, f.size);
+        size_t bytes = sizeof(stamp) + below(&random, 200);
+        if (below(&random, 20) == 0)
+            bytes = sizeof(stamp) + below(&random, TERN_MESSAGE_MAX - sizeof(stamp) + 1);
+        compose(arguments, f.rank, sent[r]++, bytes);
+        EXPECT_OK(send_either(random, to(r), &receive_function, arguments, bytes));
+        memset(arguments, 0xdd, bytes);
+        if (below(&random, 100) == 0)
+            tern_progress(f.worker);
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    uint64_t *all = calloc((size_t)f.size * RANKS, sizeof *all);
+    fixture_share(&f, sent, sizeof sent, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        CU_ASSERT_EQUAL(arrived.next[r], all[r * RANKS + f.rank]);
+    tern_stats stats;
+    tern_stats_get(f.worker, &stats);
+    CU_ASSERT_EQUAL(stats.records_malformed, 0);
+    free(all);
+    free(arguments);
+    fixture_close(&f);
+}
+
+static uint32_t last_origin;
+
+static tern_status note_origin(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)arguments;
+    last_origin = call->origin.index;
+    arrived.wrong += bytes != 0 && (uintptr_t)arguments % 8 != 0;
+    return TERN_ERR_FULL; /* is counted and logged */
+}
+TERN_FUNCTION(note_origin)
+
+static void edges(void) {
+    if (!open_with(0))
+        return;
+    unsigned char *arguments = calloc(1, TERN_MESSAGE_MAX + 1);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t r = 0; r < f.size; r++) {
+        EXPECT_OK(tern_call_message(f.worker, to(r), &receive_nothing_function, NULL, 0));
+        compose(arguments, f.rank, 0, TERN_MESSAGE_MAX);
+        EXPECT_OK(
+            tern_call_message(f.worker, to(r), &receive_function, arguments, TERN_MESSAGE_MAX));
+        EXPECT(TERN_ERR_RANGE,
+               tern_call_message(f.worker, to(r), &receive_function, arguments, 32769));
+        EXPECT_DETAIL("32769 bytes");
+        EXPECT_DETAIL("takes 32768");
+        EXPECT(TERN_ERR_RANGE,
+               tern_context_call(f.context, to(r), &receive_function, arguments, SIZE_MAX));
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(count_empty, f.size);
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    tern_stats stats;
+    EXPECT_OK(tern_call_message(f.worker, to(f.rank), &note_origin_function, arguments, 1));
+    CU_ASSERT_EQUAL(tern_progress(f.worker), 1);
+    CU_ASSERT_EQUAL(last_origin, 0);
+    EXPECT_OK(tern_context_call(f.context, to(f.rank), &note_origin_function, arguments, 1));
+    tern_progress(f.worker);
+    CU_ASSERT_EQUAL(last_origin, TERN_NO_WORKER);
+    tern_stats_get(f.worker, &stats);
+    CU_ASSERT_EQUAL(stats.calls_refused, 2);
+    EXPECT_OK(tern_quiesce(f.worker));
+    free(arguments);
+    fixture_close(&f);
+}
+
+static void refusals(void) {
+    if (!open_with(0))
+        return;
+    static tern_function late = {"registered too late", receive_nothing, 0};
+    tern_worker_id nobody = {f.size, 0}, no_worker = {0, 1};
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_message(NULL, to(0), &receive_function, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_message(f.worker, to(0), NULL, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_message(f.worker, to(0), &receive_function, NULL, 1));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_message_try(f.worker, nobody, &receive_function, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_context_call(f.context, no_worker, &receive_function, NULL, 0));
+    EXPECT_DETAIL("no worker 1 of rank 0");
+    EXPECT(TERN_ERR_ARGUMENT, tern_context_call(NULL, to(0), &receive_function, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_context_call_try(NULL, to(0), &receive_function, NULL, 0));
+    EXPECT_DETAIL("context is NULL");
+    EXPECT_OK(tern_function_register(&late));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_call_message(f.worker, to(0), &late, NULL, 0));
+    EXPECT_DETAIL("registered too late");
+    EXPECT_OK(tern_quiesce(f.worker));
+    fixture_close(&f);
+}
+
+/* To a target that makes no progress, its window and no more; what was taken arrives later. */
+static void full_window(void) {
+    if (!open_with(0))
+        return;
+    EXPECT_OK(tern_barrier(f.worker));
+    uint64_t accepted = 0, *all = calloc(f.size, sizeof *all);
+    uint32_t next = (f.rank + 1) % f.size;
+    static unsigned char arguments[10000];
+    for (int wave = 0; wave < 4; wave++) {
+        tern_status status = TERN_OK;
+        uint64_t before = accepted, cost = 64 + sizeof arguments,
+                 fit = TERN_MESSAGE_WINDOW / 2 / cost;
+        meet_without_progress();
+        if (f.rank % 2 == (uint32_t)wave % 2) {
+            for (uint64_t i = 0; i <= fit && status == TERN_OK; i++) {
+                compose(arguments, f.rank, accepted, sizeof arguments);
+                status = wave < 2 ? tern_call_message_try(f.worker, to(next), &receive_function,
+                                                          arguments, sizeof arguments)
+                                  : tern_context_call_try(f.context, to(next), &receive_function,
+                                                          arguments, sizeof arguments);
+                accepted += status == TERN_OK;
+            }
+            if (f.size % 2 == 0 || f.size == 1)
+                CU_ASSERT_EQUAL(status, TERN_ERR_AGAIN);
+            /* What the target has not told of is less than a quarter. */
+            CU_ASSERT(accepted - before <= fit && accepted - before >= fit / 2 - 1);
+        }
+        meet_without_progress();
+        EXPECT_OK(tern_quiesce(f.worker));
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    fixture_share(&f, &accepted, sizeof accepted, all);
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    CU_ASSERT_EQUAL(arrived.next[(f.rank + f.size - 1) % f.size],
+                    all[(f.rank + f.size - 1) % f.size]);
+    free(all);
+    fixture_close(&f);
+}
+
+static uint64_t answers;
+
+static tern_status take_answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    answers += bytes == 1000;
+    return TERN_OK;
+}
+TERN_FUNCTION(take_answer)
+
+/* Answers with as many bytes, or stays until it can. */
+static tern_status ask_for_answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    return tern_call_message(call->worker, call->origin, &take_answer_function, arguments, bytes);
+}
+TERN_FUNCTION(ask_for_answer)
+
+/* All ranks flood all others with calls that are answered: full windows in both directions. */
+static void handlers_call_back(void) {
+    if (!open_with(0))
+        return;
+    static unsigned char arguments[1000];
+    answers = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    int times = fixture_times(&f, 1500);
+    for (int i = 0; i < times; i++)
+        EXPECT_OK(tern_call_message(f.worker, to((f.rank + (uint32_t)i) % f.size),
+                                    &ask_for_answer_function, arguments, sizeof arguments));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(answers, (uint64_t)times);
+    fixture_close(&f);
+}
+
+static uint64_t leaves;
+
+/* A tree of calls: two of half the depth each, the one by message, the other through a ring. */
+static tern_status grow(tern_call_info *call, const void *arguments, size_t bytes);
+TERN_FUNCTION(grow)
+
+static tern_status grow(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint32_t depth = 0;
+    memcpy(&depth, arguments, bytes < sizeof depth ? bytes : sizeof depth);
+    tern_context *context = tern_worker_context(call->worker);
+    uint32_t rank = tern_context_rank(context), size = tern_context_size(context);
+    if (depth-- == 0) {
+        leaves++;
+        return TERN_OK;
+    }
+    tern_status status = tern_call_message(call->worker, to((rank + 1) % size), &grow_function,
+                                           &depth, sizeof depth);
+    if (status != TERN_OK)
+        return status;
+    return tern_call(call->worker, to((rank + depth) % size), &grow_function, &depth, sizeof depth);
+}
+
+static void trees(void) {
+    if (!open_with(0))
+        return;
+    leaves = 0;
+    uint32_t depth = 6;
+    uint64_t times = (uint64_t)fixture_times(&f, 20), sum;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < times; i++)
+        EXPECT_OK(tern_call_message(f.worker, to((uint32_t)i % f.size), &grow_function, &depth,
+                                    sizeof depth));
+    EXPECT_OK(tern_quiesce(f.worker));
+    uint64_t *all = calloc(f.size, sizeof *all);
+    fixture_share(&f, &leaves, sizeof leaves, all);
+    sum = 0;
+    for (uint32_t r = 0; r < f.size; r++)
+        sum += all[r];
+    CU_ASSERT_EQUAL(sum, f.size * times << depth);
+    free(all);
+    fixture_close(&f);
+}
+
+static int refusals_left;
+
+/* Is run again until it has had enough, and nothing of its caller before it. */
+static tern_status run_again(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    (void)bytes;
+    return refusals_left-- > 0 ? TERN_ERR_AGAIN : TERN_OK;
+}
+TERN_FUNCTION(run_again)
+
+static void stays_at_the_head(void) {
+    if (!open_with(0))
+        return;
+    refusals_left = 5;
+    EXPECT_OK(tern_barrier(f.worker));
+    uint32_t next = (f.rank + 1) % f.size;
+    EXPECT_OK(tern_call_message(f.worker, to(next), &run_again_function, NULL, 0));
+    EXPECT_OK(tern_call_message(f.worker, to(next), &receive_nothing_function, NULL, 0));
+    while (count_empty == 0) {
+        CU_ASSERT(refusals_left >= 0);
+        tern_progress(f.worker);
+    }
+    CU_ASSERT_EQUAL(refusals_left, -1);
+    EXPECT_OK(tern_quiesce(f.worker));
+    fixture_close(&f);
+}
+
+static _Atomic uint32_t served, misplaced;
+
+static tern_status at_service(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)arguments;
+    misplaced += tern_worker_self(call->worker).index == 0 || bytes != 100;
+    served++;
+    return TERN_OK;
+}
+TERN_FUNCTION(at_service)
+
+/* The application's worker sleeps: calls to the process run meanwhile, and those to the worker are
+ * delivered, over far transports by the service thread, and wait for it. */
+static void asleep(void) {
+    if (!open_with(1))
+        return;
+    static unsigned char arguments[100];
+    served = misplaced = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    meet_without_progress();
+    if (f.rank != 0) {
+        compose(arguments, f.rank, 0, sizeof arguments);
+        EXPECT_OK(tern_call_message(f.worker, to(0), &receive_function, arguments, 100));
+        EXPECT_OK(tern_call_message(f.worker, tern_context_service(f.context, 0),
+                                    &at_service_function, arguments, 100));
+    } else {
+        const tern_inbox *inbox = &tern_rma_worker_of(f.worker)->inbox;
+        tern_transport way = TERN_SHM;
+        EXPECT_OK(tern_context_transport(f.context, f.size - 1, &way));
+        while (served < f.size - 1 ||
+               (way != TERN_SHM &&
+                atomic_load_explicit(&inbox->arrived, memory_order_relaxed) == NULL))
+            usleep(200);
+        for (uint32_t r = 1; r < f.size; r++)
+            CU_ASSERT_EQUAL(arrived.next[r], 0);
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    for (uint32_t r = 1; f.rank == 0 && r < f.size; r++)
+        CU_ASSERT_EQUAL(arrived.next[r], 1);
+    CU_ASSERT_EQUAL(misplaced, 0);
+    fixture_close(&f);
+}
+
+/* Destroying runs what is still under way, the largest too. */
+static void destroyed_at_once(void) {
+    if (!open_with(0))
+        return;
+    unsigned char *arguments = malloc(TERN_MESSAGE_MAX);
+    compose(arguments, f.rank, 0, TERN_MESSAGE_MAX);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t r = 0; r < f.size; r++)
+        EXPECT_OK(
+            tern_call_message(f.worker, to(r), &receive_function, arguments, TERN_MESSAGE_MAX));
+    uint32_t size = f.size;
+    fixture_close(&f);
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    for (uint32_t r = 0; r < size; r++)
+        CU_ASSERT_EQUAL(arrived.next[r], 1);
+    free(arguments);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"order", order},
+        {"edges", edges},
+        {"refusals", refusals},
+        {"full window", full_window},
+        {"handlers call back", handlers_call_back},
+        {"trees", trees},
+        {"stays at the head", stays_at_the_head},
+        {"asleep", asleep},
+        {"destroyed at once", destroyed_at_once},
+    };
+    return tern_test_main(argc, argv, "call_message", tests, sizeof tests / sizeof tests[0]);
+}
