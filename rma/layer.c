@@ -144,9 +144,10 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
     uint32_t total = context->size * context->workers;
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *worker = context->worker[i];
-        tern_rma_worker *mine = calloc(1, sizeof *mine);
+        tern_rma_worker *mine = aligned_alloc(TERN_LINE, sizeof *mine);
         if (mine == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+        memset(mine, 0, sizeof *mine);
         worker->layer[TERN_LAYER_RMA] = mine;
         char *tables = rma->table_base + rma->tables.workers + i * rma->tables.worker_bytes;
         mine->out = (void *)(tables + rma->tables.out);

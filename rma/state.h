@@ -33,7 +33,7 @@ typedef struct tern_rma {
     pthread_mutex_t heap_lock;
     const tern_transport_ops *far;  /* NULL: every rank shares memory */
     tern_message_engine *messages;  /* NULL: there is one rank */
-    _Atomic uint64_t *mail_windows; /* by worker number (rma/mail.h) */
+    _Atomic uint64_t *mail_windows; /* by worker number and lane (rma/mail.h) */
     struct tern_window *window;     /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
@@ -52,8 +52,8 @@ typedef struct tern_rma_worker {
     } active[TERN_CHANNELS];
     tern_out *pending; /* rings with records that progress is to publish */
     uint32_t rounds;
-    uint32_t warm; /* rounds in which MPI is asked at once */
-    char *board;
+    uint32_t warm;                   /* rounds in which MPI is asked at once */
+    _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */
     tern_inbox inbox;
     uint8_t *dirty;    /* by rank: puts or atomics since the last flush; NULL if all are near */
     tern_posts *posts; /* by rank; NULL unless posts are waited for */

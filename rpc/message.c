@@ -80,25 +80,36 @@ tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
                           "tern_context_call_try");
 }
 
-/* What is malformed counts as executed: it was counted as sent. */
-static tern_status run(tern_worker *worker, const tern_mail *mail) {
+/* Whether it is over. */
+static bool run(tern_worker *worker, const tern_mail *mail) {
+    if (mail->id >= tern_rpc_of(worker->context)->count) {
+        worker->stats.records_malformed++;
+        tern_log(TERN_LOG_ERROR, "a message from rank %u calls function %u, which is unknown",
+                 mail->origin.rank, mail->id);
+        return true; /* and was not counted as sent by any call */
+    }
     tern_call_info call = {.origin = mail->origin};
-    if (mail->id < tern_rpc_of(worker->context)->count)
-        return tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes);
-    worker->stats.records_malformed++;
-    tern_log(TERN_LOG_ERROR, "a call by message from rank %u names function %u, which is unknown",
-             mail->origin.rank, mail->id);
-    return TERN_OK;
+    if (tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes) == TERN_ERR_AGAIN)
+        return false;
+    /* After the calls that the handler made were counted as sent: quiesce relies on it. */
+    tern_count(&worker->stats.calls_executed, 1);
+    return true;
+}
+
+static size_t run_lane(tern_worker *worker, tern_mail_lane lane) {
+    size_t calls = 0;
+    const tern_mail *mail;
+    for (; calls < RUN_MOST && (mail = tern_mail_take(worker, lane)) != NULL; calls++) {
+        if (!run(worker, mail))
+            break;
+        tern_mail_end(worker, lane);
+    }
+    return calls;
 }
 
 size_t tern_messages_run(tern_worker *worker) {
-    size_t calls = 0;
-    const tern_mail *mail;
-    while (calls < RUN_MOST && (mail = tern_mail_take(worker)) != NULL &&
-           run(worker, mail) != TERN_ERR_AGAIN) {
-        tern_mail_end(worker);
-        tern_count(&worker->stats.calls_executed, 1);
-        calls++;
-    }
-    return calls + tern_mail_advance(worker);
+    if (__builtin_expect(!tern_inbox_stirs(&tern_rma_worker_of(worker)->inbox), 1))
+        return 0;
+    size_t calls = run_lane(worker, TERN_MAIL_OF_HANDLERS);
+    return calls + run_lane(worker, TERN_MAIL_OF_OTHERS) + tern_mail_advance(worker);
 }

@@ -9,12 +9,15 @@
  *
  * Whichever thread of the target's process asks MPI, a service thread for one, delivers the message
  * to the worker that it names, whose own progress runs the function. Each call runs once; those of
- * one thread to one target run in their order, but in none that is promised with those of
- * tern/call.h or of other threads. tern_quiesce and tern_context_destroy know of them.
+ * one thread to one target run in their order, and so do those that its handlers make, but there is
+ * no order between the two, nor with calls of tern/call.h. tern_quiesce and tern_context_destroy
+ * know of them.
  *
  * A process has a window of TERN_MESSAGE_WINDOW bytes to each worker, for calls that have not run
- * yet, with 64 bytes for each besides its arguments: so much memory, at most, does a worker take
- * for each process that calls it. Half of it is kept for handlers.
+ * yet, with 64 bytes for each besides its arguments, and another for the calls that its handlers
+ * make: a worker takes no more memory than that for each process that calls it. Calls of handlers
+ * run first. So handlers that answer their callers find room in the end, whatever windows are full;
+ * those that make a call for each call of a handler may not.
  */
 
 #include "tern/call.h"
@@ -25,7 +28,7 @@ extern "C" {
 
 /* The largest arguments of a call by message, in bytes. */
 #define TERN_MESSAGE_MAX ((size_t)32 << 10)
-#define TERN_MESSAGE_WINDOW ((size_t)256 << 10)
+#define TERN_MESSAGE_WINDOW ((size_t)128 << 10)
 
 /* The index in tern_call_info.origin of a thread without a worker. */
 #define TERN_NO_WORKER UINT32_MAX
