@@ -2,8 +2,8 @@
 
 /*
  * The ceiling of a stream of small records one way, an indirect call each: where memory is shared
- * the bare ring in the best of several sizes and patiences, elsewhere messages received in the
- * fastest of three ways.
+ * the bare ring in the best of several sizes and patiences, elsewhere messages, sent in the faster
+ * of two ways and received in the fastest of three.
  */
 
 #ifndef TERN_BENCHMARKS_STREAM_H
@@ -18,7 +18,8 @@ enum {
     BENCH_STREAM_PAUSES = 4,
     BENCH_STREAM_SHAPES = BENCH_STREAM_SIZES * BENCH_STREAM_PAUSES,
     BENCH_STREAM_WORDS = 32,
-    BENCH_STREAM_WAYS = 3
+    BENCH_STREAM_WAYS = 3,
+    BENCH_STREAM_SENDS = 2 * BENCH_STREAM_WAYS
 };
 
 struct bench_stream;
@@ -33,6 +34,8 @@ typedef struct bench_stream_shape {
 /* The caller's: what a record is, and what the target does with it. */
 typedef struct bench_stream {
     uint64_t bytes; /* of a payload: 8, 64 or 256; its first word counts up from 1 */
+    uint64_t batch; /* bytes that a ring publishes together; 0: each record at once */
+    bool messages;  /* by messages even where memory is shared */
     uint64_t payload[BENCH_STREAM_WORDS];
     unsigned function; /* of handlers */
     const ceiling_handler *handlers;
@@ -49,6 +52,9 @@ typedef struct bench_stream {
 
 /* The names of the ways to receive, by ceiling_receive. */
 extern const char *const bench_received_names[BENCH_STREAM_WAYS];
+
+/* All the ways of a stream of messages, in shape and sides; other as in ceiling_messages. */
+void bench_stream_messages(bench_stream *stream, int other, bench_side *sides);
 
 /* Both ranks: tries all shapes and returns the fastest, valid until it is closed. */
 bench_side bench_stream_open(bench *b, bench_stream *stream);

@@ -80,7 +80,7 @@ static void run_answer(uint64_t n) { ceiling_flag_answer(&flag, n); }
 static void run_produce(uint64_t n) { ceiling_ring_produce(&ring, payload, ring_payload, 1, n); }
 
 static void run_consume(uint64_t n) {
-    ceiling_ring_consume(&ring, handlers, &sunk, ring_pauses, n);
+    ceiling_rings_consume(&ring, 1, handlers, &sunk, ring_pauses, n);
 }
 
 /* The index-th of the cores that the program was started on, if there are two. */
@@ -150,8 +150,8 @@ static void chain(const char *name, size_t bytes, uint64_t n) {
     measure(name, run_chain, NULL, n, 0);
 }
 
-static void rings(uint64_t bytes) {
-    static const uint64_t sizes[] = {64 << 10, 128 << 10, 256 << 10, 512 << 10};
+static void rings(uint64_t bytes, uint64_t batch) {
+    static const uint64_t sizes[] = {128 << 10, 256 << 10, 512 << 10, 1 << 20};
     static const unsigned pauses[] = {0, 8, 32, 128};
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++) {
@@ -161,9 +161,9 @@ static void rings(uint64_t bytes) {
             ring_pauses = pauses[j];
             memset(area->data, 0, sizes[i]);
             area->consumed = 0;
-            ceiling_ring_make(&ring, area->data, &area->consumed, ring_bytes, bytes);
-            snprintf(name, sizeof name, "ring %3u B, %3u KiB, %3u pauses", (unsigned)bytes,
-                     (unsigned)(sizes[i] >> 10), pauses[j]);
+            ceiling_ring_make(&ring, area->data, &area->consumed, ring_bytes, bytes, batch);
+            snprintf(name, sizeof name, "ring %3u B%s, %4u KiB, %3u pauses", (unsigned)bytes,
+                     batch > 0 ? " by 4K" : "", (unsigned)(sizes[i] >> 10), pauses[j]);
             measure(name, run_produce, run_consume, 24000000 / (64 + bytes), 0);
         }
 }
@@ -186,8 +186,9 @@ int main(void) {
     measure("memcpy of 1 MiB", run_copy, NULL, 50, COPY);
     flag = (ceiling_flag){&area->there, &area->back, 0};
     measure("flag round trip", run_ask, run_answer, 20000, 0);
-    rings(8);
-    rings(64);
-    rings(256);
+    for (uint64_t bytes = 8; bytes <= 256; bytes = bytes == 8 ? 64 : bytes * 4) {
+        rings(bytes, 0);
+        rings(bytes, 4096);
+    }
     return 0;
 }

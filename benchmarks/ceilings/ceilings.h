@@ -63,9 +63,13 @@ typedef struct ceiling_copy_flag {
 
 void ceiling_copy_flag_ask(ceiling_copy_flag *way, uint64_t n);
 void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n);
+/* The same for one who sends the flag alone and takes the data that is answered to itself: bytes
+ * from from, where the other copies them to, to to. */
+void ceiling_copy_flag_take(ceiling_copy_flag *way, uint64_t n);
 
 /*
- * ring.c: records from one process to another, published one by one, one indirect call each.
+ * ring.c: records from one process to another, one indirect call each, published one by one or some
+ * together.
  */
 typedef void (*ceiling_handler)(void *argument, const void *payload, size_t bytes);
 
@@ -74,6 +78,7 @@ typedef struct ceiling_ring {
     uint64_t *consumed; /* position, in the producer's memory, zeroed; written by the consumer */
     uint64_t bytes;     /* of the ring: whole records */
     uint64_t record;    /* of one record, header and all */
+    uint64_t batch;     /* so many bytes are published together; 0: each record at once */
     /* each side's own */
     uint64_t position; /* bytes produced or consumed since the beginning; only grows */
     uint64_t offset;   /* position modulo bytes */
@@ -82,13 +87,55 @@ typedef struct ceiling_ring {
 
 /* A ring of about bytes bytes for payloads of 8, 64 or 256 bytes. */
 void ceiling_ring_make(ceiling_ring *ring, char *data, uint64_t *consumed, uint64_t bytes,
-                       uint64_t payload);
+                       uint64_t payload, uint64_t batch);
 /* Copies each payload from payload, whose first word counts up from 1. */
 void ceiling_ring_produce(ceiling_ring *ring, uint64_t *payload, uint64_t bytes, unsigned function,
                           uint64_t n);
-/* Calls handlers[function] for each. pauses: how long an empty ring is left alone. */
-void ceiling_ring_consume(ceiling_ring *ring, const ceiling_handler *handlers, void *argument,
-                          unsigned pauses, uint64_t n);
+/* Calls handlers[function] for each of n records, which come by one or several rings. pauses: how
+ * long they are left alone when all are empty. */
+void ceiling_rings_consume(ceiling_ring *rings, size_t count, const ceiling_handler *handlers,
+                           void *argument, unsigned pauses, uint64_t n);
+
+/*
+ * copy_ring.c: bytes from one process to another, with no header and no call.
+ */
+typedef struct ceiling_copy_ring {
+    char *data;         /* in the consumer's memory */
+    uint64_t *produced; /* positions, zeroed, in lines of their own: in the consumer's memory, */
+    uint64_t *consumed; /* and in the producer's */
+    uint64_t bytes;     /* of the ring: whole payloads */
+    uint64_t payload;
+    /* each side's own */
+    uint64_t position; /* bytes since the beginning; only grows */
+    uint64_t offset;   /* position modulo bytes */
+    uint64_t limit;    /* producer: may produce up to there */
+    uint64_t told;     /* consumer: told consumed */
+} ceiling_copy_ring;
+
+/* A ring of about bytes bytes for payloads of 8, 64 or 256 bytes. */
+void ceiling_copy_ring_make(ceiling_copy_ring *ring, char *data, uint64_t *produced,
+                            uint64_t *consumed, uint64_t bytes, uint64_t payload);
+/* Copies n payloads, whose first word counts up from 1. */
+void ceiling_copy_ring_produce(ceiling_copy_ring *ring, uint64_t *payload, uint64_t n);
+/* Awaits n payloads. Returns the sum of the first words of their lines; of 8 bytes, of all. */
+uint64_t ceiling_copy_ring_consume(ceiling_copy_ring *ring, uint64_t n);
+
+/*
+ * flag_tree.c: a word from rank 0 to all ranks, passed on from rank to rank, until all have told
+ * rank 0 that they have it.
+ */
+#define CEILING_TREE_LINE 128
+
+typedef struct ceiling_flag_tree {
+    char *there; /* a line of each rank: who passes the word on to it writes there; zeroed */
+    char *back;  /* a line of each rank, which tells rank 0; zeroed */
+    unsigned rank, ranks;
+    unsigned arity; /* ranks that each passes the word on to */
+    uint64_t count; /* each rank's own */
+} ceiling_flag_tree;
+
+void ceiling_flag_tree_send(ceiling_flag_tree *tree, uint64_t n); /* rank 0 */
+void ceiling_flag_tree_pass(ceiling_flag_tree *tree, uint64_t n); /* every other */
 
 /*
  * table.c: an open-addressed table of 8-byte keys and values over two parts, and queue.c: a queue

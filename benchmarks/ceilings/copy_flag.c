@@ -30,3 +30,12 @@ void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n) {
         send(way, way->flag.back, way->flag.count);
     }
 }
+
+void ceiling_copy_flag_take(ceiling_copy_flag *way, uint64_t n) {
+    while (n-- > 0) {
+        way->flag.count++;
+        __atomic_store_n(way->flag.there, way->flag.count, __ATOMIC_RELEASE); /* with await */
+        await(way->flag.back, way->flag.count);
+        ceiling_copy(way->to, way->from, way->bytes, 1);
+    }
+}

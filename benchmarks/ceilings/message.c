@@ -29,6 +29,14 @@ void ceiling_messages_send(ceiling_messages *m, uint64_t *payload, uint64_t byte
     char buffers[IN_FLIGHT][HEADER + PAYLOAD_MAX];
     MPI_Request requests[IN_FLIGHT];
     MPI_Status statuses[IN_FLIGHT]; /* gcc 12 warns of MPICH's MPI_STATUSES_IGNORE */
+    memcpy(buffers[0], &header, HEADER);
+    for (uint64_t i = 0; i < n && m->one_by_one; i++) {
+        payload[0] = i + 1;
+        memcpy(buffers[0] + HEADER, payload, bytes);
+        MPI_Send(buffers[0], (int)(HEADER + bytes), MPI_BYTE, m->other, TAG, m->comm);
+    }
+    if (m->one_by_one || n == 0)
+        return;
     for (uint64_t i = 0; i < n; i++) {
         size_t slot = i % IN_FLIGHT;
         if (slot == 0 && i > 0)

@@ -18,8 +18,9 @@ typedef enum ceiling_receive {
 
 typedef struct ceiling_messages {
     MPI_Comm comm; /* with nothing else on it */
-    int other;
+    int other;     /* to receive streams, MPI_ANY_SOURCE too */
     ceiling_receive how;
+    int one_by_one; /* streams are sent by MPI_Send, not by many MPI_Isend at a time */
 } ceiling_messages;
 
 /* Messages of 8 bytes of header and bytes of payload, up to 256; n of them, an indirect call each.

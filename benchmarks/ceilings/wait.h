@@ -1,0 +1,39 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* What several ceilings share: how to wait, and how to ask for a line beforehand. */
+
+#ifndef TERN_BENCHMARKS_WAIT_H
+#define TERN_BENCHMARKS_WAIT_H
+
+#include <sched.h>
+
+static inline void ceiling_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#else
+    __asm__ volatile("" : : : "memory");
+#endif
+}
+
+/* Between two looks, of which this was the looks-th in vain. Whoever waits for long gives its core
+ * away, which costs nothing where each has one. */
+static inline void ceiling_wait(unsigned looks) {
+    ceiling_relax();
+    if (looks % 1024 == 0)
+        sched_yield();
+}
+
+/* To be this core's own: stores leave a core in order, so that a few lines at a time is all that
+ * its store buffer can wait for. (__builtin_prefetch for writing asks only for a copy, unless the
+ * compiler is told of the processor.) */
+static inline void ceiling_own_line(const char *line) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+#endif
