@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <fnmatch.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -45,31 +46,51 @@ bool bench_selected(const bench *b, const char *name) {
 }
 
 /* Where memory is shared the other rank needs nobody's help, and a rank that waits inside MPI is
- * what MPI's own one-sided operations like best. Elsewhere tern needs its turn too. */
-static void receive(bench *b, void *data, size_t bytes, int tag) {
-    while (!b->shared) {
-        int there = 0;
-        bench_mpi(MPI_Iprobe(1 - b->rank, tag, b->comm, &there, MPI_STATUS_IGNORE), "MPI_Iprobe");
+ * what MPI's own one-sided operations like best. Elsewhere tern needs its turn too, and so does
+ * whoever else wants this core, or MPI. */
+static void receive(bench *b, int from, void *data, size_t bytes, int tag) {
+    for (int there = 0; !there && (!b->shared || b->helped || bench_crowded(b));) {
+        tern_mpi_lock();
+        bench_mpi(MPI_Iprobe(from, tag, b->comm, &there, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        tern_mpi_unlock();
         if (there)
             break;
         (void)tern_progress(b->worker);
+        if (bench_crowded(b))
+            sched_yield();
     }
-    bench_mpi(MPI_Recv(data, (int)bytes, MPI_BYTE, 1 - b->rank, tag, b->comm, MPI_STATUS_IGNORE),
+    tern_mpi_lock();
+    bench_mpi(MPI_Recv(data, (int)bytes, MPI_BYTE, from, tag, b->comm, MPI_STATUS_IGNORE),
               "MPI_Recv");
+    tern_mpi_unlock();
 }
 
+/* To every target, or to the origin. */
 static void send(bench *b, const void *data, size_t bytes, int tag) {
-    bench_mpi(MPI_Send(data, (int)bytes, MPI_BYTE, 1 - b->rank, tag, b->comm), "MPI_Send");
+    int first = b->rank == BENCH_ORIGIN ? 1 : 0, last = b->rank == BENCH_ORIGIN ? b->ranks - 1 : 0;
+    for (int to = first; to <= last; to++) {
+        tern_mpi_lock();
+        bench_mpi(MPI_Send(data, (int)bytes, MPI_BYTE, to, tag, b->comm), "MPI_Send");
+        tern_mpi_unlock();
+    }
 }
 
 void bench_send(bench *b, const void *data, size_t bytes) { send(b, data, bytes, TAG_DATA); }
 
-void bench_receive(bench *b, void *data, size_t bytes) { receive(b, data, bytes, TAG_DATA); }
+void bench_receive(bench *b, void *data, size_t bytes) {
+    receive(b, b->rank == BENCH_ORIGIN ? BENCH_TARGET : BENCH_ORIGIN, data, bytes, TAG_DATA);
+}
 
 void bench_meet(bench *b) {
     char nothing = 0;
-    send(b, &nothing, 1, TAG_DATA);
-    receive(b, &nothing, 1, TAG_DATA);
+    if (b->rank != BENCH_ORIGIN)
+        send(b, &nothing, 1, TAG_DATA);
+    for (int from = 1; b->rank == BENCH_ORIGIN && from < b->ranks; from++)
+        receive(b, from, &nothing, 1, TAG_DATA);
+    if (b->rank == BENCH_ORIGIN)
+        send(b, &nothing, 1, TAG_DATA);
+    else
+        receive(b, BENCH_ORIGIN, &nothing, 1, TAG_DATA);
 }
 
 tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address) {
@@ -99,31 +120,40 @@ static int64_t switches(void) {
     return usage.ru_nivcsw;
 }
 
+/* The sum of a number from each target. */
+static int64_t from_all(bench *b, int tag) {
+    int64_t sum = 0, one = 0;
+    for (int from = 1; from < b->ranks; from++) {
+        receive(b, from, &one, sizeof one, tag);
+        sum += one;
+    }
+    return sum;
+}
+
 /* The origin's half of a block: time of one operation. [out] disturbed: a rank that had work lost
  * its core meanwhile. */
 static double block(bench *b, const bench_side *side, size_t index, uint64_t n, bool *disturbed) {
     command c = {(int64_t)index, n};
-    int64_t theirs = 0;
     send(b, &c, sizeof c, TAG_COMMAND);
     if (side->prepare != NULL)
         side->prepare(b, side->state, n);
-    receive(b, &theirs, sizeof theirs, TAG_READY);
-    int64_t mine = switches();
+    (void)from_all(b, TAG_READY);
+    int64_t mine = switches(), theirs = 0;
     double start = bench_now();
     side->origin(b, side->state, n);
     if (side->target != NULL)
-        receive(b, &theirs, sizeof theirs, TAG_DONE);
+        theirs = from_all(b, TAG_DONE);
     double time = bench_now() - start;
     *disturbed = theirs > 0 || switches() > mine;
     return time / (double)n;
 }
 
-/* The target's half of all blocks of a case. */
+/* A target's half of all blocks of a case. */
 static void serve(bench *b, const bench_side *const *sides) {
     for (;;) {
         command c;
         int64_t mine = 0;
-        receive(b, &c, sizeof c, TAG_COMMAND);
+        receive(b, BENCH_ORIGIN, &c, sizeof c, TAG_COMMAND);
         if (c.side < 0)
             return;
         const bench_side *side = sides[c.side];
@@ -140,13 +170,15 @@ static void serve(bench *b, const bench_side *const *sides) {
 }
 
 /* A block that was disturbed is run again, a few times, unless it is a long one: what is to be
- * known is what the machine does, not what else runs on it. */
+ * known is what the machine does, not what else runs on it. More threads than cores disturb each
+ * other always. */
 static double quiet_block(bench *b, const bench_side *side, size_t index, uint64_t n,
                           unsigned *disturbed) {
     enum { TRIES = 6, LONG = 20 };
+    const int tries = bench_crowded(b) ? 1 : TRIES;
     bool was = true;
     double least = 0, spent = 0;
-    for (int i = 0; i < TRIES && was && spent < LONG * b->options.block_ns; i++) {
+    for (int i = 0; i < tries && was && spent < LONG * b->options.block_ns; i++) {
         double ns = block(b, side, index, n, &was);
         spent += ns * (double)n;
         if (i == 0 || ns < least || !was)
@@ -194,17 +226,30 @@ static size_t sides_of(const bench_case *c, const bench_side **sides) {
 /* Peers take part in at most so many pairs: theirs is a figure to know, not a ratio to hold. */
 #define PEER_PAIRS 11
 
-void bench_measure(bench *b, const bench_case *c) {
-    static bench_times times; /* large; the program has one thread */
+/* Blocks of about n operations, or less, as many of them as make the runs; the ceiling's are as
+ * large. */
+static unsigned blocks_of_runs(const bench_case *c, uint64_t *n) {
+    enum { LEAST = 5 };
+    uint64_t blocks = (c->messages + n[0] - 1) / n[0], most = BENCH_PAIRS_MAX / c->runs;
+    if (blocks < LEAST)
+        blocks = LEAST;
+    if (blocks > most)
+        blocks = most;
+    n[0] = n[1] = (c->messages + blocks - 1) / blocks;
+    return (unsigned)blocks * c->runs;
+}
+
+const bench_times *bench_measure(bench *b, const bench_case *c) {
+    static bench_times times; /* large; the frame has one thread */
     const bench_side *sides[2 + BENCH_PEERS];
     uint64_t n[2 + BENCH_PEERS] = {0};
     if (!bench_selected(b, c->name))
-        return;
+        return NULL;
     size_t count = sides_of(c, sides);
     unsigned ignored = 0;
-    if (b->rank == BENCH_TARGET) {
+    if (b->rank != BENCH_ORIGIN) {
         serve(b, sides);
-        return;
+        return NULL;
     }
     bench_progress(b, c);
     for (size_t i = 0; i < count; i++) {
@@ -217,6 +262,8 @@ void bench_measure(bench *b, const bench_case *c) {
             quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warms up */
     }
     times.pairs = c->runs > 0 ? c->runs : b->options.pairs;
+    if (c->messages > 0)
+        times.pairs = blocks_of_runs(c, n);
     times.disturbed = 0;
     for (size_t pair = 0; pair < times.pairs; pair++) {
         for (size_t turn = 0; turn < 2; turn++) {
@@ -231,15 +278,16 @@ void bench_measure(bench *b, const bench_case *c) {
     }
     end_case(b);
     bench_report(b, c, &times);
+    return &times;
 }
 
-/* Which of the sides is the fastest here, as both ranks then know: for ceilings that come in
+/* Which of the sides is the fastest here, as all ranks then know: for ceilings that come in
  * several shapes. The lower quartile of short blocks: neither the machine's bad moments nor one
  * lucky block decide. */
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count) {
     enum { BLOCKS = 9 };
     size_t fastest = 0;
-    if (b->rank == BENCH_TARGET) {
+    if (b->rank != BENCH_ORIGIN) {
         const bench_side **list = malloc(count * sizeof *list);
         if (list == NULL)
             bench_fail("malloc", TERN_ERR_MEMORY);

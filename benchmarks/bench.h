@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The frame of tern-bench: two ranks, the origin (rank 0) that measures and the target (rank 1).
+ * The frame of tern-bench: the origin (rank 0) that measures and the target (rank 1), or several.
  *
  * A case measures one thing beside its ceiling, the same necessary work with no generality, and
  * beside peers, other ways to the same end. Each of them is a side. Sides run in blocks of about 10
@@ -10,8 +10,9 @@
  * ceiling and larger is worse. A machine that is slow for a while is slow for both blocks of a
  * pair.
  *
- * Both ranks run the same program up to the blocks. There the origin commands: it sends the side
- * and the number of operations; the target serves that side until it is sent the end of the case.
+ * All ranks run the same program up to the blocks. There the origin commands: it sends the side
+ * and the number of operations; the targets serve that side until they are sent the end of the
+ * case. Two ranks are the rule; group.c makes a frame of more.
  */
 
 #ifndef TERN_BENCHMARKS_BENCH_H
@@ -37,6 +38,8 @@ typedef struct bench_options {
     const char *json; /* a file, "-" for standard output, or NULL */
     const char *only; /* run cases whose name matches this glob, or NULL */
     unsigned pairs;
+    uint64_t messages; /* of a run of calls one way; 0: as many as suit the transport */
+    unsigned runs;
     double block_ns;
     bool quick;
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
@@ -47,30 +50,37 @@ enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
 
 typedef struct bench {
     bench_options options;
-    MPI_Comm world; /* all ranks: two, but for the case of idle ones */
-    MPI_Comm comm;  /* of the two, for the commands; sides that need one make their own */
-    int rank;
+    MPI_Comm world; /* all ranks: two, but for the cases of more */
+    MPI_Comm comm;  /* of those that take part, for the commands; sides that need one make theirs */
+    int rank, ranks; /* of comm */
     tern_context *context;
     tern_worker *worker;
     tern_worker_id other;
-    tern_transport transport; /* to the other rank */
-    bool shared;              /* the other's memory is reached by load and store */
-    bool same_kernel;         /* both ranks see one clock */
-    bool same_host;           /* both ranks see one host name */
-    int core[2];              /* of each rank, or -1: not pinned */
+    tern_transport transport; /* to the other rank; of several, to the farthest */
+    bool mixed;               /* some of several are nearer */
+    bool shared;              /* all others' memory is reached by load and store */
+    bool same_kernel;         /* all ranks see one clock */
+    bool same_host;           /* all ranks see one host name */
+    int core[2];              /* of the first two, or -1: not pinned */
+    int cores;                /* that the ranks of this kernel may use */
+    int threads;              /* that they keep busy */
+    bool helped;              /* tern's service threads may be inside MPI */
     char mpi[64];             /* name and version */
     FILE *table;              /* at the origin, else NULL */
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
-    unsigned reported;
-    unsigned missed;
+    unsigned *reported; /* cases, */
+    unsigned *missed;   /* and targets: of all frames, at the origin */
 } bench;
 
+/* More threads than cores: figures say little, and who waits must give its core away. */
+static inline bool bench_crowded(const bench *b) { return b->threads > b->cores; }
+
 /* One way to do a thing. origin does n operations on rank 0. target, if there is one, does its part
- * on rank 1 and returns when all n are done: the block ends then. Without one, rank 1 waits inside
- * MPI (and, unless memory is shared, inside tern_progress). prepare, if there is one, runs on both
- * ranks before the clock does. */
+ * on every other rank and returns when all n are done: the block ends then. Without one, they wait
+ * inside MPI (and, unless memory is shared, inside tern_progress). prepare, if there is one, runs
+ * on all ranks before the clock does. */
 typedef struct bench_side {
     const char *name;
     void (*origin)(bench *b, void *state, uint64_t n);
@@ -111,6 +121,7 @@ typedef struct bench_case {
     size_t peer_count;
     uint64_t operations; /* of every block; 0: so many as fill it */
     unsigned runs;       /* pairs of blocks; 0: as many as the options say */
+    uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
@@ -122,23 +133,31 @@ typedef struct bench_times {
     double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
 } bench_times;
 
-/* bench.c: the blocks. Both ranks call each of these with the same case. */
+/* bench.c: the blocks. All ranks call each of these with the same case. */
 bool bench_selected(const bench *b, const char *name);
-void bench_measure(bench *b, const bench_case *c);
+/* What was measured, until the next case; NULL on targets and for a case that is not selected. */
+const bench_times *bench_measure(bench *b, const bench_case *c);
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
 
 /* A barrier over the control communicator, with progress where a transport needs it. */
 void bench_meet(bench *b);
-/* Sends or receives a few bytes to or from the other rank. */
+/* Sends or receives a few bytes to or from the other rank. The origin sends to every target. */
 void bench_send(bench *b, const void *data, size_t bytes);
 void bench_receive(bench *b, void *data, size_t bytes);
 
-/* Memory in the segment of rank owner that both ranks know; the address is NULL where it is not
- * reached by load and store. */
+/* Memory in the segment of rank owner, of more than two ranks the origin, that all ranks know; the
+ * address is NULL where it is not reached by load and store. */
 tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address);
 void bench_unplace(bench *b, int owner, tern_ptr p);
 
-/* Ends the program on both ranks. */
+/* group.c: own becomes the frame of the first ranks of world, with a context of their own, and
+ * threads busy threads in each. Those ranks call both. config NULL: tern's. */
+void bench_group_open(bench *b, bench *own, int ranks, const tern_config *config, int threads);
+void bench_group_close(bench *own);
+/* By all of world: measure in groups of 2, 3, 4, 6, 8, 12, ... and all ranks. */
+void bench_group_each(bench *b, void (*measure)(bench *own));
+
+/* Ends the program on all ranks. */
 void bench_fail(const char *what, tern_status status) __attribute__((noreturn));
 void bench_fail_mpi(const char *what, int error) __attribute__((noreturn));
 
@@ -187,7 +206,9 @@ void bench_describe(bench *b);
 void bench_close_output(bench *b);
 
 /* machine.c */
-void bench_pin(bench *b); /* before tern: collective; sets core, same_kernel, same_host */
+/* Collective over comm: a core for each rank, if there are so many. Sets core, cores, threads,
+ * same_kernel, same_host. */
+void bench_pin(bench *b);
 void bench_mpi_name(char *name, size_t room);
 void bench_cpu_name(char *name, size_t room);
 
@@ -203,5 +224,6 @@ void bench_update(bench *b);
 void bench_archive(bench *b);
 /* What ranks 2 and up do meanwhile, where there are any. */
 void bench_notify_sleep(MPI_Comm world);
+void bench_call_many(bench *b);
 
 #endif

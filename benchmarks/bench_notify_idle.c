@@ -135,8 +135,6 @@ static void measure(bench *b, int ranks, sem_t *all, notified *alone) {
     c.measured = bench_way("tern_put_notify", notified_ask, notified_answer, &s);
     bench_measure(&own, &c);
     notified_close(&own, &s);
-    b->reported = own.reported;
-    b->missed = own.missed;
     if (b->rank == 0)
         wake(all, ranks);
     close_context(own.context, own.worker);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What each rank tells the other. Ranks with the same boot id run on the same kernel, hence on the
+/* What each rank tells the others. Ranks with the same boot id run on the same kernel, hence on the
  * same cores, whatever host names they have. */
 typedef struct place {
     char boot_id[40], host[72];
@@ -53,38 +53,69 @@ static int nth_core(const cpu_set_t *allowed, int index) {
     return -1;
 }
 
-/* A launcher may have bound the ranks already, to whatever cores: together they may use all of
- * them. */
+static void pin_to(const cpu_set_t *cpus, int core, int *pinned) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (core >= 0)
+        CPU_SET((size_t)core, &one);
+    *pinned = sched_setaffinity(0, sizeof one, core >= 0 ? &one : cpus) == 0 ? core : -1;
+}
+
+/* What this thread was allowed before the first pinning. */
+static cpu_set_t allowed_at_first(void) {
+    static cpu_set_t allowed;
+    if (CPU_COUNT(&allowed) == 0)
+        (void)sched_getaffinity(0, sizeof allowed, &allowed);
+    return allowed;
+}
+
+static int count_cores(const cpu_set_t *allowed) {
+    int count = 0;
+    while (nth_core(allowed, count) >= 0)
+        count++;
+    return count;
+}
+
+/* A launcher may have bound the ranks already, to whatever cores: those of one kernel together may
+ * use all of them. If there are too few, each is left to run on all. */
 void bench_pin(bench *b) {
-    place places[2];
+    place *places = calloc((size_t)b->ranks, sizeof *places);
+    int *cores = calloc((size_t)b->ranks, sizeof *cores), before = 0;
+    if (places == NULL || cores == NULL)
+        bench_fail("calloc", TERN_ERR_MEMORY);
     place *mine = &places[b->rank];
-    memset(places, 0, sizeof places);
     read_line("/proc/sys/kernel/random/boot_id", mine->boot_id, sizeof mine->boot_id);
     (void)gethostname(mine->host, sizeof mine->host - 1);
-    CPU_ZERO(&mine->allowed);
-    (void)sched_getaffinity(0, sizeof mine->allowed, &mine->allowed);
+    mine->allowed = allowed_at_first();
     bench_mpi(
         MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, places, (int)sizeof *places, MPI_BYTE, b->comm),
         "MPI_Allgather");
-    b->same_kernel =
-        places[0].boot_id[0] != '\0' && strcmp(places[0].boot_id, places[1].boot_id) == 0;
-    b->same_host = strcmp(places[0].host, places[1].host) == 0;
     cpu_set_t cpus = mine->allowed;
-    int core = -1;
-    if (b->options.pin && b->same_kernel) {
-        CPU_OR(&cpus, &places[0].allowed, &places[1].allowed);
-        if (nth_core(&cpus, 1) >= 0)
-            core = nth_core(&cpus, b->rank);
-    } else if (b->options.pin) {
-        core = nth_core(&cpus, 0);
+    b->same_kernel = b->same_host = true;
+    b->threads = 0;
+    for (int rank = 0; rank < b->ranks; rank++) {
+        const place *other = &places[rank];
+        b->same_host &= strcmp(other->host, mine->host) == 0;
+        if (mine->boot_id[0] == '\0' || strcmp(other->boot_id, mine->boot_id) != 0) {
+            b->same_kernel &= rank == b->rank;
+            continue;
+        }
+        CPU_OR(&cpus, &cpus, &other->allowed);
+        b->threads++;
+        before += rank < b->rank;
     }
-    if (core >= 0) {
-        CPU_ZERO(&cpus);
-        CPU_SET((size_t)core, &cpus);
-        if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
-            core = -1;
-    }
-    bench_mpi(MPI_Allgather(&core, 1, MPI_INT, b->core, 1, MPI_INT, b->comm), "MPI_Allgather");
+    if (b->threads == 0)
+        b->threads = 1;
+    b->cores = count_cores(&cpus);
+    if (b->options.pin)
+        pin_to(&cpus, b->threads <= b->cores ? nth_core(&cpus, before) : -1, &cores[b->rank]);
+    else
+        cores[b->rank] = -1;
+    bench_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, cores, 1, MPI_INT, b->comm), "MPI_Allgather");
+    b->core[0] = cores[0];
+    b->core[1] = cores[1];
+    free(cores);
+    free(places);
 }
 
 /* "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", "Open MPI 4.1.4" out of "Open MPI v4.1.4,

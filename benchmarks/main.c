@@ -17,7 +17,7 @@ typedef struct subject {
 
 static const subject subjects[] = {
     {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's"},
-    {"call", bench_call, "calls one way and with a result beside a bare ring and flags"},
+    {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads"},
     {"attention", bench_attention, "a put to a target that computes and calls nobody"},
     {"containers", bench_containers, "hash table and queue by RMA and by call"},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
@@ -29,11 +29,16 @@ static const subject subjects[] = {
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 static void usage(FILE *to) {
-    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n"
-                "       mpirun -n 2 tern-bench [options] notify --only flood\n"
-                "       mpirun -n N tern-bench [options] notify --only idle\n\n"
-                "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
-                "with no generality) in the same run. A ratio of 1 is the ceiling.\n\nsubjects:\n");
+    fprintf(to,
+            "usage: mpirun -n 2 tern-bench [options] subject...\n"
+            "       mpirun -n 2 tern-bench [options] notify --only flood\n"
+            "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
+            "       mpirun -n N tern-bench [options] notify --only idle\n"
+            "       mpirun -n N tern-bench [options] call\n\n"
+            "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
+            "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
+            "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
+            "subjects:\n");
     for (size_t i = 0; i < SUBJECTS; i++)
         fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
     fprintf(to, "  %-12s every one of them\n\noptions:\n", "all");
@@ -43,6 +48,10 @@ static void usage(FILE *to) {
             "      --quick        fewer and shorter blocks: a look, not a measurement\n"
             "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
             "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
+            "      --messages N   messages of a run of calls one way, 1,000 to 10,000,000,000\n"
+            "                     [65,000,000, send 6,500,000, between nodes 1,000,000;\n"
+            "                     quick: 2,000,000 and 20,000]\n"
+            "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
             "      --only GLOB    only cases whose name matches\n"
             "      --no-pin       leave the ranks on the cores where they are\n"
             "      --check        exit with %d if a target is missed\n"
@@ -65,13 +74,15 @@ static int refuse(const bench *b, const char *format, ...) {
     return BENCH_EXIT_USAGE;
 }
 
-enum { JSON = 256, QUICK, PAIRS, BLOCK, ONLY, NO_PIN, CHECK };
+enum { JSON = 256, QUICK, PAIRS, BLOCK, MESSAGES, RUNS, ONLY, NO_PIN, CHECK };
 
 static const struct option long_options[] = {
     {"json", required_argument, NULL, JSON},
     {"quick", no_argument, NULL, QUICK},
     {"pairs", required_argument, NULL, PAIRS},
     {"block", required_argument, NULL, BLOCK},
+    {"messages", required_argument, NULL, MESSAGES},
+    {"runs", required_argument, NULL, RUNS},
     {"only", required_argument, NULL, ONLY},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"check", no_argument, NULL, CHECK},
@@ -90,7 +101,7 @@ static bool number(const char *text, double least, double most, double *value) {
 /* -1: go on; else the exit status. */
 static int parse(bench *b, int argc, char **argv) {
     bench_options *o = &b->options;
-    double pairs = 0, block_ms = 0;
+    double pairs = 0, block_ms = 0, messages = 0, runs = 0;
     int letter;
     o->pin = true;
     opterr = 0;
@@ -109,6 +120,14 @@ static int parse(bench *b, int argc, char **argv) {
         case BLOCK:
             if (!number(optarg, 0.1, 1000, &block_ms))
                 return refuse(b, "--block takes 0.1 to 1000 milliseconds, not '%s'", optarg);
+            break;
+        case MESSAGES:
+            if (!number(optarg, 1e3, 1e10, &messages))
+                return refuse(b, "--messages takes 1000 to 10000000000, not '%s'", optarg);
+            break;
+        case RUNS:
+            if (!number(optarg, 1, 10, &runs))
+                return refuse(b, "--runs takes 1 to 10, not '%s'", optarg);
             break;
         case ONLY:
             o->only = optarg;
@@ -130,6 +149,8 @@ static int parse(bench *b, int argc, char **argv) {
         }
     }
     o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
+    o->messages = (uint64_t)messages;
+    o->runs = runs > 0 ? (unsigned)runs : o->quick ? 1 : 3;
     o->block_ns = (block_ms > 0 ? block_ms : o->quick ? 4 : 10) * 1e6;
     return -1;
 }
@@ -150,7 +171,7 @@ static int check_subjects(const bench *b, int count, char **names) {
     return -1;
 }
 
-/* Rank 0 alone writes. A file that cannot be opened ends both ranks. */
+/* Rank 0 alone writes. A file that cannot be opened ends all ranks. */
 static int open_output(bench *b) {
     int error = 0;
     if (b->rank == 0) {
@@ -165,29 +186,37 @@ static int open_output(bench *b) {
         if (error != 0)
             fprintf(stderr, "tern-bench: %s: %s\n", b->options.json, strerror(error));
     }
-    bench_mpi(MPI_Bcast(&error, 1, MPI_INT, 0, b->comm), "MPI_Bcast");
+    bench_mpi(MPI_Bcast(&error, 1, MPI_INT, 0, b->world), "MPI_Bcast");
     return error == 0 ? -1 : BENCH_EXIT_FAILED;
 }
 
-/* More than two ranks are for the case that adds idle ones. */
+static bool is_idle(const bench *b, int count, char **names) {
+    return count == 1 && strcmp(names[0], "notify") == 0 && b->options.only != NULL &&
+           strcmp(b->options.only, "idle") == 0;
+}
+
+/* More than two ranks are for the case that adds idle ones, and for calls to and from many. */
 static int check_ranks(const bench *b, int count, char **names) {
     int size;
     MPI_Comm_size(b->world, &size);
-    bool idle = count == 1 && strcmp(names[0], "notify") == 0 && b->options.only != NULL &&
-                strcmp(b->options.only, "idle") == 0;
-    if (size == 2 || (size > 2 && idle))
+    if (size == 2 ||
+        (size > 2 && (is_idle(b, count, names) || (count == 1 && strcmp(names[0], "call") == 0))))
         return -1;
     return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
 }
 
 static int run(bench *b, int count, char **names) {
-    if (b->rank > BENCH_TARGET) {
-        bench_notify_sleep(b->world);
-        return BENCH_EXIT_OK;
-    }
     int status = open_output(b);
     if (status >= 0)
         return status;
+    b->started = bench_now();
+    if (b->rank > BENCH_TARGET) {
+        if (is_idle(b, count, names))
+            bench_notify_sleep(b->world);
+        else
+            bench_call_many(b);
+        return BENCH_EXIT_OK;
+    }
     bench_pin(b);
     bench_mpi_name(b->mpi, sizeof b->mpi);
     bench_ok(tern_context_create(b->comm, NULL, &b->context), "tern_context_create");
@@ -196,7 +225,6 @@ static int run(bench *b, int count, char **names) {
     bench_ok(tern_context_transport(b->context, b->other.rank, &b->transport),
              "tern_context_transport");
     b->shared = b->transport == TERN_SHM;
-    b->started = bench_now();
     bench_describe(b);
     for (int i = 0; i < count; i++) {
         const subject *one = find(names[i]);
@@ -210,31 +238,35 @@ static int run(bench *b, int count, char **names) {
     }
     if (b->rank == 0)
         fprintf(stderr, "tern-bench: %4.0f s  %u cases, %u targets missed\n",
-                (bench_now() - b->started) / 1e9, b->reported, b->missed);
+                (bench_now() - b->started) / 1e9, *b->reported, *b->missed);
     bench_close_output(b);
     bench_ok(tern_worker_release(b->worker), "tern_worker_release");
     bench_ok(tern_context_destroy(b->context), "tern_context_destroy");
-    bench_mpi(MPI_Bcast(&b->missed, 1, MPI_UNSIGNED, 0, b->comm), "MPI_Bcast");
-    return b->options.check && b->missed > 0 ? BENCH_EXIT_MISSED : BENCH_EXIT_OK;
+    bench_mpi(MPI_Bcast(b->missed, 1, MPI_UNSIGNED, 0, b->comm), "MPI_Bcast");
+    return b->options.check && *b->missed > 0 ? BENCH_EXIT_MISSED : BENCH_EXIT_OK;
 }
 
-/* One case has a second thread, which takes MPI in turn with the first. It is run by name, so that
- * no other pays for the lock: MPI has to be told before the options are read. */
+/* Some cases have a second thread, which takes MPI in turn with the first. They are run by name, so
+ * that no other pays for the lock: MPI has to be told before the options are read. */
 static int thread_level(int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "flood") == 0 || strcmp(argv[i], "--only=flood") == 0)
+    for (int i = 1; i < argc; i++) {
+        const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
+        if (strcmp(name, "flood") == 0 || strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
+    }
     return MPI_THREAD_SINGLE;
 }
 
 int main(int argc, char **argv) {
-    static bench b;
+    static unsigned reported, missed;
+    static bench b = {.reported = &reported, .missed = &missed};
     int provided;
     MPI_Init_thread(&argc, &argv, thread_level(argc, argv), &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &b.world);
     MPI_Comm_set_errhandler(b.world, MPI_ERRORS_RETURN);
     MPI_Comm_rank(b.world, &b.rank);
     MPI_Comm_split(b.world, b.rank > BENCH_TARGET, b.rank, &b.comm);
+    MPI_Comm_size(b.comm, &b.ranks);
     int status = parse(&b, argc, argv);
     if (status < 0)
         status = check_subjects(&b, argc - optind, argv + optind);

@@ -128,7 +128,7 @@ static void value_text(char *text, size_t room, const bench_case *c, double valu
 }
 
 static const char *verdict(bench *b, bool met) {
-    b->missed += !met;
+    *b->missed += !met;
     return met ? "met" : "MISSED";
 }
 
@@ -155,7 +155,9 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
         fprintf(b->table, "  <= %s %s", line,
                 verdict(b, bench_median(t->measured, t->pairs) <= c->time_target));
     }
-    if (t->disturbed > 0)
+    if (bench_crowded(b))
+        fprintf(b->table, "  (oversubscribed: %d threads, %d cores)", b->threads, b->cores);
+    else if (t->disturbed > 0)
         fprintf(b->table, "  (%u of %zu blocks disturbed)", t->disturbed, 2 * t->pairs);
     fputc('\n', b->table);
     for (size_t i = 0; i < c->peer_count; i++) {
@@ -178,9 +180,17 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
     fprintf(b->json, "{\"bench\":\"%s\",\"case\":\"%s\",\"params\":{", b->subject, c->name);
     for (size_t i = 0; i < BENCH_PARAMS && c->params[i].name != NULL; i++)
         json_param(b->json, &c->params[i], i == 0);
-    fprintf(b->json, "},\"transport\":\"%s\",\"mpi\":", tern_transport_name(b->transport));
+    fprintf(b->json, "},\"transport\":\"%s%s\",\"mpi\":", b->mixed ? "shm+" : "",
+            tern_transport_name(b->transport));
     json_string(b->json, b->mpi);
-    fprintf(b->json, ",\"ranks\":2,\"pairs\":%zu,\"disturbed\":%u,", t->pairs, t->disturbed);
+    fprintf(b->json,
+            ",\"ranks\":%d,\"threads\":%d,\"cores\":%d,\"oversubscribed\":%s,\"pairs\":%zu,"
+            "\"disturbed\":%u,",
+            b->ranks, b->threads, b->cores, bench_crowded(b) ? "true" : "false", t->pairs,
+            t->disturbed);
+    if (c->messages > 0)
+        fprintf(b->json, "\"messages\":%llu,\"runs\":%u,", (unsigned long long)c->messages,
+                c->runs);
     json_figure(b->json, figure_of(c, t->measured, t->pairs), unit);
     if (c->ceiling.name != NULL) {
         figure ratio = ratio_of(t->measured, t->ceiling, t->pairs);
@@ -214,7 +224,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
 }
 
 void bench_report(bench *b, const bench_case *c, const bench_times *times) {
-    b->reported++;
+    (*b->reported)++;
     table_case(b, c, times);
     if (b->json != NULL)
         json_case(b, c, times);
@@ -265,8 +275,10 @@ void bench_describe(bench *b) {
     double load[1] = {-1};
     time_t now = time(NULL);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int size;
     if (b->table == NULL)
         return;
+    MPI_Comm_size(b->world, &size);
     bench_cpu_name(cpu, sizeof cpu);
     pinned_text(b, pinned, sizeof pinned);
     uname(&system);
@@ -275,10 +287,10 @@ void bench_describe(bench *b) {
     (void)getloadavg(load, 1);
     fprintf(b->table,
             "tern %d.%d.%d, %s, %s\n%s, %ld cores, %s %s, load %.1f at the start, %s\n"
-            "2 ranks, %s; blocks of %.0f ms, %u pairs\n",
+            "%d ranks, %s; blocks of %.0f ms, %u pairs\n",
             TERN_VERSION_MAJOR, TERN_VERSION_MINOR, TERN_VERSION_PATCH, b->mpi, COMPILER, cpu,
-            cores, system.sysname, system.release, load[0], date, pinned, b->options.block_ns / 1e6,
-            b->options.pairs);
+            cores, system.sysname, system.release, load[0], date, size, pinned,
+            b->options.block_ns / 1e6, b->options.pairs);
     if (b->json == NULL)
         return;
     fprintf(b->json, "{\"machine\":{\"cpu\":");
