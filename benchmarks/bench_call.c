@@ -120,6 +120,20 @@ void bench_call_stream(bench *b, tern_worker_id target, uint64_t *payload, uint6
     bench_ok(status, "tern_call_flush");
 }
 
+void bench_call_messages(bench *b, tern_worker_id target, uint64_t *payload, uint64_t bytes,
+                         uint64_t n) {
+    const tern_function *function =
+        bytes == 8 ? &bench_call_word_function : &bench_call_lines_function;
+    for (uint64_t i = 1; i <= n; i++) {
+        tern_status status;
+        payload[0] = i;
+        while ((status = tern_call_message(b->worker, target, function, payload, bytes)) ==
+               TERN_ERR_AGAIN)
+            (void)tern_progress(b->worker);
+        bench_ok(status, "tern_call_message");
+    }
+}
+
 void bench_call_await(bench *b, uint64_t n) {
     while (bench_sunk_count() < n)
         if (tern_progress(b->worker) == 0 && bench_crowded(b))

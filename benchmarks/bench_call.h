@@ -32,6 +32,9 @@ void bench_call_fill(uint64_t *payload); /* of BENCH_CALL_MAX bytes */
  * programs. */
 void bench_call_stream(bench *b, tern_worker_id target, uint64_t *payload, uint64_t bytes,
                        uint64_t n);
+/* The same by messages, one each. */
+void bench_call_messages(bench *b, tern_worker_id target, uint64_t *payload, uint64_t bytes,
+                         uint64_t n);
 /* Progress until n have come. */
 void bench_call_await(bench *b, uint64_t n);
 

@@ -38,7 +38,10 @@ static void prepare(bench *b, void *state, uint64_t n) {
 
 static void call_origin(bench *b, void *state, uint64_t n) {
     way *w = state;
-    bench_call_stream(b, b->other, w->payload, w->bytes, n);
+    if (w->how == SEND)
+        bench_call_messages(b, b->other, w->payload, w->bytes, n);
+    else
+        bench_call_stream(b, b->other, w->payload, w->bytes, n);
 }
 
 static void call_target(bench *b, void *state, uint64_t n) {
@@ -166,9 +169,9 @@ static void measure(bench *b, unsigned how, size_t size, beside *s, table *t) {
     write = (way){.bytes = bytes, .how = TERN_PUBLISH_WRITE};
     bench_call_fill(w.payload);
     bench_call_fill(write.payload);
-    c.measured = side_of(&w, "tern_call");
+    c.measured = side_of(&w, how == SEND ? "tern_call_message" : "tern_call");
     c.ceiling = b->shared && how != SEND ? s->raw[raw] : s->message;
-    if (b->shared && (bytes == 8 || (bytes == 256 && how == TERN_PUBLISH_TRAD)))
+    if (b->shared && how != SEND && (bytes == 8 || (bytes == 256 && how == TERN_PUBLISH_TRAD)))
         c.ratio_target = 1 / 0.8;
     if (b->shared && how == TERN_PUBLISH_OVFL)
         c.peers[c.peer_count++] = (bench_peer){side_of(&write, "tern_call, write"), 1 / 1.1};
@@ -221,7 +224,7 @@ void bench_call_table(bench *b, MPI_Comm comm) {
         return;
     for (size_t size = 0; size < SIZES; size++) {
         open_beside(b, &s, sizes[size], comm);
-        for (unsigned how = TERN_PUBLISH_WRITE; how <= TERN_PUBLISH_OVFL; how++)
+        for (unsigned how = TERN_PUBLISH_WRITE; how < WAYS; how++)
             measure(b, how, size, &s, &t);
         close_beside(b, &s);
     }
