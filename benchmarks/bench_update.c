@@ -205,8 +205,9 @@ static void measure(bench *b, field *f, const char *load) {
     bool window = f->window.bytes > 0;
     bench_case c = case_of("locked", load);
     c.measured = bench_way("tern_lock, get, put", locked, locked, f);
+    /* Of two nodes that are none MPI's window is shared memory. */
     if (window)
-        add_peer(&c, "MPI_Win_lock, get, put", mpi_locked, f, 1);
+        add_peer(&c, "MPI_Win_lock, get, put", mpi_locked, f, b->shared || !b->same_host ? 1 : 0);
     bench_measure(b, &c);
     c = case_of("called", load);
     c.measured = bench_way("tern_call, trad", called, called, f);
