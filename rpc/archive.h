@@ -7,6 +7,9 @@
 #include "tern/chunk.h"
 
 #define TERN_ARCHIVE_HEADER 8u
+/* Of groups: written and read by functions of their own only, so that each begin has its end. */
+#define TERN_ITEM_BEGIN ((tern_item_type)(TERN_ITEM_STRING + 1))
+#define TERN_ITEM_END ((tern_item_type)(TERN_ITEM_STRING + 2))
 /* The word of an item whose content lies in a chunk. */
 #define TERN_ITEM_IN_CHUNK ((uint64_t)1 << 4)
 

@@ -13,11 +13,12 @@
  *
  * Everything starts at a multiple of 8. An archive written on a machine of another byte order or
  * word size is refused. Content whose place is 1 lies outside, in the next of the archive's chunks
- * (tern/chunk.h); this file's index of items then holds the item's word alone.
+ * (tern/chunk.h), and the archive has the item's word alone.
  *
  * Items between a begin and an end are a group: a structure in a structure, or values of a type of
- * the application's (tern/value.h). Its begin has the bytes of its name in place of an element, and
- * is followed by a word with the bytes of what it encloses, its end included, and by its name.
+ * the application's (tern/value.h). Its begin (6) has the bytes of its name in place of an element,
+ * and is followed by a word with the bytes of what it encloses, its end (7) included, and by its
+ * name.
  *
  * A writer or a reader fails once: after its first failure it returns the same status for all that
  * follows, so a row of calls can be checked at its end. One thread at a time uses it; nothing here
@@ -41,9 +42,7 @@ typedef enum tern_item_type {
     TERN_ITEM_SIGNED,
     TERN_ITEM_UNSIGNED, /* bool too */
     TERN_ITEM_FLOAT,
-    TERN_ITEM_STRING, /* chars; the last one is zero */
-    TERN_ITEM_BEGIN,  /* of a group: tern_write_begin */
-    TERN_ITEM_END
+    TERN_ITEM_STRING /* chars; the last one is zero */
 } tern_item_type;
 
 /* The largest element, in bytes, and the largest count of an item. */
