@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "rma/reply.h"
 #include "rpc/state.h"
 #include "src/collective.h"
@@ -11,7 +13,12 @@
  * executed after the calls that its handler makes were counted as sent. Notices to synchronizers of
  * other nodes count like calls: as sent before the call that they tell of counts as executed. Those
  * of the own node have arrived by then.
+ *
+ * A ring that was closed for a malformed record holds calls that are never executed. The ranks sum
+ * up malformed records too: where there are some, and many waves find the same unequal sums, all
+ * give up, in the same wave.
  */
+enum { WAVES_OF_THE_LOST = 100 };
 
 /* Progress for this worker, and for those of the process that no thread has. */
 static size_t progress_all(tern_worker *worker) {
@@ -28,15 +35,41 @@ static size_t progress_all(tern_worker *worker) {
     return events;
 }
 
-static void count(const tern_context *context, uint64_t sums[2]) {
-    sums[0] = sums[1] = 0; /* i == workers: threads that have none */
+enum { SENT, EXECUTED, MALFORMED, SUMS };
+
+static void count(const tern_context *context, uint64_t sums[SUMS]) {
+    memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads that have none */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i <= context->workers; i++)
-        sums[1] += __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
-                   __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
+        sums[EXECUTED] +=
+            __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
+            __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
-        sums[0] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
-                   __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
+        sums[SENT] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
+                      __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i <= context->workers; i++)
+        sums[MALFORMED] +=
+            __atomic_load_n(&context->worker[i]->stats.records_malformed, __ATOMIC_RELAXED);
+}
+
+/* One wave. [out] quiet: it is the second that finds nothing under way. */
+static tern_status wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *alike, bool *quiet) {
+    uint64_t sums[SUMS];
+    count(worker->context, sums);
+    tern_status status = tern_collective_sum(worker->context, worker, sums, SUMS);
+    if (status != TERN_OK)
+        return status;
+    bool same = sums[SENT] == before[SENT] && sums[EXECUTED] == before[EXECUTED];
+    *quiet = same && sums[SENT] == sums[EXECUTED];
+    *alike = same ? *alike + 1 : 0;
+    memcpy(before, sums, sizeof sums);
+    if (!*quiet && sums[MALFORMED] > 0 && *alike >= WAVES_OF_THE_LOST)
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_quiesce: %llu calls never run, as %llu malformed records have come "
+                         "and their rings are closed; look for what writes where it should not",
+                         (unsigned long long)(sums[SENT] - sums[EXECUTED]),
+                         (unsigned long long)sums[MALFORMED]);
+    return TERN_OK;
 }
 
 static bool answers_are_here(tern_worker *worker) {
@@ -57,20 +90,16 @@ tern_status tern_quiesce(tern_worker *worker) {
         return tern_fail(TERN_ERR_ARGUMENT, "tern_quiesce: worker is NULL");
     tern_status status = tern_worker_may_wait(worker, "tern_quiesce");
     tern_context *context = worker->context;
-    uint64_t before[2] = {1, 0}; /* no wave looks like this */
+    uint64_t before[SUMS] = {1, 0, 0}; /* no wave looks like this */
+    uint32_t alike = 0;
+    bool quiet = false;
     if (status == TERN_OK)
         (void)tern_call_flush_all(worker);
-    while (status == TERN_OK) {
+    while (status == TERN_OK && !quiet) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
         for (int i = 0; i < 1000 && progress_all(worker) > 0; i++)
             ;
-        uint64_t sums[2];
-        count(context, sums);
-        status = tern_collective_sum(context, worker, sums, 2);
-        if (status == TERN_OK && sums[0] == sums[1] && sums[0] == before[0] && sums[1] == before[1])
-            break;
-        before[0] = sums[0];
-        before[1] = sums[1];
+        status = wave(worker, before, &alike, &quiet);
     }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !answers_are_here(worker)) {

@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 
-#include "rma/state.h"
-#include "rpc/extended.h"
-
 enum { SLOTS = 8, SLOT = 40000, WORKERS = 2 };
 
 /* What the arguments of every call here say. */
@@ -386,60 +383,13 @@ static void refusals(void) {
     close_post(&p);
 }
 
-/* Records that no tern writes: never run, reported, and their ring is closed. */
-static void hostile_extensions(void) {
-    static const char *const wrongs[] = {"short",  "arguments", "way",    "notify",
-                                         "origin", "counter",   "buffer", "function"};
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank != 0)
-        return;
-    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
-        fixture f;
-        tern_config config;
-        EXPECT_OK(tern_config_init(&config));
-        config.segment_size = (size_t)1 << 20;
-        if (!fixture_open_on(&f, MPI_COMM_SELF, &config))
-            return;
-        memset(&got, 0, sizeof got);
-        tern_log_set_level(TERN_LOG_NONE);
-        tern_extension e = {.arguments = 8, .way = TERN_BUFFER_INSIDE, .origin = f.rank};
-        size_t bytes = i == 0 ? sizeof e - 8 : sizeof e + 16;
-        uint32_t id = i == 7 ? 9999 : 0;
-        e.buffer_bytes = i == 6 ? 9 : 8;
-        e.arguments = i == 1 ? UINT32_MAX : 8;
-        e.way = i == 2 ? TERN_WAY_CHUNKS_ASIDE + 1 : TERN_BUFFER_INSIDE;
-        e.notify = i == 3 ? 2 : 0;
-        e.origin = i == 4 ? f.size : f.rank;
-        e.counter = i == 5 ? (tern_ptr){f.rank, 0, 0, (uint64_t)1 << 50} : TERN_NULL;
-        tern_out *out = NULL;
-        void *room = NULL;
-        EXPECT_OK(tern_ring_open(f.worker, f.rank, &out));
-        EXPECT_OK(tern_ring_reserve(f.worker, out, sizeof e + 16, &room));
-        memset(room, 0, sizeof e + 16);
-        memcpy(room, &e, sizeof e);
-        tern_ring_commit(out, tern_record_header(TERN_RECORD_CALL_EXTENDED, id, bytes));
-        tern_ring_publish(f.worker, out);
-        for (int k = 0; k < 20; k++)
-            tern_progress(f.worker);
-        tern_stats stats;
-        tern_stats_get(f.worker, &stats);
-        if (stats.records_malformed != 1)
-            printf("%s was taken\n", wrongs[i]);
-        CU_ASSERT_EQUAL(stats.records_malformed, 1);
-        CU_ASSERT_EQUAL(got.run + got.wrong, 0);
-        tern_log_set_level(TERN_LOG_WARN);
-        fixture_close(&f);
-    }
-}
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"refusals", refusals},         {"executed", executed},
         {"ways_at_once", ways_at_once}, {"ways_gathered", ways_gathered},
         {"ways_kept", ways_kept},       {"from_handlers", from_handlers},
         {"broadcasts", broadcasts},     {"broadcasts_to_a_place", broadcasts_to_a_place},
-        {"a_bad_place", a_bad_place},   {"hostile_extensions", hostile_extensions},
+        {"a_bad_place", a_bad_place},
     };
     return tern_test_main(argc, argv, "call_with", tests, sizeof tests / sizeof tests[0]);
 }

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "fixture.h"
+#include "hostile.h"
 #include "rma/batch.h"
 #include "rma/grow.h"
 #include "rma/ring.h"
@@ -434,17 +434,7 @@ static void inject(uint64_t header) {
         tern_progress(f.worker);
     EXPECT_OK(status);
     tern_ring_publish(f.worker, out);
-    void *room = NULL;
-    EXPECT_OK(tern_ring_reserve(f.worker, out, 8, &room));
-    memset(room, 0, 8);
-    /* Committed as a whole record, then given its bad header before it is published. */
-    uint64_t good = tern_record_header(TERN_RECORD_CALL, 1, 8);
-    uint64_t at = out->lane.write;
-    tern_ring_commit(out, good);
-    if (out->near)
-        out->lane.first_header = header;
-    else
-        memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);
+    EXPECT_OK(inject_record(f.worker, out, header, NULL, 8));
     tern_ring_publish(f.worker, out);
     tern_stats stats = {0};
     for (int i = 0; i < 100000 && stats.records_malformed == 0; i++) {
