@@ -134,22 +134,43 @@ TERN_REMOTE(a, (int, b), (int, c), (int, d), (int, e), (int, f), (int, g), (int,
 END
 }
 
-for compiler in gcc clang; do
-    command -v $compiler >/dev/null || continue
-    both_languages $compiler c c11
+c_compiler() {
+    both_languages "$1" c c11
     # Not as declared. (In C++ these are other functions, and the linker misses the right one.)
-    bad_declarations $compiler c c11 <<'END'
+    bad_declarations "$1" c c11 <<'END'
 TERN_REMOTE(a, (int, p)) tern_status a_here(tern_call_info *c, double p);
 TERN_REMOTE(a, (int, p)) tern_status a_here(tern_call_info *c);
 TERN_REMOTE_RETURN(int, a) tern_status a_here(tern_call_info *c, double *result);
 END
-done
+}
 
-for compiler in g++ clang++; do
-    command -v $compiler >/dev/null || continue
-    both_languages $compiler c++ c++17
+cplusplus_compiler() {
+    both_languages "$1" c++ c++17
     # Not to be copied bit by bit.
     echo 'struct owner { ~owner() {} }; TERN_REMOTE(a, (owner, p))' |
-        bad_declarations $compiler c++ c++17
+        bad_declarations "$1" c++ c++17
+}
+
+# All at once, each in a folder of its own.
+all=$work
+jobs=
+begin() {
+    command -v "$2" >/dev/null || return 0
+    (
+        trap - EXIT
+        work=$all/$2
+        mkdir "$work"
+        "$1" "$2"
+        exit $wrong
+    ) &
+    jobs="$jobs $!"
+}
+
+begin c_compiler gcc
+begin c_compiler clang
+begin cplusplus_compiler g++
+begin cplusplus_compiler clang++
+for job in $jobs; do
+    wait "$job" || wrong=1
 done
 exit $wrong
