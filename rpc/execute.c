@@ -1,8 +1,11 @@
+#include <stdio.h>
+
 #include "rma/reply.h"
 #include "rpc/state.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
+#include "tern/message.h"
 
 /*
  * Executing calls. Plain calls are consumed in runs, so that per call there is one indirect call
@@ -15,10 +18,12 @@ enum { PAUSES = 64 };
 
 static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
                          tern_status status) {
+    char who[32] = "";
+    if (origin.index != TERN_NO_WORKER)
+        snprintf(who, sizeof who, " worker %u", origin.index);
     worker->stats.calls_refused++;
-    tern_log(TERN_LOG_INFO, "%s, called by rank %u worker %u, returned: %s",
-             tern_rpc_of(worker->context)->name[id], origin.rank, origin.index,
-             tern_strerror(status));
+    tern_log(TERN_LOG_INFO, "%s, called by rank %u%s, returned: %s",
+             tern_rpc_of(worker->context)->name[id], origin.rank, who, tern_strerror(status));
 }
 
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,

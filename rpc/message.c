@@ -41,6 +41,10 @@ static tern_status call(tern_worker *worker, tern_worker_id target, const tern_f
         status = tern_mail_send(worker, number, tern_record_id(header), arguments, bytes);
     while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
            (status = step(worker, &wait, target.rank)) == TERN_OK);
+    /* Who tries for ever is told too. MPI has been asked just now, which costs more than this. */
+    if (status == TERN_ERR_AGAIN &&
+        tern_peer_look(&worker->context->peers, target.rank) == TERN_PEER_DEAD)
+        status = tern_peer_fail(target.rank);
     if (status != TERN_OK)
         count_sent(worker, -1);
     return status;

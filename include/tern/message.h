@@ -30,7 +30,7 @@ extern "C" {
 #define TERN_MESSAGE_MAX ((size_t)32 << 10)
 #define TERN_MESSAGE_WINDOW ((size_t)128 << 10)
 
-/* The index in tern_call_info.origin of a thread without a worker. */
+/* The index in tern_call_info.origin of a thread without a worker: it cannot be called back. */
 #define TERN_NO_WORKER UINT32_MAX
 
 /* Runs function on target with a copy of the arguments, once, and returns at once; any worker of
