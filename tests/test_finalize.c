@@ -27,6 +27,12 @@ static void a_context_is_left(void) {
     config.log_level = TERN_LOG_NONE;
     if (!fixture_open(&left, &config))
         return;
+    if (fixture_uses_rma(&left)) {
+        tern_test_skip("MPICH over UCX aborts by itself where a window is left");
+        fixture_close(&left);
+        left.context = NULL;
+        return;
+    }
     for (uint32_t r = 0; r < left.size; r++)
         EXPECT_OK(tern_call_return(left.worker, tern_context_service(left.context, r),
                                    &count_function, NULL, 0, NULL, 0, NULL));
