@@ -29,10 +29,15 @@ static inline void tern_bell_ring(char *board, size_t bells, uint32_t origin) {
     tern_bell_wake(board);
 }
 
-/* A message has been sent that MPI will hand out when it is asked. */
+/* A message is being sent that MPI will hand out when it is asked. */
 static inline void tern_bell_mail(char *board) {
     atomic_fetch_add_explicit(&tern_bell_of(board)->mails, 1, memory_order_release);
     tern_bell_wake(board);
+}
+
+/* One that was counted has not been sent. */
+static inline void tern_bell_no_mail(char *board) {
+    atomic_fetch_sub_explicit(&tern_bell_of(board)->mails, 1, memory_order_relaxed);
 }
 
 static inline uint64_t tern_bell_mails(char *board) {

@@ -75,22 +75,20 @@ tern_status tern_cross_read(tern_worker *worker, uint32_t rank, uint64_t address
 
 /* The system looks at permissions before it looks at the address, at which nothing is mapped. */
 bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
-    tern_rma *rma = tern_rma_of(worker->context);
-    if (worker->context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
-        !tern_is_near(worker->context, rank) ||
-        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    const bool own = rank == context->rank;
+    if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF || !tern_is_near(context, rank) ||
+        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed) ||
+        (!own && tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE))
         return false;
-    if (atomic_load_explicit(&rma->cross_works, memory_order_relaxed))
-        return true;
     char byte;
     struct iovec here = {&byte, 1}, far = {(char *)1, 1};
-    bool works =
-        process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT;
-    if (works)
-        atomic_store_explicit(&rma->cross_works, true, memory_order_relaxed);
-    else
+    if (process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT)
+        return true;
+    if (!own && (errno == EPERM || errno == ENOSYS))
         (void)refused(rma, rank);
-    return works;
+    return false;
 }
 
 static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction direction) {

@@ -204,7 +204,9 @@ static void close_layer(tern_context *context) {
                 free(out->lane.data);
                 free(out->next_data);
             }
-            free(out);
+            /* An answer to what was asked for a ring may still be written there. */
+            if (out != NULL && (alive || (!out->opening && out->growth != TERN_GROWTH_ASKED)))
+                free(out);
             free(mine->in[t]);
         }
         free(mine);

@@ -40,7 +40,8 @@ static bool push(tern_worker *to, const tern_mail *mail, const void *payload) {
     if (copy == NULL)
         return false;
     *copy = *mail;
-    tern_copy(copy->payload, payload, mail->bytes);
+    if (mail->bytes > 0)
+        tern_copy(copy->payload, payload, mail->bytes);
     copy->next = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->arrived, &copy->next, copy,
                                                   memory_order_release, memory_order_relaxed))
@@ -66,11 +67,16 @@ static tern_status send_message(tern_worker *worker, uint32_t target, const tern
                             .offset = mail->id,
                             .bytes = mail->bytes,
                             .operand = {mail->origin.index, mail->lane}};
-    tern_status status = tern_message_send(worker, rank, &message, payload, mail->bytes);
-    if (status == TERN_OK && tern_is_near(context, rank))
+    bool near = tern_is_near(context, rank);
+    /* Counted first: whoever dies in between leaves one too many, which costs its target polls, and
+     * not one too few, with which it would not look for the mail of others. */
+    if (near)
         tern_bell_mail(tern_board(context, target));
+    tern_status status = tern_message_send(worker, rank, &message, payload, mail->bytes);
     if (status == TERN_OK)
         attend_sends(context);
+    else if (near)
+        tern_bell_no_mail(tern_board(context, target));
     return status;
 }
 
@@ -111,7 +117,8 @@ bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_messag
                        const char *payload, size_t bytes, bool *good) {
     uint64_t index = message->operand[0], lane = message->operand[1];
     *good = tern_rank_of(context, message->target) == context->rank && bytes == message->bytes &&
-            (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_MAIL_LANES;
+            (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_MAIL_LANES &&
+            message->offset <= UINT32_MAX;
     if (!*good)
         return true;
     const tern_mail mail = {.origin = {source, (uint32_t)index},
@@ -130,8 +137,7 @@ bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_messag
 bool tern_mail_due(const tern_worker *worker) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
     uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
-    /* A message may be here before it is counted. */
-    if ((int64_t)(tern_bell_mails(mine->board) - delivered) > 0)
+    if (tern_bell_mails(mine->board) != delivered)
         return true;
     return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
 }

@@ -300,7 +300,7 @@ tern_status tern_messages_settle_answers(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && !answers_sent(worker->context))
-        status = step(worker, &wait, worker->context->rank);
+        status = step(worker, &wait, TERN_ANYBODY);
     return status;
 }
 
@@ -322,20 +322,26 @@ tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t cou
 tern_status tern_messages_drain(tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     tern_worker *worker = context->worker[0];
-    uint64_t expected = 0;
     MPI_Request sum;
     int done = 0;
+    /* Left to MPI after a death, like the rooms of collectives (src/collective.c). */
+    uint64_t *expected = malloc((context->size + 1) * sizeof *expected), *sent = expected + 1;
+    if (expected == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to count messages");
+    memcpy(sent, engine->sent, context->size * sizeof *sent);
     /* Nobody sends any more: the counts are final, and say how much is still to come here. */
-    tern_status status = TERN_MPI(MPI_Ireduce_scatter_block(
-        engine->sent, &expected, 1, MPI_UINT64_T, MPI_SUM, context->comm, &sum));
+    tern_status status = TERN_MPI(
+        MPI_Ireduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, context->comm, &sum));
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !(done && engine->served == expected)) {
+    while (status == TERN_OK && !(done && engine->served == *expected)) {
         tern_message_poll(worker);
         if (!done)
             status = TERN_MPI(MPI_Test(&sum, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK)
             status = tern_wait_step(context, &wait, TERN_ANYBODY);
     }
+    if (done)
+        free(expected);
     return status;
 }
 

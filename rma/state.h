@@ -38,7 +38,6 @@ typedef struct tern_rma {
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cross_refused; /* the system does not let processes reach into each other */
-    atomic_bool cross_works;   /* it does */
     bool fences;               /* no membarrier: publishing fences instead */
 } tern_rma;
 

@@ -16,6 +16,7 @@ typedef struct tern_task {
     tern_in *in; /* at whose head the record lies; NULL: it is here */
     char *record;
     uint64_t header;
+    tern_extension e;     /* checked: where the record lies its origin could still change it */
     tern_passing passing; /* of a broadcast */
     int stage;
     tern_status status; /* of the fetch */
@@ -46,8 +47,8 @@ static bool well_formed(const tern_worker *worker, const tern_extension *e, size
 
 /* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
  * much of that is in use. */
-static tern_status make_room(tern_worker *worker, tern_task *t, const tern_extension *e,
-                             char **to) {
+static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
+    const tern_extension *e = &t->e;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (!tern_ptr_is_null(e->place)) {
         tern_ptr place = e->place;
@@ -71,16 +72,17 @@ static tern_status make_room(tern_worker *worker, tern_task *t, const tern_exten
     return TERN_OK;
 }
 
-static void give_room(tern_worker *worker, tern_task *t, const tern_extension *e) {
+static void give_room(tern_worker *worker, tern_task *t) {
     if (t->memory != NULL)
-        tern_rpc_worker_of(worker)->fetched_bytes -= e->buffer_bytes;
+        tern_rpc_worker_of(worker)->fetched_bytes -= t->e.buffer_bytes;
     free(t->memory);
     t->memory = NULL;
 }
 
 /* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
  * it has a place. TERN_ERR_AGAIN: later. */
-static tern_status fetch(tern_worker *worker, tern_task *t, const tern_extension *e) {
+static tern_status fetch(tern_worker *worker, tern_task *t) {
+    const tern_extension *e = &t->e;
     char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
     uint64_t offset = 0;
     t->stage = LANDED;
@@ -93,7 +95,7 @@ static tern_status fetch(tern_worker *worker, tern_task *t, const tern_extension
             : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes",
                         (unsigned long long)e->buffer_bytes);
     if (status == TERN_OK)
-        status = make_room(worker, t, e, &to);
+        status = make_room(worker, t, &to);
     if (status != TERN_OK)
         return status;
     t->buffer = to;
@@ -104,7 +106,7 @@ static tern_status fetch(tern_worker *worker, tern_task *t, const tern_extension
     status = tern_way_to(worker->context, e->from.rank)
                  ->get(worker, e->from.rank, offset, to, e->buffer_bytes, &t->request);
     if (status != TERN_OK) {
-        give_room(worker, t, e);
+        give_room(worker, t);
         return status;
     }
     worker->stats.gets++;
@@ -113,14 +115,14 @@ static tern_status fetch(tern_worker *worker, tern_task *t, const tern_extension
     return TERN_OK;
 }
 
-static void find_buffer(tern_worker *worker, tern_task *t, const tern_extension *e,
-                        const char *arguments) {
+static void find_buffer(tern_worker *worker, tern_task *t, const char *arguments) {
+    const tern_extension *e = &t->e;
     char *to = NULL;
     t->stage = LANDED;
     if (e->way == TERN_BUFFER_INSIDE) {
         t->buffer = arguments + padded(e->arguments);
     } else if (e->way == TERN_BUFFER_PUT) {
-        t->status = make_room(worker, t, e, &to);
+        t->status = make_room(worker, t, &to);
         t->buffer = to;
     } else if (has_chunks(e)) {
         t->status = tern_fetch_begin(worker, e->origin, arguments + padded(e->arguments),
@@ -128,7 +130,7 @@ static void find_buffer(tern_worker *worker, tern_task *t, const tern_extension 
         if (t->status == TERN_OK)
             t->stage = FETCHING;
     } else if (e->way != TERN_BUFFER_NONE) {
-        t->status = fetch(worker, t, e);
+        t->status = fetch(worker, t);
     }
     if (t->status == TERN_ERR_AGAIN) {
         t->status = TERN_OK;
@@ -146,11 +148,12 @@ static void look_at_chunks(tern_worker *worker, tern_task *t) {
 }
 
 /* One look at the get. */
-static void look(tern_worker *worker, tern_task *t, const tern_extension *e) {
+static void look(tern_worker *worker, tern_task *t) {
+    uint32_t rank = t->e.from.rank;
     int done = 0;
-    t->status = tern_way_to(worker->context, e->from.rank)->test(worker, &t->request, &done);
+    t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
     if (!done && t->status == TERN_OK)
-        t->status = tern_glance(worker, e->from.rank);
+        t->status = tern_glance(worker, rank);
     if (!done && t->status != TERN_OK)
         t->memory = NULL; /* MPI may still write there */
     if (done || t->status != TERN_OK)
@@ -163,17 +166,16 @@ static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on w
 }
 
 /* A bad buffer is the call's error: siblings then meet it themselves. */
-static bool pass_at_home(tern_worker *worker, tern_task *t, const tern_extension *e, uint32_t id,
-                         const char *arguments, size_t rest) {
-    tern_extension here = *e;
-    if (t->status == TERN_OK && !tern_ptr_is_null(e->place))
+static bool pass_at_home(tern_worker *worker, tern_task *t, const char *arguments, size_t rest) {
+    tern_extension here = t->e;
+    if (t->status == TERN_OK && !tern_ptr_is_null(here.place))
         here.way = TERN_BUFFER_PUT;
-    return e->arity == 0 ||
-           tern_broadcast_pass(worker, &here, id, arguments, rest, true, &t->passing);
+    return here.arity == 0 || tern_broadcast_pass(worker, &here, tern_record_id(t->header),
+                                                  arguments, rest, true, &t->passing);
 }
 
-static tern_status run(tern_worker *worker, const tern_task *t, const tern_extension *e,
-                       uint32_t id, const void *arguments) {
+static tern_status run(tern_worker *worker, const tern_task *t, const void *arguments) {
+    const tern_extension *e = &t->e;
     const uint32_t workers = worker->context->workers;
     tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
     size_t bytes = e->arguments;
@@ -183,51 +185,49 @@ static tern_status run(tern_worker *worker, const tern_task *t, const tern_exten
         call.buffer = t->buffer;
         call.buffer_bytes = e->buffer_bytes;
     }
-    return tern_function_run(worker, &call, id, arguments, bytes);
+    return tern_function_run(worker, &call, tern_record_id(t->header), arguments, bytes);
 }
 
 /* As far as it goes now; whether the call is over. */
 static bool advance(tern_worker *worker, tern_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
-    uint32_t id = tern_record_id(t->header);
-    tern_extension e;
-    memcpy(&e, payload, sizeof e);
-    const char *arguments = payload + sizeof e;
-    size_t rest = tern_record_bytes(t->header) - sizeof e;
-    if (!tern_ptr_is_null(e.counter) && !tern_notices_have_room(worker))
+    const tern_extension *e = &t->e;
+    const char *arguments = payload + sizeof *e;
+    size_t rest = tern_record_bytes(t->header) - sizeof *e;
+    if (!tern_ptr_is_null(e->counter) && !tern_notices_have_room(worker))
         return false;
     if (t->stage == PASS_ON) {
-        if (e.arity > 0 &&
-            !tern_broadcast_pass(worker, &e, id, arguments, rest, false, &t->passing))
+        if (e->arity > 0 && !tern_broadcast_pass(worker, e, tern_record_id(t->header), arguments,
+                                                 rest, false, &t->passing))
             return false;
         t->stage = FETCH;
     }
     if (t->stage == FETCH)
-        find_buffer(worker, t, &e, arguments);
+        find_buffer(worker, t, arguments);
     if (t->stage == FETCHING && t->fetch != NULL)
         look_at_chunks(worker, t);
     else if (t->stage == FETCHING)
-        look(worker, t, &e);
+        look(worker, t);
     if (t->stage < LANDED)
         return false;
     if (t->stage == LANDED) {
-        if (!pass_at_home(worker, t, &e, id, arguments, rest))
+        if (!pass_at_home(worker, t, arguments, rest))
             return false;
-        if (t->memory != NULL || tern_ptr_is_null(e.place) == 0)
-            lower(worker, &e, TERN_ON_SENT);
+        if (t->memory != NULL || !tern_ptr_is_null(e->place))
+            lower(worker, e, TERN_ON_SENT);
         t->stage = READY;
     }
-    if (t->status == TERN_OK && run(worker, t, &e, id, arguments) == TERN_ERR_AGAIN)
+    if (t->status == TERN_OK && run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
     if (t->status != TERN_OK) {
         worker->stats.calls_refused++;
         tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
-                 tern_rank_of(worker->context, e.origin), tern_error_detail());
+                 tern_rank_of(worker->context, e->origin), tern_error_detail());
     }
-    if (t->memory == NULL && tern_ptr_is_null(e.place))
-        lower(worker, &e, TERN_ON_SENT); /* it was used where it lies */
-    lower(worker, &e, TERN_ON_EXECUTED);
-    give_room(worker, t, &e);
+    if (t->memory == NULL && tern_ptr_is_null(e->place))
+        lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
+    lower(worker, e, TERN_ON_EXECUTED);
+    give_room(worker, t);
     tern_fetch_end(worker, t->fetch);
     /* After what it made was counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
@@ -241,21 +241,37 @@ static void end(tern_task **link) {
     free(t);
 }
 
-/* The link to the task of the record at the head of in, which is begun if need be; NULL: no
- * memory. */
-static tern_task **task_of(tern_worker *worker, tern_in *in, uint64_t header) {
-    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    for (tern_task **link = &mine->tasks; *link != NULL; link = &(*link)->next)
-        if ((*link)->in == in)
-            return link;
+/* The link to the task of the record at the head of in, or to NULL. */
+static tern_task **task_of(tern_worker *worker, const tern_in *in) {
+    tern_task **link = &tern_rpc_worker_of(worker)->tasks;
+    while (*link != NULL && (*link)->in != in)
+        link = &(*link)->next;
+    return link;
+}
+
+/* Begins one at *link. False: no memory, or the record is refused. */
+static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
+    uint64_t header = tern_ring_peek(worker, in);
+    size_t bytes = tern_record_bytes(header);
+    tern_extension e;
+    if (!tern_ring_check(in, header) || bytes < sizeof e ||
+        tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
+        tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
+        return false;
+    }
+    memcpy(&e, tern_ring_payload(in), sizeof e);
+    if (!well_formed(worker, &e, bytes)) {
+        tern_ring_refuse(worker, in, header, "a call with a bad extension");
+        return false;
+    }
     tern_task *t = calloc(1, sizeof *t);
     if (t == NULL)
-        return NULL;
+        return false;
     t->in = in;
     t->header = header;
-    t->next = mine->tasks;
-    mine->tasks = t;
-    return &mine->tasks;
+    t->e = e;
+    *link = t;
+    return true;
 }
 
 /* Lets the ring go on without the call; whether it could. */
@@ -270,25 +286,14 @@ static bool set_aside(tern_task *t) {
 }
 
 size_t tern_call_extended(tern_worker *worker, tern_in *in) {
-    uint64_t header = tern_ring_peek(worker, in);
-    size_t bytes = tern_record_bytes(header);
-    tern_extension e;
-    if (!tern_ring_check(in, header) || bytes < sizeof e ||
-        tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
-        tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
+    tern_task **link = task_of(worker, in), *t;
+    if (*link == NULL && !begin(worker, in, link))
         return 0;
-    }
-    memcpy(&e, tern_ring_payload(in), sizeof e);
-    if (!well_formed(worker, &e, bytes)) {
-        tern_ring_refuse(worker, in, header, "a call with a bad extension");
-        return 0;
-    }
-    tern_task **task = task_of(worker, in, header);
-    if (task == NULL)
-        return 0;
-    if (advance(worker, *task))
-        end(task);
-    else if (!is_aside(&e) || (*task)->stage != FETCHING || !set_aside(*task))
+    t = *link;
+    uint64_t header = t->header;
+    if (advance(worker, t))
+        end(link);
+    else if (!is_aside(&t->e) || t->stage != FETCHING || !set_aside(t))
         return 0;
     tern_ring_advance(in, header);
     return 1;

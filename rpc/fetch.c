@@ -28,19 +28,23 @@ struct tern_fetch {
     part part[];
 };
 
-static tern_status bad_list(uint32_t origin) {
-    return tern_fail(TERN_ERR_RANGE, "a bad list of chunks from worker %u", origin);
+static tern_status bad_list(tern_worker *worker, uint32_t origin, const tern_chunk_list *head) {
+    tern_status status = tern_fail(TERN_ERR_RANGE, "a bad list of chunks from worker %u", origin);
+    if (head->back.cell < TERN_FUTURES) /* it may wait */
+        (void)tern_reply_send(worker, origin, &head->back, status, NULL, 0);
+    return status;
 }
 
 /* The list lies where its origin can still write: it is read once, here. */
-static tern_status copy_list(uint32_t origin, const char *list, size_t bytes, tern_fetch **fetch) {
-    tern_chunk_list head;
+static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
+                             tern_fetch **fetch) {
+    tern_chunk_list head = {.back.cell = TERN_FUTURES};
     if (bytes < sizeof head)
-        return bad_list(origin);
+        return bad_list(worker, origin, &head);
     memcpy(&head, list, sizeof head);
     if (head.count == 0 || head.count > TERN_CALL_CHUNKS_MAX || head.index > 1 ||
         bytes != sizeof head + head.count * sizeof head.chunk[0] || head.back.cell >= TERN_FUTURES)
-        return bad_list(origin);
+        return bad_list(worker, origin, &head);
     tern_fetch *f = calloc(1, sizeof *f + head.count * (sizeof(part) + sizeof(tern_chunk)));
     if (f == NULL)
         return TERN_ERR_AGAIN; /* its origin waits to be told */
@@ -55,7 +59,7 @@ static tern_status copy_list(uint32_t origin, const char *list, size_t bytes, te
         f->bytes += f->part[i].source.bytes; /* no overflow: each is looked at before it counts */
         if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX) {
             free(f);
-            return bad_list(origin);
+            return bad_list(worker, origin, &head);
         }
     }
     *fetch = f;
@@ -68,7 +72,7 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
     size_t limit = worker->context->config.overflow_memory;
     tern_fetch *f = NULL;
     *fetch = NULL;
-    tern_status status = copy_list(origin, list, bytes, &f);
+    tern_status status = copy_list(worker, origin, list, bytes, &f);
     if (status != TERN_OK)
         return status;
     if (mine->fetched_bytes > 0 &&

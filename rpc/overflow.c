@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "rma/state.h"
+#include "rpc/lost.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/wait.h"
 
 void tern_overflow_open(tern_worker *worker) {
     pthread_mutex_init(&tern_rpc_worker_of(worker)->overflow_lock, NULL);
@@ -122,18 +124,32 @@ static void drop_first(tern_rpc_worker *owner, tern_overflow *queue) {
     free(call);
 }
 
+/* What waits for a rank that has died, or for a ring that there will never be. */
+static void lose_all(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue,
+                     tern_status status) {
+    size_t lost = 0;
+    for (; queue->first != NULL; lost++) {
+        tern_call_lost(mover, queue->out->origin, queue->first, status);
+        drop_first(owner, queue);
+    }
+    if (lost > 0)
+        tern_log(TERN_LOG_ERROR, "%zu calls to worker %u that waited for room are lost: %s", lost,
+                 queue->out->target, tern_error_detail());
+}
+
 /* Moves what has room now, to be published together. The mover's thread has the owner's lock. */
 static size_t move(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue) {
     size_t moved = 0;
     tern_status status = TERN_OK;
-    while (queue->first != NULL && (status = move_first(mover, queue)) != TERN_ERR_AGAIN) {
-        if (status != TERN_OK)
-            tern_log(TERN_LOG_ERROR, "a call that waited for room is lost: %s",
-                     tern_error_detail());
+    while (queue->first != NULL && (status = move_first(mover, queue)) == TERN_OK) {
         drop_first(owner, queue);
         moved++;
     }
     tern_ring_publish(mover, queue->out);
+    if (status == TERN_ERR_AGAIN)
+        status = tern_glance(mover, tern_rank_of(mover->context, queue->out->target));
+    if (status != TERN_OK)
+        lose_all(mover, owner, queue, status);
     return moved;
 }
 

@@ -5,7 +5,7 @@
 /*
  * Publishing policies (paper 000, 4.4.2; design 6). They are no other ways to send: what is
  * gathered is a number of the pair's lane, which every commit compares with, and what is kept while
- * the ring is full is a choice of make_call.
+ * the ring is full is a choice of tern_outgoing_send.
  */
 
 static tern_status check(const tern_worker *worker, tern_worker_id target, const char *function) {

@@ -72,7 +72,7 @@ static tern_status wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *al
     return TERN_OK;
 }
 
-static bool answers_are_here(tern_worker *worker) {
+static bool answers_of(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->departures != NULL || mine->shipments != NULL)
         return false;
@@ -83,6 +83,21 @@ static bool answers_are_here(tern_worker *worker) {
             return false;
     }
     return true;
+}
+
+/* Of this worker and of those that no thread has: progress is made for them too. */
+static bool answers_are_here(tern_worker *worker) {
+    tern_context *context = worker->context;
+    bool here = answers_of(worker);
+    for (uint32_t i = 0; i < context->workers && here; i++) {
+        tern_worker *other = context->worker[i];
+        if (other == worker ||
+            atomic_exchange_explicit(&other->adopted, true, memory_order_acquire))
+            continue;
+        here = answers_of(other);
+        atomic_store_explicit(&other->adopted, false, memory_order_release);
+    }
+    return here;
 }
 
 tern_status tern_quiesce(tern_worker *worker) {

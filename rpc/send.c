@@ -56,11 +56,11 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
     return TERN_OK;
 }
 
+/* The policy is this thread's alone, whoever has the ring. */
 static bool keeps(tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring(worker, target);
-    bool keeps = out != NULL && out->policy == TERN_PUBLISH_OVFL;
     tern_overflow_ring_done(worker);
-    return keeps;
+    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
 }
 
 static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t most) {

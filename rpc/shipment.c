@@ -5,6 +5,7 @@
 #include "rma/cross.h"
 #include "rma/reply.h"
 #include "rma/state.h"
+#include "rpc/archive.h"
 #include "rpc/extended.h"
 #include "rpc/fetch.h"
 #include "rpc/send.h"
@@ -46,6 +47,13 @@ static tern_shipment *make(size_t count) {
     return s;
 }
 
+static tern_status check_size(size_t bytes) {
+    if (bytes <= TERN_CHUNK_MAX)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", bytes,
+                     TERN_CHUNK_MAX);
+}
+
 /* In the segment, where any rank can get it. */
 static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
@@ -58,20 +66,17 @@ static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memo
     return TERN_OK;
 }
 
+/* By where the memory is: a buffer may be of another context. */
 static tern_status load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
-    if (c->bytes > TERN_CHUNK_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", c->bytes,
-                         TERN_CHUNK_MAX);
-    bool placed = !tern_ptr_is_null(c->place);
-    bool readable = tern_cross_allowed(worker, s->rank);
-    bool far = !tern_is_near(worker->context, s->rank);
+    tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
+    bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
     /* Registered memory is private to who reads it on the node. */
-    bool is_private = !placed || (!far && tern_reach_address(worker, c->place, c->bytes) == NULL);
-    if (is_private && !readable)
+    bool is_private = !placed || (!far && tern_reach_address(worker, place, c->bytes) == NULL);
+    if (is_private && !tern_cross_allowed(worker, s->rank))
         return stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);
     s->list->chunk[s->count++] =
-        (tern_chunk_source){c->place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
+        (tern_chunk_source){place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
     return TERN_OK;
 }
 
@@ -99,22 +104,10 @@ static size_t archive_max(const tern_context *context, size_t count) {
     return most > rest + 8 ? most - rest - 8 : 0;
 }
 
-static tern_status check_count(const tern_context *context, size_t count) {
-    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
-    most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
-    if (most > TERN_CALL_CHUNKS_MAX)
-        most = TERN_CALL_CHUNKS_MAX;
-    return count <= most
-               ? TERN_OK
-               : tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
-                           count, context->config.ring_size, most);
-}
-
-/* What has to wait until earlier shipments have been fetched: a reply cell, or memory to stage in.
- */
+/* Whether a reply cell, or memory to stage in, comes free when earlier shipments are fetched. */
 static bool is_short(const tern_worker *worker, tern_status status) {
-    return status == TERN_ERR_AGAIN ||
-           (status == TERN_ERR_MEMORY && tern_rpc_worker_of(worker)->shipments != NULL);
+    return (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) &&
+           tern_rpc_worker_of(worker)->shipments != NULL;
 }
 
 typedef struct parcel {
@@ -127,22 +120,46 @@ typedef struct parcel {
     const tern_archive_options *options;
 } parcel;
 
+static bool goes_aside(const tern_context *context, const parcel *p) {
+    return p->bytes > archive_max(context, p->count);
+}
+
+/* All limits, before anything is done. */
+static tern_status check(const tern_context *context, const parcel *p) {
+    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
+    size_t count = p->count + goes_aside(context, p);
+    most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
+    if (most > TERN_CALL_CHUNKS_MAX)
+        most = TERN_CALL_CHUNKS_MAX;
+    if (count > most)
+        return tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
+                         count, context->config.ring_size, most);
+    tern_status status = goes_aside(context, p) ? check_size(p->bytes) : TERN_OK;
+    for (size_t i = 0; i < p->count && status == TERN_OK; i++)
+        status = check_size(p->chunks[i].bytes);
+    return status;
+}
+
 static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
-    bool aside = p->bytes > archive_max(worker->context, p->count);
+    bool aside = goes_aside(worker->context, p);
     tern_shipment *s = make(p->count + aside);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
     s->rank = tern_rank_of(worker->context, p->target);
-    tern_status status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
-    if (status == TERN_OK)
-        status = tern_reply_expect(worker, &s->back);
-    if (status == TERN_OK) {
-        s->list->back = s->back;
-        *shipment = s;
-    } else {
+    tern_status status = tern_reply_expect(worker, &s->back); /* first: it costs no copy */
+    if (status != TERN_OK) {
         drop(s);
+        return status;
     }
-    return status;
+    status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
+    if (status != TERN_OK) {
+        tern_reply_release(worker, &s->back);
+        drop(s);
+        return status;
+    }
+    s->list->back = s->back;
+    *shipment = s;
+    return TERN_OK;
 }
 
 static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
@@ -217,6 +234,16 @@ static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
     return tern_call_with(worker, target, function, p->archive, p->bytes, &options);
 }
 
+static tern_status call_shipping(tern_worker *worker, const parcel *p) {
+    tern_status status = raise(worker, p->options->executed);
+    if (status != TERN_OK)
+        return status;
+    status = ship(worker, p);
+    if (status != TERN_OK)
+        lower(worker, p->options->executed);
+    return status;
+}
+
 tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
                               const tern_function *function, const tern_writer *writer,
                               const tern_archive_options *options) {
@@ -234,30 +261,26 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
         return status;
     p.target = tern_worker_number(worker->context, target);
     p.chunks = tern_writer_chunks(writer, &p.count);
-    status = check_count(worker->context, p.count);
+    status = check(worker->context, &p);
     if (status != TERN_OK)
         return status;
-    if (p.count == 0 && p.bytes <= archive_max(worker->context, 0))
-        return call_plainly(worker, target, function, &p);
-    status = raise(worker, p.options->executed);
-    if (status != TERN_OK)
-        return status;
+    bool plain = p.count == 0 && !goes_aside(worker->context, &p);
     status = raise(worker, p.options->reusable);
-    if (status == TERN_OK) {
-        status = ship(worker, &p);
-        if (status != TERN_OK)
-            lower(worker, p.options->reusable);
-    }
     if (status != TERN_OK)
-        lower(worker, p.options->executed);
+        return status;
+    status = plain ? call_plainly(worker, target, function, &p) : call_shipping(worker, &p);
+    if (plain || status != TERN_OK)
+        lower(worker, p.options->reusable);
     return status;
 }
 
 /* Whether the target has fetched it, or never will. */
 static bool is_over(tern_worker *worker, const tern_shipment *s) {
-    if (!tern_reply_arrived(worker, &s->back))
-        return tern_peer_is_dead(&worker->context->peers, s->rank);
-    tern_status status = (tern_status)tern_reply_cell(worker, &s->back)->status;
+    tern_status status = TERN_ERR_PEER;
+    if (tern_reply_arrived(worker, &s->back))
+        status = (tern_status)tern_reply_cell(worker, &s->back)->status;
+    else if (tern_glance(worker, s->rank) == TERN_OK)
+        return false;
     if (status != TERN_OK)
         tern_log(TERN_LOG_WARN, "rank %u could not fetch the chunks of a call: %s", s->rank,
                  tern_strerror(status));

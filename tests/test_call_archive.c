@@ -436,6 +436,94 @@ static void refused(void) {
     close_all();
 }
 
+/* As many chunks as a call may have, with an archive that no ring takes: it would be one more. */
+static void one_too_many(void) {
+    if (!open_with((size_t)1 << 20, TERN_CROSS_MEMORY_AUTO))
+        return;
+    forget();
+    static const uint32_t index[110000];
+    for (size_t chunks = TERN_CALL_CHUNKS_MAX - 1; chunks <= TERN_CALL_CHUNKS_MAX; chunks++) {
+        tern_writer writer;
+        EXPECT_OK(tern_writer_open(&writer, NULL, 0, (size_t)1 << 24));
+        EXPECT_OK(TERN_WRITE(&writer, index, 110000));
+        EXPECT_OK(tern_writer_share(&writer, f.worker, 8));
+        for (size_t i = 0; i < chunks; i++)
+            EXPECT_OK(TERN_WRITE(&writer, &index[2 * i], 2));
+        EXPECT(chunks < TERN_CALL_CHUNKS_MAX ? TERN_OK : TERN_ERR_RANGE,
+               tern_call_archive(f.worker, to((f.rank + 1) % f.size), &open_letter_function,
+                                 &writer, NULL));
+        tern_writer_close(&writer);
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(found.run, 1); /* which cannot read it, and says so */
+    forget();
+    close_all();
+}
+
+/* A vector in the segment of one context goes through another: its place means nothing there. */
+static void of_another_context(void) {
+    fixture other;
+    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO) || !fixture_open(&other, NULL))
+        return;
+    forget();
+    tern_writer writer;
+    tern_vector v;
+    begin(&writer, 3, 1);
+    EXPECT_OK(TERN_VECTOR_CREATE(other.worker, uint32_t, 4000, &v));
+    fill(tern_vector_data(&v), 4000, 3 * 16 + f.rank * 1000);
+    EXPECT_OK(tern_write_vector(&writer, &v));
+    EXPECT_OK(tern_call_archive(f.worker, to((f.rank + 1) % f.size), &open_letter_function, &writer,
+                                NULL));
+    tern_writer_close(&writer);
+    tern_vector_destroy(&v);
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(found.run, 1);
+    CU_ASSERT_EQUAL(found.wrong, 0);
+    forget();
+    fixture_close(&other);
+    close_all();
+}
+
+static tern_status give_nothing(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    return bytes == 0 ? TERN_OK : TERN_ERR_RANGE;
+}
+TERN_FUNCTION(give_nothing)
+
+/* Results that nobody has asked for take all cells: a call that waited for one would wait for its
+ * own thread. */
+static void results_take_all_cells(void) {
+    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+        return;
+    forget();
+    static tern_future future[TERN_FUTURES];
+    memset(future, 0, sizeof future);
+    tern_worker_id next = to((f.rank + 1) % f.size);
+    for (size_t i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_call_start(f.worker, next, &give_nothing_function, NULL, 0, &future[i]));
+    tern_writer writer;
+    uint32_t *values = malloc(4000);
+    fill(values, 1000, f.rank * 1000);
+    begin(&writer, 0, 1);
+    EXPECT_OK(TERN_WRITE(&writer, values, 1000));
+    tern_archive_options options = {.reusable = &reusable, .executed = &executed};
+    EXPECT(TERN_ERR_AGAIN,
+           tern_call_archive(f.worker, next, &open_letter_function, &writer, &options));
+    for (size_t i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_future_wait(f.worker, &future[i], NULL, 0, NULL));
+    EXPECT_OK(tern_call_archive(f.worker, next, &open_letter_function, &writer, &options));
+    EXPECT_OK(tern_synchronizer_wait(f.worker, reusable));
+    EXPECT_OK(tern_synchronizer_wait(f.worker, executed));
+    tern_writer_close(&writer);
+    free(values);
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(found.run, 1);
+    CU_ASSERT_EQUAL(found.wrong, 0);
+    forget();
+    close_all();
+}
+
 typedef struct {
     tern_extension extension;
     struct {
@@ -547,6 +635,9 @@ int main(int argc, char **argv) {
         {"as many as there may be", as_many_as_there_may_be},
         {"sent on by handlers", sent_on_by_handlers},
         {"refused", refused},
+        {"one too many", one_too_many},
+        {"of another context", of_another_context},
+        {"results take all cells", results_take_all_cells},
         {"hostile lists", hostile_lists},
     };
     return tern_test_main(argc, argv, "call_archive", tests, sizeof tests / sizeof tests[0]);

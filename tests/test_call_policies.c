@@ -4,6 +4,7 @@
 
 #include "call_tools.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static tern_config small_rings(size_t overflow) {
@@ -321,6 +322,53 @@ static void refusals(void) {
     fixture_close(&f);
 }
 
+static _Atomic uint32_t heard;
+
+static tern_status hear(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    atomic_fetch_add(&heard, bytes == 0);
+    return TERN_OK;
+}
+TERN_FUNCTION(hear)
+
+/* Calls are queued while their far rings are being set up, more of which than there is memory for:
+ * who waits for those that are lost is told, and they count as over. */
+static void lost_for_want_of_a_ring(void) {
+    enum { WORKERS = 4 };
+    fixture f;
+    tern_config config = small_rings((size_t)1 << 20);
+    config.workers = WORKERS;
+    config.ring_memory = 2 * config.ring_size;
+    config.ring_growth = 1;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_synchronizer all;
+    atomic_store(&heard, 0);
+    EXPECT_OK(tern_synchronizer_create(f.worker, &all));
+    EXPECT_OK(tern_barrier(f.worker));
+    uint32_t taken = 0;
+    tern_log_set_level(TERN_LOG_NONE);
+    tern_call_options options = {.full = TERN_FULL_QUEUE, .synchronizer = &all};
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        tern_worker_id target = {(f.rank + 1) % f.size, i};
+        tern_status status = tern_call_with(f.worker, target, &hear_function, NULL, 0, &options);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_MEMORY);
+        taken += status == TERN_OK;
+    }
+    EXPECT_OK(tern_quiesce(f.worker)); /* progress for all workers */
+    tern_log_set_level(TERN_LOG_WARN);
+    tern_stats stats;
+    tern_stats_get(f.worker, &stats);
+    uint64_t sums[] = {taken, atomic_load(&heard), stats.calls_refused};
+    tern_mpi_lock();
+    MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_UINT64_T, MPI_SUM, f.comm);
+    tern_mpi_unlock();
+    CU_ASSERT_EQUAL(sums[0], sums[1] + sums[2]);
+    EXPECT_OK(tern_synchronizer_destroy(f.worker, &all));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"refusals", refusals},
@@ -334,6 +382,7 @@ int main(int argc, char **argv) {
         {"flood_back_gathered", flood_back_gathered},
         {"flood_back_kept", flood_back_kept},
         {"gathered_recursion", gathered_recursion},
+        {"lost_for_want_of_a_ring", lost_for_want_of_a_ring},
     };
     return tern_test_main(argc, argv, "call_policies", tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,0 +1,44 @@
+#include "rpc/lost.h"
+
+#include "rma/reply.h"
+#include "rma/state.h"
+#include "rpc/extended.h"
+#include "rpc/fetch.h"
+#include "rpc/synchronizer.h"
+#include "src/error.h"
+#include "src/log.h"
+
+/* To the worker that waits here for an answer that nobody else will give. */
+static void answer(tern_worker *worker, uint32_t origin, const tern_return_address *back,
+                   tern_status status) {
+    const char *text = tern_error_detail();
+    if (tern_reply_send(worker, origin, back, status, text, strlen(text)) != TERN_OK)
+        tern_log(TERN_LOG_WARN, "worker %u is not told that its call is lost", origin);
+}
+
+static void settle_extended(tern_worker *worker, const tern_pending_call *call,
+                            tern_status status) {
+    tern_extension e;
+    memcpy(&e, call->payload, sizeof e);
+    if (!tern_ptr_is_null(e.counter))
+        tern_counter_lower(worker, e.counter, 1);
+    if (e.way < TERN_WAY_CHUNKS)
+        return;
+    tern_chunk_list list;
+    memcpy(&list, call->payload + sizeof e + ((e.arguments + 7) & ~7u), sizeof list);
+    answer(worker, e.origin, &list.back, status);
+}
+
+void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,
+                    tern_status status) {
+    unsigned kind = tern_record_kind(call->header);
+    worker->stats.calls_refused++;
+    if (kind == TERN_RECORD_CALL_EXTENDED) {
+        settle_extended(worker, call, status);
+    } else if (kind == TERN_RECORD_CALL_RETURN) {
+        tern_return_address back;
+        memcpy(&back, call->payload, sizeof back);
+        answer(worker, origin, &back, status);
+    }
+    tern_count(&worker->stats.calls_executed, 1);
+}
