@@ -46,6 +46,15 @@ tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
     return call_copying(worker, target, function, arguments, bytes, TERN_FULL_QUEUE);
 }
 
+void tern_future_begin(tern_worker *worker, uint32_t rank, const tern_return_address *back,
+                       tern_future *future) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    mine->futures |= (uint64_t)1 << back->cell;
+    mine->sequence[back->cell] = back->sequence;
+    future->state[0] = back->sequence;
+    future->state[1] = (uint64_t)rank << 32 | back->cell;
+}
+
 tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_future *future) {
@@ -66,11 +75,7 @@ tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
         tern_reply_release(worker, &back);
         return status;
     }
-    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    mine->futures |= (uint64_t)1 << back.cell;
-    mine->sequence[back.cell] = back.sequence;
-    future->state[0] = back.sequence;
-    future->state[1] = (uint64_t)target.rank << 32 | back.cell;
+    tern_future_begin(worker, target.rank, &back, future);
     return TERN_OK;
 }
 

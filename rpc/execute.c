@@ -98,22 +98,21 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     return run;
 }
 
-/* Sends the result, or the reason for an error instead of one. */
-static void answer(tern_worker *worker, const tern_in *in, uint32_t id,
-                   const tern_return_address *back, tern_status status,
-                   const tern_call_info *info) {
-    const void *payload = info->result;
-    size_t bytes = info->result_bytes;
-    if (status == TERN_OK && bytes > TERN_RESULT_MAX)
+void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
+                     tern_status status, const tern_call_info *call) {
+    const void *payload = call->result;
+    size_t bytes = call->result_bytes;
+    if (status == TERN_OK && bytes > TERN_RESULT_MAX) {
         status = tern_fail(TERN_ERR_RANGE, "%s gave a result of %zu bytes; %u are the limit",
                            tern_rpc_of(worker->context)->name[id], bytes, TERN_RESULT_MAX);
+        note_refusal(worker, call->origin, id, status);
+    }
     if (status != TERN_OK) {
         payload = tern_error_detail();
         bytes = strlen(payload);
-        note_refusal(worker, in->origin_id, id, status);
     }
-    if (tern_reply_send(worker, in->origin, back, status, payload, bytes) != TERN_OK)
-        tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", in->origin_id.rank,
+    if (tern_reply_send(worker, to, back, status, payload, bytes) != TERN_OK)
+        tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", call->origin.rank,
                  tern_error_detail());
 }
 
@@ -130,15 +129,13 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     /* The payload begins with the address of the answer. */
     const char *payload = tern_ring_payload(in);
     memcpy(&back, payload, sizeof back);
-    tern_call_info info = {
-        .worker = worker, .origin = in->origin_id, .result = tern_rpc_worker_of(worker)->result};
+    tern_call_info info = {.origin = in->origin_id};
     tern_error_clear();
-    worker->in_handler = true;
-    tern_status status = rpc->handler[id](&info, payload + sizeof back, bytes - sizeof back);
-    worker->in_handler = false;
+    tern_status status =
+        tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back);
     if (status == TERN_ERR_AGAIN)
         return 0;
-    answer(worker, in, id, &back, status, &info);
+    tern_call_reply(worker, in->origin, id, &back, status, &info);
     tern_ring_advance(in, header);
     tern_count(&worker->stats.calls_executed, 1);
     return 1;

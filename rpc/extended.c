@@ -174,18 +174,45 @@ static bool pass_at_home(tern_worker *worker, tern_task *t, const char *argument
                                                   arguments, rest, true, &t->passing);
 }
 
+/* The call did not run for want of its buffer. */
+static void refuse(tern_worker *worker, const tern_task *t, tern_call_info *call) {
+    uint32_t id = tern_record_id(t->header);
+    worker->stats.calls_refused++;
+    tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
+             call->origin.rank, tern_error_detail());
+    const tern_return_address *back = t->fetch != NULL ? tern_fetch_answer(t->fetch) : NULL;
+    if (back == NULL)
+        return;
+    tern_status status =
+        tern_fail(t->status, "%s has not run: its chunks could not be got: %s",
+                  tern_rpc_of(worker->context)->name[id], tern_strerror(t->status));
+    tern_call_reply(worker, t->e.origin, id, back, status, call);
+}
+
+/* Runs the function and sends its result, if that is waited for. */
 static tern_status run(tern_worker *worker, const tern_task *t, const void *arguments) {
     const tern_extension *e = &t->e;
+    uint32_t id = tern_record_id(t->header);
     const uint32_t workers = worker->context->workers;
     tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
+    const tern_return_address *back = NULL;
     size_t bytes = e->arguments;
+    if (t->status != TERN_OK) {
+        refuse(worker, t, &call);
+        return t->status;
+    }
     if (t->fetch != NULL) {
+        back = tern_fetch_answer(t->fetch);
         tern_fetch_give(t->fetch, &call, &arguments, &bytes);
     } else {
         call.buffer = t->buffer;
         call.buffer_bytes = e->buffer_bytes;
     }
-    return tern_function_run(worker, &call, tern_record_id(t->header), arguments, bytes);
+    tern_error_clear();
+    tern_status status = tern_function_run(worker, &call, id, arguments, bytes);
+    if (back != NULL && status != TERN_ERR_AGAIN)
+        tern_call_reply(worker, e->origin, id, back, status, &call);
+    return status;
 }
 
 /* As far as it goes now; whether the call is over. */
@@ -217,13 +244,8 @@ static bool advance(tern_worker *worker, tern_task *t) {
             lower(worker, e, TERN_ON_SENT);
         t->stage = READY;
     }
-    if (t->status == TERN_OK && run(worker, t, arguments) == TERN_ERR_AGAIN)
+    if (run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
-    if (t->status != TERN_OK) {
-        worker->stats.calls_refused++;
-        tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
-                 tern_rank_of(worker->context, e->origin), tern_error_detail());
-    }
     if (t->memory == NULL && tern_ptr_is_null(e->place))
         lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
     lower(worker, e, TERN_ON_EXECUTED);

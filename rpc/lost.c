@@ -27,6 +27,8 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
     tern_chunk_list list;
     memcpy(&list, call->payload + sizeof e + ((e.arguments + 7) & ~7u), sizeof list);
     answer(worker, e.origin, &list.back, status);
+    if (list.answer.sequence != 0)
+        answer(worker, e.origin, &list.answer, status);
 }
 
 void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "rma/region.h"
+#include "rpc/archive.h"
 #include "rpc/state.h"
 #include "src/error.h"
 
@@ -32,6 +33,8 @@ static void spell(FILE *text, const tern_remote_parameter *p) {
         fputc('*', text);
     else if (p->kind == TERN_REMOTE_SEGMENT)
         fputs(" in a segment", text);
+    else if (p->kind == TERN_REMOTE_VECTOR)
+        fputs(" vector", text);
 }
 
 /* name(parameters), name(parameters):result; NULL: no memory. */
@@ -71,12 +74,55 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
     if (status == TERN_OK)
         return TERN_OK;
     tern_writer_close(writer);
+    if (status == TERN_ERR_MISMATCH)
+        return status;
     if (status == TERN_ERR_RANGE)
         return tern_fail(status, "%s: more arguments than TERN_ARGUMENTS_MAX, %u bytes",
                          function->name, TERN_ARGUMENTS_MAX);
     return tern_fail(status, "%s: %s", function->name,
-                     status == TERN_ERR_ARGUMENT ? "a string or buffer is NULL"
+                     status == TERN_ERR_ARGUMENT ? "a string, buffer or vector is NULL"
                                                  : "no memory for its arguments");
+}
+
+/* Whether content of so many bytes becomes a chunk; without a worker the call will be refused. */
+static bool shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
+    return worker != NULL && count <= TERN_ITEM_COUNT_MAX &&
+           element * count >= tern_place_threshold(worker) &&
+           tern_writer_share(writer, worker, 0) == TERN_OK;
+}
+
+tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker, tern_item_type type,
+                                     size_t element, const void *items, size_t count) {
+    bool shared = shares(writer, worker, element, count);
+    tern_status status = tern_write_items(writer, type, element, items, count);
+    if (shared)
+        writer->share_min = SIZE_MAX;
+    return status;
+}
+
+static tern_status refuse_vector(tern_writer *writer, const tern_function *function,
+                                 const char *name, const tern_vector *vector) {
+    static const char *const types[] = {"nothing known", "no numbers", "signed numbers",
+                                        "unsigned numbers", "floating point"};
+    unsigned type = vector->type < sizeof types / sizeof types[0] ? vector->type : 0;
+    return tern_writer_fail(writer, tern_fail(TERN_ERR_MISMATCH,
+                                              "%s: vector %s has elements of %zu bytes, %s",
+                                              function->name, name, vector->element, types[type]));
+}
+
+tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *worker,
+                                     const tern_function *function, const char *name,
+                                     tern_item_type type, size_t element,
+                                     const tern_vector *vector) {
+    if (vector == NULL)
+        return tern_writer_fail(writer, TERN_ERR_ARGUMENT);
+    if (vector->type != type || vector->element != element)
+        return refuse_vector(writer, function, name, vector);
+    bool shared = shares(writer, worker, element, vector->count);
+    tern_status status = tern_write_vector(writer, vector);
+    if (shared)
+        writer->share_min = SIZE_MAX;
+    return status;
 }
 
 static tern_status check_size(tern_status status, size_t got, size_t wanted) {
@@ -92,6 +138,18 @@ tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
     tern_status status =
         tern_call_return(worker, target, function, arguments, bytes, result, capacity, &got);
     return check_size(status, got, capacity);
+}
+
+tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
+                                       const tern_function *function, const tern_writer *writer,
+                                       void *result, size_t capacity) {
+    if (worker == NULL || result == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function->name);
+    tern_future future = {{0, 0}};
+    tern_status status = tern_worker_may_wait(worker, function->name);
+    if (status == TERN_OK)
+        status = tern_call_archive_start(worker, target, function, writer, &future);
+    return status == TERN_OK ? tern_remote_wait(worker, &future, result, capacity) : status;
 }
 
 tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,

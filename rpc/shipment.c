@@ -104,7 +104,7 @@ static size_t archive_max(const tern_context *context, size_t count) {
     return most > rest + 8 ? most - rest - 8 : 0;
 }
 
-/* Whether a reply cell, or memory to stage in, comes free when earlier shipments are fetched. */
+/* Whether reply cells, or memory to stage in, come free when earlier shipments are fetched. */
 static bool is_short(const tern_worker *worker, tern_status status) {
     return (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) &&
            tern_rpc_worker_of(worker)->shipments != NULL;
@@ -118,6 +118,7 @@ typedef struct parcel {
     const tern_chunk *chunks;
     size_t count;
     const tern_archive_options *options;
+    tern_future *future; /* of the result; NULL: nobody waits for one */
 } parcel;
 
 static bool goes_aside(const tern_context *context, const parcel *p) {
@@ -140,24 +141,41 @@ static tern_status check(const tern_context *context, const parcel *p) {
     return status;
 }
 
+/* Reply cells: for the word that all chunks have been fetched, and for a result. */
+static tern_status expect(tern_worker *worker, const parcel *p, tern_chunk_list *list) {
+    tern_status status = tern_reply_expect(worker, &list->back);
+    if (status != TERN_OK || p->future == NULL)
+        return status;
+    status = tern_reply_expect(worker, &list->answer);
+    if (status != TERN_OK)
+        tern_reply_release(worker, &list->back);
+    return status;
+}
+
+static void expect_nothing(tern_worker *worker, const parcel *p, const tern_chunk_list *list) {
+    tern_reply_release(worker, &list->back);
+    if (p->future != NULL)
+        tern_reply_release(worker, &list->answer);
+}
+
 static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
     bool aside = goes_aside(worker->context, p);
     tern_shipment *s = make(p->count + aside);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
     s->rank = tern_rank_of(worker->context, p->target);
-    tern_status status = tern_reply_expect(worker, &s->back); /* first: it costs no copy */
+    tern_status status = expect(worker, p, s->list); /* first: it costs no copy */
     if (status != TERN_OK) {
         drop(s);
         return status;
     }
     status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
     if (status != TERN_OK) {
-        tern_reply_release(worker, &s->back);
+        expect_nothing(worker, p, s->list);
         drop(s);
         return status;
     }
-    s->list->back = s->back;
+    s->back = s->list->back;
     *shipment = s;
     return TERN_OK;
 }
@@ -215,10 +233,12 @@ static tern_status ship(tern_worker *worker, const parcel *p) {
         s->reusable = o->reusable->counter;
     status = send(worker, p, s);
     if (status != TERN_OK) {
-        tern_reply_release(worker, &s->back);
+        expect_nothing(worker, p, s->list);
         drop(s);
         return status;
     }
+    if (p->future != NULL)
+        tern_future_begin(worker, s->rank, &s->list->answer, p->future);
     free(s->list);
     s->list = NULL;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
@@ -226,6 +246,8 @@ static tern_status ship(tern_worker *worker, const parcel *p) {
     mine->shipments = s;
     return TERN_OK;
 }
+
+static const tern_archive_options usual;
 
 /* Nothing is shared: the archive is plain arguments. */
 static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
@@ -244,27 +266,36 @@ static tern_status call_shipping(tern_worker *worker, const parcel *p) {
     return status;
 }
 
+/* [out] p: what is to be sent. */
+static tern_status address(tern_worker *worker, tern_worker_id target,
+                           const tern_function *function, const tern_writer *writer, parcel *p) {
+    p->header = tern_call_header(worker, target, function, "", 0);
+    if (p->header == 0)
+        return tern_call_refuse(worker, target, function, "", 0);
+    tern_status status = tern_writer_finish(writer, &p->archive, &p->bytes);
+    if (status != TERN_OK)
+        return status;
+    p->target = tern_worker_number(worker->context, target);
+    p->chunks = tern_writer_chunks(writer, &p->count);
+    return check(worker->context, p);
+}
+
+static bool is_plain(const tern_worker *worker, const parcel *p) {
+    return p->count == 0 && !goes_aside(worker->context, p);
+}
+
 tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
                               const tern_function *function, const tern_writer *writer,
                               const tern_archive_options *options) {
-    static const tern_archive_options usual;
     parcel p = {.options = options != NULL ? options : &usual};
     if (worker == NULL || writer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
     if ((unsigned)p.options->full > TERN_FULL_QUEUE)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: full %d", (int)p.options->full);
-    p.header = tern_call_header(worker, target, function, "", 0);
-    if (p.header == 0)
-        return tern_call_refuse(worker, target, function, "", 0);
-    tern_status status = tern_writer_finish(writer, &p.archive, &p.bytes);
+    tern_status status = address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;
-    p.target = tern_worker_number(worker->context, target);
-    p.chunks = tern_writer_chunks(writer, &p.count);
-    status = check(worker->context, &p);
-    if (status != TERN_OK)
-        return status;
-    bool plain = p.count == 0 && !goes_aside(worker->context, &p);
+    bool plain = is_plain(worker, &p);
     status = raise(worker, p.options->reusable);
     if (status != TERN_OK)
         return status;
@@ -272,6 +303,20 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
     if (plain || status != TERN_OK)
         lower(worker, p.options->reusable);
     return status;
+}
+
+tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const tern_writer *writer,
+                                    tern_future *future) {
+    parcel p = {.options = &usual, .future = future};
+    if (worker == NULL || writer == NULL || future == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: NULL argument");
+    tern_status status = address(worker, target, function, writer, &p);
+    if (status != TERN_OK)
+        return status;
+    if (is_plain(worker, &p))
+        return tern_call_start(worker, target, function, p.archive, p.bytes, future);
+    return ship(worker, &p);
 }
 
 /* Whether the target has fetched it, or never will. */

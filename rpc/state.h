@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "rma/reply.h"
 #include "rma/ring.h"
 #include "src/context.h"
 #include "tern/call.h"
@@ -72,5 +73,14 @@ size_t tern_messages_run(tern_worker *worker);
  * result. TERN_ERR_AGAIN: later. */
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
                               const void *arguments, size_t bytes);
+
+/* Sends what has become of a call to worker number `to`, who waits for it: the result that the
+ * function left in call, or, where status is an error, the last one's text. */
+void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
+                     tern_status status, const tern_call_info *call);
+
+/* [out] future: of the answer that back waits for (rpc/call.c). */
+void tern_future_begin(tern_worker *worker, uint32_t rank, const tern_return_address *back,
+                       tern_future *future);
 
 #endif

@@ -35,11 +35,19 @@
  *                                      caller passes a tern_ptr, the function gets their address,
  *                                      checked, where its process reaches them by load/store;
  *                                      nothing is copied
+ *     TERN_VECTOR(type, name)          a vector of such elements (tern/vector.h): the caller passes
+ *                                      a const tern_vector *, the function gets a tern_vector *
  *
  * A type is a name of one or more words; types with commas, function pointers and the like want a
  * typedef. Pointers are refused, as are types that want more than 8-byte alignment and in C++ those
  * that are not trivially copyable. What a function gets by address lies in the ring, or in the
  * segment, and is gone, or free to change, when it returns.
+ *
+ * Vectors of TERN_ZERO_COPY_MIN bytes and more travel as chunks (tern/call_archive.h), not copied
+ * at the caller's, and their memory is kept until it has been sent: so a vector may be destroyed or
+ * grow at once, but what its elements are changed to may be what arrives. A function may take over
+ * what it gets (tern_vector_move); what it leaves is let go of when it returns. Buffers travel in
+ * the same way where the caller waits for the result, and are limited by TERN_CHUNK_MAX alone then.
  *
  * The parameters' types and sizes are part of the name that is compared across ranks: functions
  * named alike with different parameters make tern_context_create fail, with their name. So fixed
@@ -47,15 +55,19 @@
  * TERN_CALL_INLINED bytes the call is inlined. Strings and buffers travel in an archive. What does
  * not fit its description is refused before the function runs: TERN_ERR_MISMATCH, TERN_ERR_RANGE.
  *
- * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string or
- * buffer is NULL; TERN_ERR_RANGE: arguments of more than TERN_ARGUMENTS_MAX, or half a ring;
- * TERN_ERR_MEMORY: strings and buffers of more than some hundred bytes are packed in heap memory.
+ * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string, buffer
+ * or vector is NULL; TERN_ERR_MISMATCH: a vector of other elements; TERN_ERR_RANGE: arguments of
+ * more than TERN_ARGUMENTS_MAX, or half a ring; TERN_ERR_MEMORY: strings and buffers of more than
+ * some hundred bytes are packed in heap memory. With vectors as tern_call_archive and
+ * tern_call_archive_start.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tern/archive.h"
-#include "tern/call.h"
+#include "tern/call_archive.h"
+#include "tern/vector.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,6 +82,7 @@ typedef enum tern_remote_kind {
     TERN_REMOTE_STRING,
     TERN_REMOTE_BUFFER,
     TERN_REMOTE_SEGMENT,
+    TERN_REMOTE_VECTOR,
     TERN_REMOTE_RESULT
 } tern_remote_kind;
 
@@ -95,10 +108,23 @@ TERN_API void tern_remote_register(tern_function *function, const tern_remote_pa
 TERN_API tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,
                                         const void **arguments, size_t *bytes);
 
-/* tern_call_return and tern_future_wait, with a result of just that size. */
+/* Writes a parameter; buffer: as a chunk, if it is large enough. */
+TERN_API tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker,
+                                              tern_item_type type, size_t element,
+                                              const void *items, size_t count);
+TERN_API tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *worker,
+                                              const tern_function *function, const char *name,
+                                              tern_item_type type, size_t element,
+                                              const tern_vector *vector);
+
+/* tern_call_return, the same with chunks, and tern_future_wait, with a result of just that size. */
 TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
                                         const tern_function *function, const void *arguments,
                                         size_t bytes, void *result, size_t capacity);
+TERN_API tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
+                                                const tern_function *function,
+                                                const tern_writer *writer, void *result,
+                                                size_t capacity);
 TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
                                       size_t capacity);
 
@@ -147,6 +173,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_STRING(name) (TERN_REMOTE_STRING, char, name, 1)
 #define TERN_BUFFER(type, name) (TERN_REMOTE_BUFFER, type, name, 1)
 #define TERN_SEGMENT(type, name) (TERN_REMOTE_SEGMENT, type, name, 1)
+#define TERN_VECTOR(type, name) (TERN_REMOTE_VECTOR, type, name, 1)
 
 /* TERN_REMOTE_MAP(_part, name, p...) gives TERN_REMOTE_<kind of p>_part(type, name, count) for each
  * parameter p. */
@@ -193,7 +220,10 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 /* What each kind of parameter is: an entry of the list; a condition on its type; a parameter of the
  * caller's function and of the program's; a member of the structure that travels, and how it is
  * filled; whether an archive is needed, and what is written to it, and read; how its address is
- * found; what is passed on. */
+ * found; what is passed on; what is let go of in the end. */
+#define TERN_REMOTE_IN_ARCHIVE 1
+#define TERN_REMOTE_MAY_SHARE 2 /* where the caller waits */
+#define TERN_REMOTE_SHARES 4
 #define TERN_REMOTE_ENTRY(kind, type, count)                                                       \
     {kind, TERN_ITEM_TYPE((type *)0), sizeof(type), count, #type},
 #define TERN_REMOTE_CHECK(type)                                                                    \
@@ -206,12 +236,13 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_VALUE_here(type, name, count) , type name
 #define TERN_REMOTE_VALUE_member(type, name, count) type name;
 #define TERN_REMOTE_VALUE_fill(type, name, count) record_.name = name;
-#define TERN_REMOTE_VALUE_varies(type, name, count)
+#define TERN_REMOTE_VALUE_carries(type, name, count)
 #define TERN_REMOTE_VALUE_write(type, name, count)
 #define TERN_REMOTE_VALUE_local(type, name, count)
 #define TERN_REMOTE_VALUE_read(type, name, count)
 #define TERN_REMOTE_VALUE_reach(type, name, count)
 #define TERN_REMOTE_VALUE_pass(type, name, count) , record_->name
+#define TERN_REMOTE_VALUE_drop(type, name, count)
 
 #define TERN_REMOTE_ARRAY_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_ARRAY, type, count)
 #define TERN_REMOTE_ARRAY_check(type, name, count) TERN_REMOTE_CHECK(type)
@@ -219,12 +250,13 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_ARRAY_here(type, name, count) , const type *name
 #define TERN_REMOTE_ARRAY_member(type, name, count) type name[count];
 #define TERN_REMOTE_ARRAY_fill(type, name, count) memcpy(record_.name, name, sizeof record_.name);
-#define TERN_REMOTE_ARRAY_varies(type, name, count)
+#define TERN_REMOTE_ARRAY_carries(type, name, count)
 #define TERN_REMOTE_ARRAY_write(type, name, count)
 #define TERN_REMOTE_ARRAY_local(type, name, count)
 #define TERN_REMOTE_ARRAY_read(type, name, count)
 #define TERN_REMOTE_ARRAY_reach(type, name, count)
 #define TERN_REMOTE_ARRAY_pass(type, name, count) , record_->name
+#define TERN_REMOTE_ARRAY_drop(type, name, count)
 
 #define TERN_REMOTE_STRING_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_STRING, char, 1)
 #define TERN_REMOTE_STRING_check(type, name, count)
@@ -232,12 +264,13 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_STRING_here(type, name, count) , const char *name
 #define TERN_REMOTE_STRING_member(type, name, count)
 #define TERN_REMOTE_STRING_fill(type, name, count)
-#define TERN_REMOTE_STRING_varies(type, name, count) || 1
+#define TERN_REMOTE_STRING_carries(type, name, count) | TERN_REMOTE_IN_ARCHIVE
 #define TERN_REMOTE_STRING_write(type, name, count) (void)tern_write_string(&writer_, name);
 #define TERN_REMOTE_STRING_local(type, name, count) const char *name = NULL;
 #define TERN_REMOTE_STRING_read(type, name, count) (void)tern_read_string(&reader_, &name, NULL);
 #define TERN_REMOTE_STRING_reach(type, name, count)
 #define TERN_REMOTE_STRING_pass(type, name, count) , name
+#define TERN_REMOTE_STRING_drop(type, name, count)
 
 #define TERN_REMOTE_BUFFER_entry(type, name, count) TERN_REMOTE_ENTRY(TERN_REMOTE_BUFFER, type, 1)
 #define TERN_REMOTE_BUFFER_check(type, name, count)                                                \
@@ -247,10 +280,15 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_BUFFER_here(type, name, count) , const type *name, size_t name##_count
 #define TERN_REMOTE_BUFFER_member(type, name, count)
 #define TERN_REMOTE_BUFFER_fill(type, name, count)
-#define TERN_REMOTE_BUFFER_varies(type, name, count) || 1
+#define TERN_REMOTE_BUFFER_carries(type, name, count)                                              \
+    | TERN_REMOTE_IN_ARCHIVE | TERN_REMOTE_MAY_SHARE
 #define TERN_REMOTE_BUFFER_write(type, name, count)                                                \
-    (void)tern_write_items(&writer_, TERN_ITEM_TYPE((__typeof__(name))0), sizeof(type), name,      \
-                           name##_count);
+    if (waits_ && name##_count > TERN_REMOTE_SHORT / sizeof(type))                                 \
+        (void)tern_remote_write_buffer(&writer_, worker_, TERN_ITEM_TYPE((__typeof__(name))0),     \
+                                       sizeof(type), name, name##_count);                          \
+    else                                                                                           \
+        (void)tern_write_items(&writer_, TERN_ITEM_TYPE((__typeof__(name))0), sizeof(type), name,  \
+                               name##_count);
 #define TERN_REMOTE_BUFFER_local(type, name, count)                                                \
     const type *name = NULL;                                                                       \
     size_t name##_count = 0;
@@ -258,6 +296,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     (void)TERN_READ_ARRAY(&reader_, &name, &name##_count);
 #define TERN_REMOTE_BUFFER_reach(type, name, count)
 #define TERN_REMOTE_BUFFER_pass(type, name, count) , name, name##_count
+#define TERN_REMOTE_BUFFER_drop(type, name, count)
 
 #define TERN_REMOTE_SEGMENT_entry(type, name, n) TERN_REMOTE_ENTRY(TERN_REMOTE_SEGMENT, type, 1)
 #define TERN_REMOTE_SEGMENT_check(type, name, n)
@@ -267,7 +306,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_SEGMENT_fill(type, name, n)                                                    \
     record_.name.place = name;                                                                     \
     record_.name.count = name##_count;
-#define TERN_REMOTE_SEGMENT_varies(type, name, n)
+#define TERN_REMOTE_SEGMENT_carries(type, name, n)
 #define TERN_REMOTE_SEGMENT_write(type, name, n)
 #define TERN_REMOTE_SEGMENT_local(type, name, n)
 #define TERN_REMOTE_SEGMENT_read(type, name, n)
@@ -277,9 +316,30 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     type *name = (type *)tern_remote_reach(call_, function_, &name##_piece_, sizeof(type),         \
                                            __alignof__(type), &status_);
 #define TERN_REMOTE_SEGMENT_pass(type, name, n) , name, (size_t)name##_piece_.count
+#define TERN_REMOTE_SEGMENT_drop(type, name, n)
 
-/* What both kinds of function need: the structure, without padding at its end, and the list. */
-#define TERN_REMOTE_RECORD(name, result, ...)                                                      \
+#define TERN_REMOTE_VECTOR_entry(type, name, n) TERN_REMOTE_ENTRY(TERN_REMOTE_VECTOR, type, 1)
+#define TERN_REMOTE_VECTOR_check(type, name, n) TERN_REMOTE_BUFFER_check(type, name, n)
+#define TERN_REMOTE_VECTOR_caller(type, name, n) , const tern_vector *name
+#define TERN_REMOTE_VECTOR_here(type, name, n) , tern_vector *name
+#define TERN_REMOTE_VECTOR_member(type, name, n)
+#define TERN_REMOTE_VECTOR_fill(type, name, n)
+#define TERN_REMOTE_VECTOR_carries(type, name, n) | TERN_REMOTE_IN_ARCHIVE | TERN_REMOTE_SHARES
+#define TERN_REMOTE_VECTOR_write(type, name, n)                                                    \
+    (void)tern_remote_write_vector(&writer_, worker_, function_, #name, TERN_ITEM_TYPE_OF(type),   \
+                                   sizeof(type), name);
+#define TERN_REMOTE_VECTOR_local(type, name, n)                                                    \
+    tern_vector name;                                                                              \
+    memset(&name, 0, sizeof name);
+#define TERN_REMOTE_VECTOR_read(type, name, n)                                                     \
+    (void)TERN_READ_VECTOR(&reader_, call_->worker, type, &name);
+#define TERN_REMOTE_VECTOR_reach(type, name, n)
+#define TERN_REMOTE_VECTOR_pass(type, name, n) , &name
+#define TERN_REMOTE_VECTOR_drop(type, name, n) tern_vector_destroy(&name);
+
+/* What both kinds of function need: the structure, without padding at its end, and the list;
+ * sharing: which parameters make it one whose arguments may have chunks. */
+#define TERN_REMOTE_RECORD(name, result, sharing, ...)                                             \
     TERN_REMOTE_MAP(_check, __VA_ARGS__)                                                           \
     struct name##_record {                                                                         \
         TERN_REMOTE_MAP(_member, __VA_ARGS__)                                                      \
@@ -287,7 +347,8 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     };                                                                                             \
     enum {                                                                                         \
         name##_bytes = offsetof(struct name##_record, end_),                                       \
-        name##_varies = 0 TERN_REMOTE_MAP(_varies, __VA_ARGS__)                                    \
+        name##_carries = 0 TERN_REMOTE_MAP(_carries, __VA_ARGS__),                                 \
+        name##_shares = (name##_carries & (sharing)) != 0                                          \
     };                                                                                             \
     static const tern_remote_parameter name##_list[] = {result TERN_REMOTE_MAP(                    \
         _entry, __VA_ARGS__){(tern_remote_kind)0, TERN_ITEM_BYTES, 0, 0, ""}};
@@ -305,10 +366,11 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         const struct name##_record *record_ = (const struct name##_record *)arguments_;            \
         tern_status status_ = TERN_OK;                                                             \
         TERN_REMOTE_MAP(_local, __VA_ARGS__)                                                       \
-        if (name##_varies) {                                                                       \
+        if (name##_carries != 0) {                                                                 \
             tern_reader reader_;                                                                   \
             size_t count_ = 0;                                                                     \
-            (void)tern_reader_open(&reader_, arguments_, bytes_);                                  \
+            (void)(name##_shares ? tern_call_reader(call_, arguments_, bytes_, &reader_)           \
+                                 : tern_reader_open(&reader_, arguments_, bytes_));                \
             record_ = (const struct name##_record *)tern_reader_next(&reader_, TERN_ITEM_BYTES, 1, \
                                                                      name##_bytes, &count_);       \
             TERN_REMOTE_MAP(_read, __VA_ARGS__)                                                    \
@@ -316,39 +378,44 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         } else if (bytes_ != name##_bytes) {                                                       \
             status_ = tern_remote_refuse(function_, bytes_, name##_bytes);                         \
         }                                                                                          \
-        if (status_ != TERN_OK)                                                                    \
-            return status_;                                                                        \
-        TERN_REMOTE_MAP(_reach, __VA_ARGS__)                                                       \
+        if (status_ == TERN_OK) {                                                                  \
+            TERN_REMOTE_MAP(_reach, __VA_ARGS__)                                                   \
+            if (status_ == TERN_OK)                                                                \
+                run;                                                                               \
+        }                                                                                          \
+        TERN_REMOTE_MAP(_drop, __VA_ARGS__)                                                        \
         (void)function_;                                                                           \
         (void)record_;                                                                             \
-        if (status_ == TERN_OK)                                                                    \
-            run;                                                                                   \
         return status_;                                                                            \
     }
 
-/* A function for callers: its name, its parameters, and how the arguments are sent. */
+/* A function for callers: its name, its parameters, how arguments are sent, and whether it returns
+ * only once they may be reused. */
 #define TERN_REMOTE_TO(...)                                                                        \
     tern_worker *worker_, tern_worker_id target_ TERN_REMOTE_MAP(_caller, __VA_ARGS__)
-#define TERN_REMOTE_CALLER(name, caller, parameters, send, ...)                                    \
+#define TERN_REMOTE_CALLER(name, caller, parameters, send, waits, ...)                             \
     static inline __attribute__((unused)) tern_status caller parameters {                          \
+        const tern_function *function_ = &name##_function;                                         \
+        const bool waits_ = waits;                                                                 \
         struct name##_record record_;                                                              \
         uint64_t memory_[TERN_REMOTE_SHORT / 8];                                                   \
         tern_writer writer_;                                                                       \
         const void *arguments_ = &record_;                                                         \
         size_t bytes_ = name##_bytes;                                                              \
         tern_status status_;                                                                       \
+        (void)waits_;                                                                              \
         record_.end_ = 0;                                                                          \
         TERN_REMOTE_MAP(_fill, __VA_ARGS__)                                                        \
-        if (name##_varies) {                                                                       \
+        if (name##_carries != 0) {                                                                 \
             (void)tern_writer_open(&writer_, memory_, sizeof memory_, TERN_ARGUMENTS_MAX);         \
             (void)tern_write_items(&writer_, TERN_ITEM_BYTES, 1, &record_, name##_bytes);          \
             TERN_REMOTE_MAP(_write, __VA_ARGS__)                                                   \
-            status_ = tern_remote_finish(&writer_, &name##_function, &arguments_, &bytes_);        \
+            status_ = tern_remote_finish(&writer_, function_, &arguments_, &bytes_);               \
             if (status_ != TERN_OK)                                                                \
                 return status_;                                                                    \
         }                                                                                          \
         status_ = send;                                                                            \
-        if (name##_varies)                                                                         \
+        if (name##_carries != 0)                                                                   \
             tern_writer_close(&writer_);                                                           \
         return status_;                                                                            \
     }
@@ -356,20 +423,24 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_START(name, ...)                                                               \
     TERN_REMOTE_CALLER(                                                                            \
         name, name##_start, (TERN_REMOTE_TO(__VA_ARGS__), tern_future * future_),                  \
-        tern_call_start(worker_, target_, &name##_function, arguments_, bytes_, future_),          \
-        __VA_ARGS__)
+        (name##_carries & TERN_REMOTE_SHARES) != 0                                                 \
+            ? tern_call_archive_start(worker_, target_, function_, &writer_, future_)              \
+            : tern_call_start(worker_, target_, function_, arguments_, bytes_, future_),           \
+        false, __VA_ARGS__)
 
 #define TERN_REMOTE(...) TERN_REMOTE_(TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)
 #define TERN_REMOTE_(name, ...) TERN_REMOTE__(name, __VA_ARGS__)
 #define TERN_REMOTE__(name, ...)                                                                   \
     TERN_REMOTE_LINKAGE tern_status name##_here(                                                   \
         tern_call_info *call_ TERN_REMOTE_MAP(_here, __VA_ARGS__));                                \
-    TERN_REMOTE_RECORD(name, , __VA_ARGS__)                                                        \
+    TERN_REMOTE_RECORD(name, , TERN_REMOTE_SHARES, __VA_ARGS__)                                    \
     TERN_REMOTE_HANDLER(name, status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__)),    \
                         __VA_ARGS__)                                                               \
     TERN_REMOTE_CALLER(name, name, (TERN_REMOTE_TO(__VA_ARGS__)),                                  \
-                       tern_call(worker_, target_, &name##_function, arguments_, bytes_),          \
-                       __VA_ARGS__)                                                                \
+                       name##_shares                                                               \
+                           ? tern_call_archive(worker_, target_, function_, &writer_, NULL)        \
+                           : tern_call(worker_, target_, function_, arguments_, bytes_),           \
+                       false, __VA_ARGS__)                                                         \
     TERN_REMOTE_START(name, __VA_ARGS__)
 
 /* The result is made where the reply is sent from. */
@@ -381,16 +452,19 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
     TERN_REMOTE_ASSERT(sizeof(type) <= TERN_RESULT_MAX, #type " is too large a result");           \
     TERN_REMOTE_LINKAGE tern_status name##_here(                                                   \
         tern_call_info *call_ TERN_REMOTE_MAP(_here, __VA_ARGS__), type *result_);                 \
-    TERN_REMOTE_RECORD(name, TERN_REMOTE_ENTRY(TERN_REMOTE_RESULT, type, 1), __VA_ARGS__)          \
+    TERN_REMOTE_RECORD(name, TERN_REMOTE_ENTRY(TERN_REMOTE_RESULT, type, 1),                       \
+                       TERN_REMOTE_SHARES | TERN_REMOTE_MAY_SHARE, __VA_ARGS__)                    \
     TERN_REMOTE_HANDLER(name,                                                                      \
                         if ((status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__),      \
                                                    (type *)call_->result)) == TERN_OK)             \
                             call_->result_bytes = sizeof(type),                                    \
                         __VA_ARGS__)                                                               \
     TERN_REMOTE_CALLER(name, name, (TERN_REMOTE_TO(__VA_ARGS__), type * result_),                  \
-                       tern_remote_return(worker_, target_, &name##_function, arguments_, bytes_,  \
-                                          result_, sizeof(type)),                                  \
-                       __VA_ARGS__)                                                                \
+                       name##_shares ? tern_remote_return_archive(worker_, target_, function_,     \
+                                                                  &writer_, result_, sizeof(type)) \
+                                     : tern_remote_return(worker_, target_, function_, arguments_, \
+                                                          bytes_, result_, sizeof(type)),          \
+                       true, __VA_ARGS__)                                                          \
     TERN_REMOTE_START(name, __VA_ARGS__)                                                           \
     static inline __attribute__((unused))                                                          \
     tern_status name##_finish(tern_worker *worker_, tern_future *future_, type *result_) {         \

@@ -13,7 +13,21 @@ tern_status note_here(tern_call_info *call, bool flag, struct pair both, const c
     return TERN_OK;
 }
 
-tern_status call_from_c(tern_worker *worker, tern_worker_id target, tern_ptr factors) {
+tern_status keep_here(tern_call_info *call, tern_vector *large, tern_vector *small) {
+    const struct pair *pairs = tern_vector_data(small);
+    tern_vector mine;
+    (void)call;
+    tern_vector_move(large, &mine);
+    const double *values = tern_vector_data(&mine);
+    notes++;
+    wrong_notes += mine.count != 2048 || values[2047] != 0.5;
+    wrong_notes += small->count != 3 || pairs[2].b != 7;
+    tern_vector_destroy(&mine);
+    return TERN_OK;
+}
+
+tern_status call_from_c(tern_worker *worker, tern_worker_id target, tern_ptr factors,
+                        const tern_vector *large, const tern_vector *small) {
     const struct pair both = {1.5, -2};
     const uint16_t numbers[] = {3, 65535};
     const float three[] = {0.5F, 1.5F, 2.5F};
@@ -22,6 +36,11 @@ tern_status call_from_c(tern_worker *worker, tern_worker_id target, tern_ptr fac
     if (status == TERN_OK)
         status = area(worker, target, both, factors, 2, 'x', &got);
     wrong_notes += status == TERN_OK && got != 1.5 * -2 * 3 * 5;
+    if (status == TERN_OK)
+        status = keep(worker, target, large, small);
+    if (status == TERN_OK)
+        status = total(worker, target, large, small, &got);
+    wrong_notes += status == TERN_OK && got != 1024 + 7;
     return status;
 }
 

@@ -30,6 +30,14 @@ tern_status area_here(tern_call_info *, pair both, const double *factors, size_t
     return TERN_OK;
 }
 
+tern_status total_here(tern_call_info *, tern_vector *large, tern_vector *small, double *result) {
+    const double *values = static_cast<const double *>(tern_vector_data(large));
+    *result = static_cast<const pair *>(tern_vector_data(small))[2].b;
+    for (size_t i = 0; i < tern_vector_count(large); i++)
+        *result += values[i];
+    return TERN_OK;
+}
+
 // Of C++ alone.
 struct box {
     float low[2], high[2];
@@ -46,7 +54,8 @@ tern_status widest_here(tern_call_info *, const box *boxes, size_t boxes_count, 
     return seed == 11 ? TERN_OK : TERN_ERR_ARGUMENT;
 }
 
-static void call_from_cplusplus(tern_worker *worker, tern_worker_id target, tern_ptr factors) {
+static void call_from_cplusplus(tern_worker *worker, tern_worker_id target, tern_ptr factors,
+                                const tern_vector *large, const tern_vector *small) {
     const pair both = {1.5, -2};
     const std::vector<uint16_t> numbers = {3, 65535};
     const float three[] = {0.5F, 1.5F, 2.5F};
@@ -57,6 +66,12 @@ static void call_from_cplusplus(tern_worker *worker, tern_worker_id target, tern
     check(area_start(worker, target, both, factors, 2, 'x', &future), "area_start");
     check(area_finish(worker, &future, &got), "area_finish");
     expect(got == 1.5 * -2 * 3 * 5, "area's result");
+
+    check(keep(worker, target, large, small), "keep");
+    check(total_start(worker, target, large, small, &future), "total_start");
+    check(total_finish(worker, &future, &got), "total_finish");
+    expect(got == 1024 + 7, "total's result");
+    expect(keep(worker, target, small, small) == TERN_ERR_MISMATCH, "a vector of pairs");
 
     const std::vector<box> boxes = {{{0, 0}, {1, 1}}, {{0, 0}, {5, 1}}, {{2, 0}, {4, 1}}};
     box found = {};
@@ -152,18 +167,27 @@ int main(int argc, char **argv) {
     check(tern_worker_adopt(context, 0, &worker), "tern_worker_adopt");
     read_from_c();
     archive_values(worker);
+    tern_vector large, small;
+    check(TERN_VECTOR_CREATE(worker, double, 2048, &large), "tern_vector_create");
+    check(TERN_VECTOR_CREATE(worker, pair, 3, &small), "tern_vector_create");
+    for (size_t i = 0; i < 2048; i++)
+        static_cast<double *>(tern_vector_data(&large))[i] = 0.5;
+    for (size_t i = 0; i < 3; i++)
+        static_cast<pair *>(tern_vector_data(&small))[i] = {0, 7};
     for (uint32_t r = 0; r < size; r++) {
         const tern_worker_id target = {r, 0};
-        check(tern_alloc_on(worker, r, TERN_NUMA_ANY, sizeof values, 0, TERN_DOMAIN_GLOBAL,
-                            &factors),
-              "tern_alloc_on");
+        check(
+            tern_alloc_on(worker, r, TERN_NUMA_ANY, sizeof values, 0, TERN_DOMAIN_GLOBAL, &factors),
+            "tern_alloc_on");
         check(tern_put(worker, factors, values, sizeof values), "tern_put");
         check(tern_fence(worker, r), "tern_fence");
-        call_from_cplusplus(worker, target, factors);
-        check(call_from_c(worker, target, factors), "call_from_c");
+        call_from_cplusplus(worker, target, factors, &large, &small);
+        check(call_from_c(worker, target, factors, &large, &small), "call_from_c");
     }
+    tern_vector_destroy(&large);
+    tern_vector_destroy(&small);
     check(tern_quiesce(worker), "tern_quiesce");
-    expect(notes == 2 * static_cast<int>(size) && wrong_notes == 0, "notes");
+    expect(notes == 4 * static_cast<int>(size) && wrong_notes == 0, "notes");
     check(tern_context_destroy(context), "tern_context_destroy");
     MPI_Finalize();
     if (wrong == 0 && rank == 0)

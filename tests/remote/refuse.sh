@@ -24,6 +24,8 @@ TERN_REMOTE(plot, (struct point, at), TERN_STRING(label), TERN_BUFFER(float, val
 TERN_REMOTE_RETURN(double, mean, TERN_BUFFER(double, values))
 TERN_REMOTE(ping)
 TERN_REMOTE(fill, TERN_SEGMENT(int, words), (int, with))
+TERN_REMOTE(keep, TERN_VECTOR(double, values))
+TERN_REMOTE_RETURN(double, norm, TERN_VECTOR(double, values))
 extern tern_worker *w;
 extern tern_worker_id t;
 extern struct point p;
@@ -31,6 +33,7 @@ extern float *f;
 extern double *d;
 extern tern_ptr place;
 extern tern_future future;
+extern const tern_vector *v;
 $1
 END
     n=0
@@ -97,6 +100,10 @@ mean_start(w, t, d, 1, &future)
 mean_finish(w, &future, d)
 ping(w, t)
 fill(w, t, place, 1, 2)
+keep(w, t, v)
+keep_start(w, t, v, &future)
+norm(w, t, v, d)
+norm_start(w, t, v, &future)
 a(w, t, 1)
 END
     # Too few, too many, of another type, no worker, no target.
@@ -117,6 +124,10 @@ mean_finish(w, &future, f)
 ping(w, t, 1)
 ping(w)
 fill(w, t, f, 1, 2)
+keep(w, t, d)
+keep(w, t, v, 1)
+norm(w, t, v)
+norm_start(w, t, v, d)
 END
     # Too short an array; alone, since gcc looks at it last.
     echo 'plot(w, t, p, "label", f, 3, three)' | bad "$@"
@@ -125,6 +136,8 @@ END
 TERN_REMOTE(ping)
 TERN_REMOTE(a, (char *, p))
 TERN_REMOTE(a, TERN_BUFFER(char *, p))
+TERN_REMOTE(a, TERN_VECTOR(char *, p))
+TERN_REMOTE(a, TERN_VECTOR(long double, p))
 TERN_REMOTE_RETURN(int *, a)
 TERN_REMOTE(a, (long double, p))
 TERN_REMOTE(a, (int))
@@ -141,6 +154,7 @@ c_compiler() {
 TERN_REMOTE(a, (int, p)) tern_status a_here(tern_call_info *c, double p);
 TERN_REMOTE(a, (int, p)) tern_status a_here(tern_call_info *c);
 TERN_REMOTE_RETURN(int, a) tern_status a_here(tern_call_info *c, double *result);
+TERN_REMOTE(a, TERN_VECTOR(int, p)) tern_status a_here(tern_call_info *c, const tern_vector *p);
 END
 }
 
