@@ -44,9 +44,9 @@ tern_status tern_chunk_write(tern_writer *writer, uint64_t word, const void *ite
     tern_status status = make_room(chunks);
     if (status != TERN_OK)
         return tern_writer_fail(writer, status);
-    tern_ptr place = tern_buffer_place(buffer);
-    if (tern_ptr_is_null(place) && chunks->worker != NULL)
-        place = tern_place_of(chunks->worker, items, bytes);
+    /* A buffer's own place may be one in another context's segment. */
+    tern_ptr place = chunks->worker != NULL ? tern_place_of(chunks->worker, items, bytes)
+                                            : tern_buffer_place(buffer);
     chunks->list[chunks->count++] = (tern_chunk){items, bytes, place, tern_buffer_keep(buffer)};
     word |= TERN_ITEM_IN_CHUNK;
     memcpy(writer->data + writer->bytes, &word, sizeof word);

@@ -306,6 +306,28 @@ static void taken_over(void) {
     CU_ASSERT(!tern_ptr_is_null(tern_vector_place(&seen.kept)));
 }
 
+/* Its place there means other memory here. */
+static void vector_of_another_context(void) {
+    fixture other;
+    double got = 0;
+    tern_vector v, here;
+    if (!fixture_open_on(&other, MPI_COMM_SELF, NULL))
+        return;
+    fill(&here, f.worker, 1, 400);
+    fill(&v, other.worker, 2, 400);
+    EXPECT_OK(product_of(f.worker, to((f.rank + 1) % f.size), &v, &v, &got));
+    double wanted = 0;
+    for (size_t i = 0; i < 400; i++)
+        wanted += value(2, i) * value(2, i);
+    CU_ASSERT_EQUAL(got, wanted);
+    EXPECT_OK(tern_quiesce(f.worker)); /* v is let go of before its context */
+    while (tern_rpc_worker_of(f.worker)->shipments != NULL)
+        tern_progress(f.worker);
+    tern_vector_destroy(&v);
+    tern_vector_destroy(&here);
+    fixture_close(&other);
+}
+
 static void wrong_vectors(void) {
     tern_vector bytes, numbers, floats, empty;
     tern_future future;
@@ -407,6 +429,7 @@ static void arguments(void) {
     any_vectors();
     one_copy();
     taken_over();
+    vector_of_another_context();
     close_all();
 }
 
