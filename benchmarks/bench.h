@@ -209,6 +209,8 @@ void bench_close_output(bench *b);
 /* Collective over comm: a core for each rank, if there are so many. Sets core, cores, threads,
  * same_kernel, same_host. */
 void bench_pin(bench *b);
+/* This rank's threads may run on all those cores. */
+void bench_unpin(bench *b);
 void bench_mpi_name(char *name, size_t room);
 void bench_cpu_name(char *name, size_t room);
 

@@ -1,12 +1,12 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls with one large argument (paper 004, figures 3 to 5): as an RMA chunk, as a pointer chunk
+ * Calls with one large argument (paper 004, figure 5): as an RMA chunk, as a pointer chunk
  * and copied; one way, and both ways at once. The ceiling moves the same bytes once and runs
  * nothing: the target gets them from where they are, into the same memory each time.
  */
 
-#include "bench.h"
+#include "bench_zerocopy.h"
 #include "window.h"
 #include "ceilings/ceilings.h"
 
@@ -18,45 +18,78 @@ typedef struct zerocopy {
     size_t bytes;
     bool both;
     tern_vector vector;  /* the argument, in this rank's segment */
-    tern_ptr place[2];   /* of both ranks' */
     const char *address; /* of the other's, if reached by load and store */
     char *memory;        /* private memory of as many bytes, for peers and ceilings */
     char *other;         /* more of it */
-    tern_writer writer;
-    tern_synchronizer reusable;
     bench_window window;
     MPI_Comm comm;
 } zerocopy;
 
 static uint64_t calls_run, calls_wrong;
 
-/* The argument is there, whole: its ends are looked at. */
-static tern_status run(tern_call_info *call, const void *arguments, size_t bytes) {
+void bench_zerocopy_fill(void *memory, size_t bytes) {
+    unsigned char *data = memory;
+    memset(data, 7, bytes);
+    data[0] = 1;
+    data[bytes - 1] = 2;
+}
+
+bool bench_zerocopy_arrived(const tern_call_info *call, const void *arguments, size_t bytes) {
     tern_reader reader;
     const unsigned char *data = NULL;
     size_t count = 0;
     if (tern_call_reader(call, arguments, bytes, &reader) == TERN_OK)
         (void)TERN_READ_ARRAY(&reader, &data, &count);
-    calls_wrong += count == 0 || data[0] != 1 || data[count - 1] != 2;
+    return tern_reader_close(&reader) == TERN_OK && data[0] == 1 && data[count - 1] == 2;
+}
+
+static tern_status run(tern_call_info *call, const void *arguments, size_t bytes) {
+    calls_wrong += !bench_zerocopy_arrived(call, arguments, bytes);
     calls_run++;
-    return tern_reader_close(&reader);
+    return TERN_OK;
 }
 TERN_FUNCTION(run)
 
-typedef enum way { RMA_CHUNK, POINTER_CHUNK, COPIED } way;
-
-static void write_argument(zerocopy *z, way how) {
-    bench_ok(tern_writer_reset(&z->writer), "tern_writer_reset");
-    if (how == RMA_CHUNK)
-        bench_ok(tern_write_vector(&z->writer, &z->vector), "tern_write_vector");
+static void write_argument(tern_writer *writer, const bench_argument *a, bench_zerocopy_way how) {
+    bench_ok(tern_writer_reset(writer), "tern_writer_reset");
+    if (how == BENCH_RMA_CHUNK)
+        bench_ok(tern_write_vector(writer, a->vector), "tern_write_vector");
     else
-        bench_ok(TERN_WRITE(&z->writer, (unsigned char *)z->memory, z->bytes), "TERN_WRITE");
+        bench_ok(TERN_WRITE(writer, (const unsigned char *)a->memory, a->bytes), "TERN_WRITE");
 }
 
-static void open_writer(bench *b, zerocopy *z, way how) {
-    bench_ok(tern_writer_open(&z->writer, NULL, 0, 2 * z->bytes + 64), "tern_writer_open");
-    if (how != COPIED)
-        bench_ok(tern_writer_share(&z->writer, b->worker, 1), "tern_writer_share");
+void bench_zerocopy_call(tern_worker *worker, tern_worker_id target, const tern_function *function,
+                         const bench_argument *argument, bench_zerocopy_way how, uint64_t n) {
+    tern_synchronizer reusable;
+    tern_archive_options options = {.reusable = &reusable};
+    tern_writer writer;
+    bench_ok(tern_synchronizer_create(worker, &reusable), "tern_synchronizer_create");
+    bench_ok(tern_writer_open(&writer, NULL, 0, 2 * argument->bytes + 64), "tern_writer_open");
+    if (how != BENCH_COPIED)
+        bench_ok(tern_writer_share(&writer, worker, 1), "tern_writer_share");
+    for (uint64_t i = 0; i < n; i++) {
+        write_argument(&writer, argument, how);
+        bench_ok(tern_call_archive(worker, target, function, &writer, &options),
+                 "tern_call_archive");
+    }
+    bench_ok(tern_synchronizer_wait(worker, reusable), "tern_synchronizer_wait");
+    tern_writer_close(&writer);
+    bench_ok(tern_synchronizer_destroy(worker, &reusable), "tern_synchronizer_destroy");
+}
+
+tern_ptr bench_zerocopy_swap(bench *b, tern_ptr mine) {
+    tern_ptr theirs;
+    if (b->rank == BENCH_ORIGIN)
+        bench_send(b, &mine, sizeof mine);
+    bench_receive(b, &theirs, sizeof theirs);
+    if (b->rank == BENCH_TARGET)
+        bench_send(b, &mine, sizeof mine);
+    return theirs;
+}
+
+static void make_calls(bench *b, const zerocopy *z, bench_zerocopy_way how, uint64_t n) {
+    const bench_argument argument = {.bytes = z->bytes, .vector = &z->vector, .memory = z->memory};
+    bench_zerocopy_call(b->worker, b->other, &run_function, &argument, how, n);
 }
 
 static void take_calls(bench *b, uint64_t n) {
@@ -67,25 +100,13 @@ static void take_calls(bench *b, uint64_t n) {
     calls_run = 0;
 }
 
-static void make_calls(bench *b, zerocopy *z, way how, uint64_t n) {
-    tern_archive_options options = {.reusable = &z->reusable};
-    open_writer(b, z, how);
-    for (uint64_t i = 0; i < n; i++) {
-        write_argument(z, how);
-        bench_ok(tern_call_archive(b->worker, b->other, &run_function, &z->writer, &options),
-                 "tern_call_archive");
-    }
-    bench_ok(tern_synchronizer_wait(b->worker, z->reusable), "tern_synchronizer_wait");
-    tern_writer_close(&z->writer);
-}
-
-static void origin_calls(bench *b, zerocopy *z, way how, uint64_t n) {
+static void origin_calls(bench *b, zerocopy *z, bench_zerocopy_way how, uint64_t n) {
     make_calls(b, z, how, n);
     if (z->both)
         take_calls(b, n);
 }
 
-static void target_takes(bench *b, zerocopy *z, way how, uint64_t n) {
+static void target_takes(bench *b, zerocopy *z, bench_zerocopy_way how, uint64_t n) {
     if (z->both)
         make_calls(b, z, how, n);
     take_calls(b, n);
@@ -96,9 +117,9 @@ static void target_takes(bench *b, zerocopy *z, way how, uint64_t n) {
         origin_calls(b, state, how, n);                                                            \
     }                                                                                              \
     static void name##_target(bench *b, void *state, uint64_t n) { target_takes(b, state, how, n); }
-WAY(rma_chunk, RMA_CHUNK)
-WAY(pointer_chunk, POINTER_CHUNK)
-WAY(copied, COPIED)
+WAY(rma_chunk, BENCH_RMA_CHUNK)
+WAY(pointer_chunk, BENCH_POINTER_CHUNK)
+WAY(copied, BENCH_COPIED)
 
 static void get(bench *b, zerocopy *z, uint64_t n) {
     if (b->shared) {
@@ -163,20 +184,10 @@ static void open_size(bench *b, zerocopy *z, size_t bytes) {
     z->other = aligned_alloc(4096, bytes);
     if (z->memory == NULL || z->other == NULL)
         bench_fail("aligned_alloc", TERN_ERR_MEMORY);
-    unsigned char *data[] = {tern_vector_data(&z->vector), (unsigned char *)z->memory};
-    for (size_t i = 0; i < 2; i++) {
-        memset(data[i], 7, bytes);
-        data[i][0] = 1;
-        data[i][bytes - 1] = 2;
-    }
+    bench_zerocopy_fill(tern_vector_data(&z->vector), bytes);
+    bench_zerocopy_fill(z->memory, bytes);
     memset(z->other, 1, bytes);
-    tern_ptr mine = tern_vector_place(&z->vector), theirs;
-    if (b->rank == BENCH_ORIGIN)
-        bench_send(b, &mine, sizeof mine);
-    bench_receive(b, &theirs, sizeof theirs);
-    if (b->rank == BENCH_TARGET)
-        bench_send(b, &mine, sizeof mine);
-    z->address = tern_local(b->context, theirs);
+    z->address = tern_local(b->context, bench_zerocopy_swap(b, tern_vector_place(&z->vector)));
     if (b->transport == TERN_RMA)
         bench_window_open(b, &z->window, bytes);
 }
@@ -215,7 +226,6 @@ static void size(bench *b, zerocopy *z, const char *name, size_t bytes) {
 
 void bench_zerocopy(bench *b) {
     zerocopy z = {.bytes = 0};
-    bench_ok(tern_synchronizer_create(b->worker, &z.reusable), "tern_synchronizer_create");
     bench_mpi(MPI_Comm_dup(b->comm, &z.comm), "MPI_Comm_dup");
     for (int both = 0; both < 2; both++) {
         z.both = both != 0;
@@ -223,5 +233,5 @@ void bench_zerocopy(bench *b) {
             size(b, &z, both != 0 ? "both ways" : "one way", bytes);
     }
     MPI_Comm_free(&z.comm);
-    bench_ok(tern_synchronizer_destroy(b->worker, &z.reusable), "tern_synchronizer_destroy");
+    bench_zerocopy_workers(b);
 }

@@ -61,6 +61,9 @@ static void pin_to(const cpu_set_t *cpus, int core, int *pinned) {
     *pinned = sched_setaffinity(0, sizeof one, core >= 0 ? &one : cpus) == 0 ? core : -1;
 }
 
+/* What the ranks of this kernel may use together. */
+static cpu_set_t all_cores;
+
 /* What this thread was allowed before the first pinning. */
 static cpu_set_t allowed_at_first(void) {
     static cpu_set_t allowed;
@@ -107,6 +110,7 @@ void bench_pin(bench *b) {
     if (b->threads == 0)
         b->threads = 1;
     b->cores = count_cores(&cpus);
+    all_cores = cpus;
     if (b->options.pin)
         pin_to(&cpus, b->threads <= b->cores ? nth_core(&cpus, before) : -1, &cores[b->rank]);
     else
@@ -116,6 +120,14 @@ void bench_pin(bench *b) {
     b->core[1] = cores[1];
     free(cores);
     free(places);
+}
+
+void bench_unpin(bench *b) {
+    int ignored;
+    if (!b->options.pin)
+        return;
+    pin_to(&all_cores, -1, &ignored);
+    b->core[0] = b->core[1] = -1;
 }
 
 /* "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", "Open MPI 4.1.4" out of "Open MPI v4.1.4,

@@ -33,6 +33,7 @@ static void usage(FILE *to) {
             "usage: mpirun -n 2 tern-bench [options] subject...\n"
             "       mpirun -n 2 tern-bench [options] notify --only flood\n"
             "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
+            "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
             "       mpirun -n N tern-bench [options] notify --only idle\n"
             "       mpirun -n N tern-bench [options] call\n\n"
             "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
@@ -251,7 +252,8 @@ static int run(bench *b, int count, char **names) {
 static int thread_level(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
-        if (strcmp(name, "flood") == 0 || strncmp(name, "service", 7) == 0)
+        if (strcmp(name, "flood") == 0 || strcmp(name, "workers") == 0 ||
+            strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }
     return MPI_THREAD_SINGLE;

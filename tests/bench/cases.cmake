@@ -1,12 +1,12 @@
-# Runs tern-bench call on RANKS ranks with --only ONLY and expects LINES cases as JSON, each whole:
+# Runs tern-bench SUBJECT on RANKS ranks with --only ONLY and expects LINES cases as JSON, each whole:
 # its name and parameters, figures above 0 with their units, and ratios that are what they say.
 
 cmake_minimum_required(VERSION 3.20)
 
 string(RANDOM LENGTH 12 random)
-set(file bench-${ONLY}-${random}.json)
+set(file bench-${SUBJECT}-${ONLY}-${random}.json)
 string(REPLACE "*" "" file ${file})
-execute_process(COMMAND ${LAUNCHER} -n ${RANKS} ${BENCH} call --quick --pairs 2 --block 0.2
+execute_process(COMMAND ${LAUNCHER} -n ${RANKS} ${BENCH} ${SUBJECT} --quick --pairs 2 --block 0.2
                         --messages 3000 --runs 2 --only ${ONLY} --json ${file}
                 RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
 if(NOT status EQUAL 0)
@@ -43,7 +43,7 @@ macro(figure)
     expect("${value}" GREATER 0)
     expect("${mean}" GREATER 0)
     expect("${spread}" GREATER_EQUAL 0)
-    expect("${unit}" MATCHES "^(ns|M/s)$")
+    expect("${unit}" MATCHES "^(ns|M/s|GB/s)$")
 endmacro()
 
 list(POP_FRONT lines line)
@@ -63,7 +63,7 @@ foreach(line IN LISTS lines)
     member(threads NUMBER threads)
     member(here NUMBER cores)
     member(crowded BOOLEAN oversubscribed)
-    expect("${bench}" STREQUAL call)
+    expect("${bench}" STREQUAL ${SUBJECT})
     expect("${case}" MATCHES "^${prefix}")
     expect("${transport}" MATCHES "^(shm|(shm[+])?(rma|p2p))$")
     expect("${ranks}" GREATER_EQUAL 2 AND "${ranks}" LESS_EQUAL ${RANKS})
@@ -80,7 +80,7 @@ foreach(line IN LISTS lines)
         expect("${messages}" EQUAL 3000 AND "${runs}" EQUAL 2)
         expect("${pairs}" GREATER_EQUAL 10)
     endif()
-    # Only calls by service threads may have none, where memory is not shared.
+    # Only calls by threads may have none, where memory is not shared.
     string(JSON ceiling ERROR_VARIABLE none GET "${line}" ceiling)
     if(NOT none)
         member(name STRING ceiling name)
@@ -88,7 +88,7 @@ foreach(line IN LISTS lines)
         member(ratio NUMBER ratio)
         expect("${ratio}" GREATER 0)
     else()
-        expect("${case}" MATCHES "^service_r" AND NOT "${transport}" STREQUAL shm)
+        expect("${case}" MATCHES "^(service_r|workers)" AND NOT "${transport}" STREQUAL shm)
     endif()
     string(JSON peers ERROR_VARIABLE none LENGTH "${line}" peers)
     if(NOT none)
