@@ -1,0 +1,51 @@
+#ifndef HEAT_BAND_H
+#define HEAT_BAND_H
+
+/*
+ * A band: the rows of the plate that one rank has, in its segment. There are two states of them,
+ * that before a step and that after it; a step writes into the one that the step before it read.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tern/tern.h>
+
+enum { ABOVE, BELOW, SIDES };
+
+typedef struct {
+    tern_worker *worker;
+    uint32_t rank, size;
+    size_t first, rows;           /* of the plate: those of this band */
+    size_t all_rows, columns;     /* of the plate */
+    tern_ptr place[2];            /* where each state lies */
+    double *cells[2];             /* the same for load and store */
+    const double *halo[SIDES][2]; /* by state: the neighbour's row next to this band (halo.h) */
+    bool has[SIDES];              /* whether there is a neighbour */
+    tern_worker_id neighbour[SIDES];
+} band;
+
+/* [out] b: this rank's share of a plate, as it is at the start. A halo it does not have yet. */
+void band_create(tern_worker *worker, size_t rows, size_t columns, band *b);
+
+/* The first row of a rank's band; that of rank `size` is the number of rows. */
+size_t band_first_row(size_t rows, uint32_t rank, uint32_t size);
+
+/* The state that a step reads. It writes the other one. */
+static inline int state_before(size_t step) { return (int)(step % 2); }
+
+static inline size_t row_bytes(const band *b) { return b->columns * sizeof(double); }
+
+static inline double *row_of(const band *b, int state, size_t row) {
+    return b->cells[state] + row * b->columns;
+}
+
+/* The row that the neighbour on that side needs. */
+static inline const double *outer_row(const band *b, int state, int side) {
+    return row_of(b, state, side == ABOVE ? 0 : b->rows - 1);
+}
+
+/* One row of the next state. The first and the last one need the halo. */
+void compute_row(const band *b, size_t step, size_t row);
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef HEAT_CHECK_H
+#define HEAT_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <tern/tern.h>
+
+/* Where one rank cannot go on, none can: the job ends, and says why. */
+static inline void check(tern_status status) {
+    if (status == TERN_OK)
+        return;
+    fprintf(stderr, "heat: %s\n", tern_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+#endif

@@ -1,0 +1,77 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: heat [options]\n"
+    "\n"
+    "Lets heat flow through a plate, its rows shared out to the ranks of an\n"
+    "MPI job, and prints a checksum of the grid: the same on any number of\n"
+    "ranks.\n"
+    "\n"
+    "  --rows N       rows of the grid, at least one a rank (default 512)\n"
+    "  --columns N    columns of the grid (default 512)\n"
+    "  --steps N      steps of time (default 500)\n"
+    "  --output FILE  write the grid: its rows, as doubles of this machine\n"
+    "  --help\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 bad usage.\n";
+
+/* Whether text is a number from least on, small enough for a product of two of them. */
+static bool parse(const char *text, size_t least, size_t *value) {
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtoull(text, &end, 10);
+    return *end == 0 && *value >= least && *value <= 1 << 28;
+}
+
+static bool take(int option, const char *value, options *o) {
+    switch (option) {
+    case 'r':
+        return parse(value, 1, &o->rows);
+    case 'c':
+        return parse(value, 1, &o->columns);
+    case 's':
+        return parse(value, 0, &o->steps);
+    case 'o':
+        o->output = value;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int options_read(int argc, char **argv, bool speaks, options *o) {
+    static const struct option table[] = {
+        {"rows", required_argument, NULL, 'r'},
+        {"columns", required_argument, NULL, 'c'},
+        {"steps", required_argument, NULL, 's'},
+
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option, ranks;
+    bool good = true;
+    *o = (options){.rows = 512, .columns = 512, .steps = 500, .halo = &halo_put};
+    opterr = speaks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    while (good && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (option == 'h') {
+            if (speaks)
+                fputs(help, stdout);
+            return 0;
+        }
+        good = take(option, optarg, o);
+    }
+    if (good && optind == argc && o->rows >= (size_t)ranks)
+        return -1;
+    if (speaks)
+        fprintf(stderr,
+                "heat: a bad option or number, or fewer rows than ranks; --help says more\n");
+    return 2;
+}
