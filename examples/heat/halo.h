@@ -28,6 +28,8 @@ typedef struct {
     void (*close)(band *b);
 } halo;
 
-extern const halo halo_put; /* puts with notification, into the neighbour's memory */
+extern const halo halo_put;  /* puts with notification, into the neighbour's memory */
+extern const halo halo_call; /* arguments of calls, got by the neighbour from where they lie */
+extern const halo halo_copy; /* arguments of the same calls, copied into them */
 
 #endif

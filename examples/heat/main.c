@@ -4,7 +4,7 @@
  * row of the band above and the first row of the band below, its halo. It works on its inner rows
  * while those travel. Run: mpirun -n 4 heat --steps 1000
  *
- * band.c is the grid and its step, halo_put.c how it gets the halo.
+ * band.c is the grid and its step, halo_put.c and halo_call.c are ways to get the halo.
  */
 #include "check.h"
 #include "options.h"

@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: heat [options]\n"
@@ -15,6 +16,9 @@ static const char help[] =
     "  --rows N       rows of the grid, at least one a rank (default 512)\n"
     "  --columns N    columns of the grid (default 512)\n"
     "  --steps N      steps of time (default 500)\n"
+    "  --halo HOW     how neighbours get each other's rows: put (into their\n"
+    "                 memory, the default), call (as arguments that are not\n"
+    "                 copied), copy (as arguments that are)\n"
     "  --output FILE  write the grid: its rows, as doubles of this machine\n"
     "  --help\n"
     "\n"
@@ -29,6 +33,17 @@ static bool parse(const char *text, size_t least, size_t *value) {
     return *end == 0 && *value >= least && *value <= 1 << 28;
 }
 
+static bool parse_halo(const char *name, const halo **found) {
+    static const halo *const ways[] = {&halo_put, &halo_call, &halo_copy};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (strcmp(name, ways[i]->name) == 0) {
+            *found = ways[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take(int option, const char *value, options *o) {
     switch (option) {
     case 'r':
@@ -37,6 +52,8 @@ static bool take(int option, const char *value, options *o) {
         return parse(value, 1, &o->columns);
     case 's':
         return parse(value, 0, &o->steps);
+    case 'l':
+        return parse_halo(value, &o->halo);
     case 'o':
         o->output = value;
         return true;
@@ -50,7 +67,7 @@ int options_read(int argc, char **argv, bool speaks, options *o) {
         {"rows", required_argument, NULL, 'r'},
         {"columns", required_argument, NULL, 'c'},
         {"steps", required_argument, NULL, 's'},
-
+        {"halo", required_argument, NULL, 'l'},
         {"output", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},

@@ -1,0 +1,88 @@
+/*
+ * The halo by calls: an outer row is an argument of a call, and the function keeps the memory in
+ * which it has come as the neighbour's halo row.
+ *
+ * The rows lie in the segment, so an archive that shares does not copy them: it names them, and the
+ * neighbour gets them from there before the function runs (tern/call_archive.h). One that does not
+ * share has the row in itself, which `copy` does, to compare the two.
+ */
+#include "check.h"
+#include "halo.h"
+
+static band *here; /* that functions called by the neighbours work for */
+static tern_writer writer;
+static tern_vector row[SIDES][2]; /* that have come: the memory of b->halo */
+
+/* Two of each, for even and odd steps. */
+static tern_synchronizer awaited[2];  /* counts rows that have not come yet */
+static tern_synchronizer reusable[2]; /* counts rows that neighbours have not got yet */
+
+/* Runs at the neighbour, within its tern_progress. */
+static tern_status take_row(tern_call_info *call, const void *arguments, size_t bytes) {
+    int side = call->origin.rank < here->rank ? ABOVE : BELOW;
+    size_t step = 0;
+    tern_reader reader;
+    check(tern_call_reader(call, arguments, bytes, &reader));
+    check(TERN_READ(&reader, &step, 1));
+    int state = state_before(step);
+    tern_vector_destroy(&row[side][state]); /* of two steps ago */
+    check(TERN_READ_VECTOR(&reader, call->worker, double, &row[side][state]));
+    check(tern_reader_close(&reader));
+    here->halo[side][state] = tern_vector_data(&row[side][state]);
+    return tern_synchronizer_lower(call->worker, awaited[state], 1);
+}
+TERN_FUNCTION(take_row)
+
+static void await(const band *b, int state) {
+    check(tern_synchronizer_raise(b->worker, awaited[state], b->has[ABOVE] + b->has[BELOW]));
+}
+
+static void open_copying(band *b) {
+    here = b;
+    check(tern_writer_open(&writer, NULL, 0, row_bytes(b) + 64));
+    for (int state = 0; state < 2; state++) {
+        check(tern_synchronizer_create(b->worker, &awaited[state]));
+        check(tern_synchronizer_create(b->worker, &reusable[state]));
+        await(b, state);
+    }
+}
+
+static void open_sharing(band *b) {
+    open_copying(b);
+    check(tern_writer_share(&writer, b->worker, 0));
+}
+
+static void send_rows(band *b, size_t step) {
+    int now = state_before(step);
+    tern_archive_options options = {.reusable = &reusable[now]};
+    for (int side = 0; side < SIDES; side++) {
+        if (!b->has[side])
+            continue;
+        check(tern_writer_reset(&writer));
+        check(TERN_WRITE(&writer, &step, 1));
+        check(TERN_WRITE(&writer, outer_row(b, now, side), b->columns));
+        check(tern_call_archive(b->worker, b->neighbour[side], &take_row_function, &writer,
+                                &options));
+    }
+}
+
+static void wait_for_halo(band *b, size_t step) {
+    int now = state_before(step);
+    check(tern_synchronizer_wait(b->worker, awaited[now]));
+    await(b, now); /* the rows after next, which nobody sends before he has this rank's next ones */
+    check(tern_synchronizer_wait(b->worker, reusable[1 - now]));
+}
+
+static void close_halo(band *b) {
+    for (int state = 0; state < 2; state++) {
+        check(tern_synchronizer_wait(b->worker, reusable[state]));
+        for (int side = 0; side < SIDES; side++)
+            tern_vector_destroy(&row[side][state]);
+    }
+    tern_writer_close(&writer);
+}
+
+/* Each neighbour's rows of two steps are kept while those of the next two may come. Copies besides
+ * lie in the segment until they have been got: two steps' for each. */
+const halo halo_call = {"call", 8, open_sharing, send_rows, wait_for_halo, close_halo};
+const halo halo_copy = {"copy", 12, open_copying, send_rows, wait_for_halo, close_halo};
