@@ -325,9 +325,10 @@ tern_status tern_messages_drain(tern_context *context) {
     MPI_Request sum;
     int done = 0;
     /* Left to MPI after a death, like the rooms of collectives (src/collective.c). */
-    uint64_t *expected = malloc((context->size + 1) * sizeof *expected), *sent = expected + 1;
+    uint64_t *expected = malloc((context->size + 1) * sizeof *expected);
     if (expected == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory to count messages");
+    uint64_t *sent = expected + 1;
     memcpy(sent, engine->sent, context->size * sizeof *sent);
     /* Nobody sends any more: the counts are final, and say how much is still to come here. */
     tern_status status = TERN_MPI(
