@@ -90,6 +90,8 @@ tern_status tern_buffer_read(tern_reader *reader, struct tern_worker *worker, te
         made = tern_buffer_keep(chunk->buffer);
     } else {
         tern_status status = tern_buffer_create(worker, there * element, &made);
+        if (status == TERN_ERR_MEMORY && worker != NULL) /* the segment is full */
+            status = tern_buffer_create(NULL, there * element, &made);
         if (status != TERN_OK)
             return tern_reader_fail(reader, status);
         memcpy(made->data, content, there * element);

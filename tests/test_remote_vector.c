@@ -306,6 +306,30 @@ static void taken_over(void) {
     CU_ASSERT(!tern_ptr_is_null(tern_vector_place(&seen.kept)));
 }
 
+/* Where the segment is full what arrives lies in heap memory. */
+static void full_segment(void) {
+    enum { PIECES = 64 };
+    tern_ptr piece[PIECES];
+    size_t pieces = 0, bytes = (size_t)4 << 20;
+    double got = 0, wanted = 0;
+    tern_vector small;
+    fill(&small, NULL, 2, 50);
+    for (size_t i = 0; i < 50; i++)
+        wanted += value(2, i) * value(2, i);
+    for (; bytes >= 64 && pieces < PIECES; bytes /= 2)
+        while (pieces < PIECES &&
+               tern_alloc(f.worker, bytes, 0, TERN_DOMAIN_GLOBAL, &piece[pieces]) == TERN_OK)
+            pieces++;
+    CU_ASSERT(pieces < PIECES);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(product_of(f.worker, to((f.rank + 1) % f.size), &small, &small, &got));
+    CU_ASSERT_EQUAL(got, wanted);
+    EXPECT_OK(tern_quiesce(f.worker));
+    while (pieces > 0)
+        EXPECT_OK(tern_free(f.worker, piece[--pieces]));
+    tern_vector_destroy(&small);
+}
+
 /* Its place there means other memory here. */
 static void vector_of_another_context(void) {
     fixture other;
@@ -430,6 +454,7 @@ static void arguments(void) {
     one_copy();
     taken_over();
     vector_of_another_context();
+    full_segment();
     close_all();
 }
 

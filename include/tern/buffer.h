@@ -62,8 +62,8 @@ TERN_API tern_ptr tern_buffer_place(const tern_buffer *buffer);
 TERN_API tern_status tern_write_buffer(tern_writer *writer, tern_buffer *buffer);
 
 /* Reads an item of bytes. [out] buffer: the one that the item's chunk is, kept once more, without a
- * copy; or a new one, as tern_buffer_create makes it, with a copy. Errors as tern_read_array and
- * tern_buffer_create. */
+ * copy; or a new one, as tern_buffer_create makes it, with a copy, which lies in heap memory where
+ * the segment is full. Errors as tern_read_array and tern_buffer_create. */
 TERN_API tern_status tern_read_buffer(tern_reader *reader, struct tern_worker *worker,
                                       tern_buffer **buffer);
 
