@@ -35,10 +35,11 @@ extern "C" {
 
 /* Runs function on target with a copy of the arguments, once, and returns at once; any worker of
  * any rank, as tern_context_service names the process. A full window is waited for, making
- * progress; a handler's call gets TERN_ERR_AGAIN then. tern_call_message_try: TERN_ERR_AGAIN
- * everywhere. The thread of worker. TERN_ERR_AGAIN also where MPI still reads every buffer for
- * messages; TERN_ERR_RANGE: more than TERN_MESSAGE_MAX bytes; TERN_ERR_NOT_FOUND: the function was
- * registered after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT; TERN_ERR_MEMORY. */
+ * progress, and so is a buffer for messages while MPI still reads all; in a handler, and with
+ * tern_call_message_try, that is TERN_ERR_AGAIN. The thread of worker, whose process has to make
+ * progress for a large message to leave. TERN_ERR_RANGE: more than TERN_MESSAGE_MAX bytes;
+ * TERN_ERR_NOT_FOUND: the function was registered after the context was created; TERN_ERR_PEER;
+ * TERN_ERR_ARGUMENT; TERN_ERR_MEMORY. */
 TERN_API tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes);

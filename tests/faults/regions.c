@@ -91,9 +91,10 @@ static void of_the_dead(void) {
 /* It had asked for more than goes without its help: the answers are on their way for ever. */
 static void held_by_the_dead(void) {
     uint32_t victim;
-    tern_ptr theirs, mine[2], *all = calloc((size_t)tern_test_size(), sizeof *all);
+    tern_ptr theirs, mine[2];
     if (!open_regions(&victim, &theirs, mine))
         return;
+    tern_ptr *all = calloc(f.size, sizeof *all);
     fixture_share(&f, &mine[0], sizeof mine[0], all);
     static tern_request request[64];
     if (f.rank == victim) {

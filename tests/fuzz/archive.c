@@ -52,7 +52,7 @@ static const char name[] = "a name of many letters, of which a group takes the f
 
 static tern_item_type type_of(uint8_t step) { return (tern_item_type)(1 + step % 7); }
 static size_t element_of(uint8_t step) {
-    switch (type_of(step)) {
+    switch ((unsigned)type_of(step)) {
     case TERN_ITEM_STRING:
         return 1;
     case TERN_ITEM_BEGIN:
@@ -134,7 +134,7 @@ static tern_status read_step(tern_reader *reader, uint8_t step, const void **con
     size_t items = 0;
     tern_status status = TERN_OK;
     memcpy(group, name, element_of(step) % 8);
-    switch (type_of(step)) {
+    switch ((unsigned)type_of(step)) {
     case TERN_ITEM_STRING:
         status = tern_read_string(reader, &text, &items);
         *content = text;
