@@ -1,7 +1,7 @@
 #!/bin/sh
 # hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
 # made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
-# writes. Status 77 where this machine cannot make them. With TERN_HOSTS_TURN, 0 or 1, every other
+# writes. Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other
 # suite is left out: those that are run over the other transport, and under the other MPI over this.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -109,7 +109,7 @@ esac
 suites='transfer atomic ring call hashtable queue notify collectives rendezvous registration remote
     call_policies call_with circular service_threads lock quiesce'
 [ "$transport" != auto ] || suites='transfer call'
-turn=${TERN_HOSTS_TURN-}
+turn=${HOSTS_TURN-}
 [ "$transport" != p2p ] || turn=${turn:+$((1 - turn))}
 place=0
 for suite in $suites; do
