@@ -180,8 +180,9 @@ static bench_side ceiling(bench *b, zerocopy *z) {
 static void open_size(bench *b, zerocopy *z, size_t bytes) {
     z->bytes = bytes;
     bench_ok(TERN_VECTOR_CREATE(b->worker, unsigned char, bytes, &z->vector), "tern_vector_create");
-    z->memory = aligned_alloc(4096, bytes);
-    z->other = aligned_alloc(4096, bytes);
+    size_t pages = (bytes + 4095) & ~(size_t)4095;
+    z->memory = aligned_alloc(4096, pages);
+    z->other = aligned_alloc(4096, pages);
     if (z->memory == NULL || z->other == NULL)
         bench_fail("aligned_alloc", TERN_ERR_MEMORY);
     bench_zerocopy_fill(tern_vector_data(&z->vector), bytes);

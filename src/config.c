@@ -92,7 +92,7 @@ static const knob knobs[] = {
      "data up to this goes with its notification over shm; a quarter of a ring at most"},
     {"TERN_PACKED_MAX_FAR", KNOB_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,
      "the same over rma and p2p"},
-    {"TERN_ZERO_COPY_MIN", KNOB_SIZE, FIELD(zero_copy_min), NULL, 1, TIB, false, false, 8 * KIB,
+    {"TERN_ZERO_COPY_MIN", KNOB_SIZE, FIELD(zero_copy_min), NULL, 1, TIB, false, false, 16 * KIB,
      "arguments from this size on are not copied into an archive that shares"},
     {"TERN_ORDER", KNOB_CHOICE, FIELD(order), orders, 0, 0, false, false, TERN_ORDER_STRICT,
      "relaxed: a notified operation may overtake those that wait for room"},

@@ -187,7 +187,7 @@ static void vector_limits(const fixture *f) {
 /* Which chunk memory becomes: of the segment, registered, private, and neither beyond their ends.
  */
 static void kinds_of_chunks(const fixture *f) {
-    enum { BYTES = 8192 };
+    enum { BYTES = 16384 };
     static char private_memory[3 * BYTES];
     tern_ptr in_segment = TERN_NULL, region = TERN_NULL;
     tern_writer writer;
@@ -195,7 +195,7 @@ static void kinds_of_chunks(const fixture *f) {
     EXPECT_OK(tern_alloc(f->worker, BYTES, 0, TERN_DOMAIN_GLOBAL, &in_segment));
     EXPECT_OK(tern_register(f->worker, private_memory + BYTES, BYTES, &region));
     EXPECT_OK(tern_writer_open(&writer, NULL, 0, 1 << 20));
-    EXPECT_OK(tern_writer_share(&writer, f->worker, 0)); /* TERN_ZERO_COPY_MIN: 8 KiB */
+    EXPECT_OK(tern_writer_share(&writer, f->worker, 0)); /* TERN_ZERO_COPY_MIN: 16 KiB */
     const char *segment = tern_local(f->context, in_segment);
     EXPECT_OK(TERN_WRITE(&writer, segment, BYTES - 1));
     CU_ASSERT_PTR_NULL(tern_writer_chunks(&writer, &count));
