@@ -19,6 +19,8 @@ static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
     return &tern_rma_of(context)->mail_windows[target * TERN_MAIL_LANES + lane];
 }
 
+/* A window only counts, and so do the mails of a board and what was delivered: relaxed. What is in
+ * a message is handed over by MPI, or by push. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
@@ -33,7 +35,8 @@ static void give_window(_Atomic uint64_t *used, uint64_t by) {
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
-/* mail: but for the payload. The release pairs with the acquire in sort_arrived. */
+/* mail: but for the payload. The release pairs with the acquire in sort_arrived; that of an earlier
+ * push goes on through this exchange, so the whole list is seen. */
 static bool push(tern_worker *to, const tern_mail *mail, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
     tern_mail *copy = malloc(sizeof *copy + mail->bytes);

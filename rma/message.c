@@ -133,6 +133,7 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
     return status;
 }
 
+/* Relaxed: what is under way is told by MPI, with the lock; the mark only spares asking. */
 bool tern_messages_under_way(const tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     if (engine == NULL || !atomic_load_explicit(&engine->sending, memory_order_relaxed))

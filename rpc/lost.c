@@ -20,7 +20,10 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
                             tern_status status) {
     tern_extension e;
     memcpy(&e, call->payload, sizeof e);
-    if (!tern_ptr_is_null(e.counter))
+    /* That of a broadcast from another node takes a notice, for which there may be no room. */
+    if (!tern_ptr_is_null(e.counter) &&
+        (tern_reach_address(worker, e.counter, sizeof(uint64_t)) != NULL ||
+         tern_notices_have_room(worker)))
         tern_counter_lower(worker, e.counter, 1);
     if (e.way < TERN_WAY_CHUNKS)
         return;

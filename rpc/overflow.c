@@ -205,10 +205,14 @@ size_t tern_overflow_assist(tern_worker *service) {
     return moved;
 }
 
-tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target) {
+tern_out *tern_overflow_ring_of(const tern_worker *worker, uint32_t target) {
     const tern_overflow *queue = *find(worker, target);
-    lock(worker);
     return queue != NULL ? queue->out : tern_rma_worker_of(worker)->out[target];
+}
+
+tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target) {
+    lock(worker);
+    return tern_overflow_ring_of(worker, target);
 }
 
 void tern_overflow_ring_done(tern_worker *worker) { unlock(worker); }

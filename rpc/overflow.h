@@ -34,7 +34,9 @@ void tern_overflow_open(tern_worker *worker);
 /* What still waits is lost. */
 void tern_overflow_close(tern_worker *worker);
 
-/* The target's ring for a short use, wherever it is, or NULL; until tern_overflow_ring_done. */
+/* The target's ring, wherever it is, or NULL: to read what only the worker's own thread writes. */
+struct tern_out *tern_overflow_ring_of(const tern_worker *worker, uint32_t target);
+/* The same for any short use, until tern_overflow_ring_done. */
 struct tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target);
 void tern_overflow_ring_done(tern_worker *worker);
 

@@ -57,9 +57,8 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
 }
 
 /* The policy is this thread's alone, whoever has the ring. */
-static bool keeps(tern_worker *worker, uint32_t target) {
-    const tern_out *out = tern_overflow_ring(worker, target);
-    tern_overflow_ring_done(worker);
+static bool keeps(const tern_worker *worker, uint32_t target) {
+    const tern_out *out = tern_overflow_ring_of(worker, target);
     return out != NULL && out->policy == TERN_PUBLISH_OVFL;
 }
 

@@ -7,6 +7,7 @@
 #define TERN_TESTS_CALL_TOOLS_H
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "fixture.h"
 
@@ -73,6 +74,17 @@ static tern_status receive(tern_call_info *call, const void *arguments, size_t b
     return TERN_OK;
 }
 TERN_FUNCTION(receive)
+
+/* Collective, after a quiesce: all that was sent has arrived, in order. sent: calls to each rank.
+ */
+static inline void expect_all_arrived(fixture *f, const uint64_t *sent) {
+    uint64_t *all = calloc((size_t)f->size * RANKS, sizeof *all);
+    fixture_share(f, sent, RANKS * sizeof *sent, all);
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    for (uint32_t r = 0; r < f->size; r++)
+        CU_ASSERT_EQUAL(arrived.next[r], all[r * RANKS + f->rank]);
+    free(all);
+}
 
 static uint64_t count_empty;
 

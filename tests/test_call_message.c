@@ -54,15 +54,10 @@ static void order(void) {
             tern_progress(f.worker);
     }
     EXPECT_OK(tern_quiesce(f.worker));
-    CU_ASSERT_EQUAL(arrived.wrong, 0);
-    uint64_t *all = calloc((size_t)f.size * RANKS, sizeof *all);
-    fixture_share(&f, sent, sizeof sent, all);
-    for (uint32_t r = 0; r < f.size; r++)
-        CU_ASSERT_EQUAL(arrived.next[r], all[r * RANKS + f.rank]);
+    expect_all_arrived(&f, sent);
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
     CU_ASSERT_EQUAL(stats.records_malformed, 0);
-    free(all);
     free(arguments);
     fixture_close(&f);
 }
