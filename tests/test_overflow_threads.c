@@ -34,7 +34,7 @@ static tern_status take(tern_call_info *call, const void *arguments, size_t byte
 }
 TERN_FUNCTION(take)
 
-static bool open_with(size_t overflow, size_t service_threads) {
+static bool open_with(size_t overflow, size_t service_threads, bool shut) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
@@ -43,6 +43,7 @@ static bool open_with(size_t overflow, size_t service_threads) {
     config.overflow_memory = overflow;
     config.service_threads = service_threads;
     memset(&taken, 0, sizeof taken);
+    atomic_store(&taken.shut, shut);
     return fixture_open(&f, &config) && EXPECT_OK(tern_barrier(f.worker));
 }
 
@@ -54,18 +55,18 @@ static void expect_taken(uint32_t origin, uint64_t calls) {
 /* Every rank leaves the next process more calls than their ring holds, and makes no progress any
  * more until all of its own have arrived. */
 static void moved_while_computing(void) {
-    if (!open_with((size_t)1 << 20, 1))
+    if (!open_with((size_t)1 << 20, 1, true))
         return;
     enum { CALLS = 300, BYTES = 200 };
     uint32_t next = (f.rank + 1) % f.size, last = (f.rank + f.size - 1) % f.size;
     unsigned char arguments[BYTES];
-    atomic_store(&taken.shut, true);
     for (uint64_t i = 0; i < CALLS; i++)
         EXPECT_OK(tern_call_queue(f.worker, tern_context_service(f.context, next), &take_function,
                                   arguments, compose(arguments, f.rank, i, BYTES)));
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
     CU_ASSERT(stats.calls_overflowed > 0);
+    meet_without_progress();
     atomic_store(&taken.shut, false);
     while (atomic_load(&taken.next[last]) < CALLS)
         usleep(100);
@@ -88,7 +89,7 @@ static tern_status call_somehow(uint64_t *random, tern_worker_id target, const v
 
 /* Every kind of call, policies that change, other records of the same pairs in between. */
 static void any_call(void) {
-    if (!open_with(40000, 2))
+    if (!open_with(40000, 2, false))
         return;
     tern_synchronizer sent;
     EXPECT_OK(tern_synchronizer_create(f.worker, &sent));
@@ -141,13 +142,11 @@ static void any_call(void) {
 /* A target that takes nothing: the queue fills to its limit and no further; then all arrives. */
 static void limited(void) {
     enum { OVERFLOW = 20000, BYTES = 100 };
-    if (!open_with(OVERFLOW, 1))
+    if (!open_with(OVERFLOW, 1, true))
         return;
     uint32_t next = (f.rank + 1) % f.size, last = (f.rank + f.size - 1) % f.size;
     tern_worker_id target = tern_context_service(f.context, next);
     unsigned char arguments[BYTES];
-    atomic_store(&taken.shut, true);
-    EXPECT_OK(tern_barrier(f.worker));
     uint64_t calls = 0, theirs[RANKS];
     tern_status status = TERN_OK;
     /* Refused for long enough that no service thread finds room. */
@@ -175,7 +174,7 @@ static void limited(void) {
 
 /* Calls that wait when their context is destroyed are run. */
 static void destroyed_at_once(void) {
-    if (!open_with((size_t)1 << 20, 1))
+    if (!open_with((size_t)1 << 20, 1, false))
         return;
     enum { CALLS = 400, BYTES = 100 };
     uint32_t last = (f.rank + f.size - 1) % f.size;
