@@ -16,6 +16,10 @@ static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
            cell;
 }
 
+int tern_reply_cells_free(const tern_worker *worker) {
+    return __builtin_popcountll(~tern_rma_worker_of(worker)->cells_used);
+}
+
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->cells_used == UINT64_MAX)

@@ -41,6 +41,10 @@ tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes, tern_bu
     return status;
 }
 
+bool tern_buffer_alone(const tern_buffer *buffer) {
+    return buffer != NULL && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+}
+
 tern_buffer *tern_buffer_keep(tern_buffer *buffer) {
     if (buffer != NULL)
         atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
@@ -49,15 +53,12 @@ tern_buffer *tern_buffer_keep(tern_buffer *buffer) {
 
 void tern_buffer_drop(tern_buffer *buffer) {
     if (buffer == NULL ||
-        atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) > 1)
+        (!tern_buffer_alone(buffer) &&
+         atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) > 1))
         return;
     if (buffer->release != NULL)
         buffer->release(buffer->data, buffer->bytes, buffer->user);
     free(buffer);
-}
-
-bool tern_buffer_alone(const tern_buffer *buffer) {
-    return buffer != NULL && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
 }
 
 void *tern_buffer_data(const tern_buffer *buffer) { return buffer != NULL ? buffer->data : NULL; }

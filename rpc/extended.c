@@ -22,7 +22,7 @@ typedef struct tern_task {
     tern_status status; /* of the fetch */
     const void *buffer;
     char *memory;      /* for the buffer, tern's own */
-    tern_fetch *fetch; /* of chunks */
+    tern_fetch *fetch; /* of chunks: begun, behind the task */
     tern_request request;
 } tern_task;
 
@@ -125,10 +125,13 @@ static void find_buffer(tern_worker *worker, tern_task *t, const char *arguments
         t->status = make_room(worker, t, &to);
         t->buffer = to;
     } else if (has_chunks(e)) {
+        tern_fetch *chunks = (tern_fetch *)(void *)(t + 1);
         t->status = tern_fetch_begin(worker, e->origin, arguments + padded(e->arguments),
-                                     e->buffer_bytes, &t->fetch);
-        if (t->status == TERN_OK)
+                                     e->buffer_bytes, chunks);
+        if (t->status == TERN_OK) {
+            t->fetch = chunks;
             t->stage = FETCHING;
+        }
     } else if (e->way != TERN_BUFFER_NONE) {
         t->status = fetch(worker, t);
     }
@@ -271,6 +274,13 @@ static tern_task **task_of(tern_worker *worker, const tern_in *in) {
     return link;
 }
 
+/* What follows the record comes closer while its chunks are copied. */
+static void prefetch_next(const tern_in *in, uint64_t header) {
+    uint64_t next = in->position + tern_record_size(tern_record_bytes(header));
+    for (uint64_t at = next; at < next + 320; at += 64)
+        __builtin_prefetch(in->data + (at & in->mask));
+}
+
 /* Begins one at *link. False: no memory, or the record is refused. */
 static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
     uint64_t header = tern_ring_peek(worker, in);
@@ -286,12 +296,13 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
         tern_ring_refuse(worker, in, header, "a call with a bad extension");
         return false;
     }
-    tern_task *t = calloc(1, sizeof *t);
+    /* Not calloc, which would not use what free has kept. */
+    tern_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
     if (t == NULL)
         return false;
-    t->in = in;
-    t->header = header;
-    t->e = e;
+    *t = (tern_task){.in = in, .header = header, .e = e};
+    if (has_chunks(&e))
+        prefetch_next(in, header);
     *link = t;
     return true;
 }
@@ -322,8 +333,12 @@ size_t tern_call_extended(tern_worker *worker, tern_in *in) {
 }
 
 size_t tern_tasks_advance(tern_worker *worker) {
-    tern_task **link = &tern_rpc_worker_of(worker)->tasks;
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_task **link = &mine->tasks;
     size_t over = 0;
+    if (mine->spare != NULL && !mine->spare_used)
+        tern_fetch_spare_drop(worker);
+    mine->spare_used = false;
     while (*link != NULL) {
         if ((*link)->in == NULL && advance(worker, *link)) {
             end(link);
@@ -344,4 +359,5 @@ void tern_tasks_discard(tern_worker *worker) {
         tern_fetch_end(worker, (*first)->fetch);
         end(first);
     }
+    tern_fetch_spare_drop(worker);
 }

@@ -1,7 +1,5 @@
 #include "rpc/fetch.h"
 
-#include <stdlib.h>
-
 #include "rma/cross.h"
 #include "rma/state.h"
 #include "src/error.h"
@@ -11,6 +9,7 @@
 #include "tern/call_archive.h"
 
 enum { WAITING, UNDER_WAY, LANDED };
+enum { SPARE_BYTES = 1 << 20 };
 
 typedef struct part {
     tern_chunk_source source;
@@ -35,9 +34,14 @@ static tern_status bad_list(tern_worker *worker, uint32_t origin, const tern_chu
     return status;
 }
 
+size_t tern_fetch_size(size_t bytes) {
+    return sizeof(tern_fetch) +
+           bytes / sizeof(tern_chunk_source) * (sizeof(part) + sizeof(tern_chunk));
+}
+
 /* The list lies where its origin can still write: it is read once, here. */
 static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
-                             tern_fetch **fetch) {
+                             tern_fetch *f) {
     tern_chunk_list head = {.back.cell = TERN_FUTURES};
     if (bytes < sizeof head)
         return bad_list(worker, origin, &head);
@@ -46,49 +50,69 @@ static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *l
         bytes != sizeof head + head.count * sizeof head.chunk[0] ||
         head.back.cell >= TERN_FUTURES || head.answer.cell >= TERN_FUTURES)
         return bad_list(worker, origin, &head);
-    tern_fetch *f = calloc(1, sizeof *f + head.count * (sizeof(part) + sizeof(tern_chunk)));
-    if (f == NULL)
-        return TERN_ERR_AGAIN; /* its origin waits to be told */
-    f->back = head.back;
-    f->answer = head.answer;
-    f->origin = origin;
-    f->count = head.count;
-    f->index = head.index;
-    f->chunk = (tern_chunk *)(void *)&f->part[head.count];
+    *f = (tern_fetch){.back = head.back,
+                      .answer = head.answer,
+                      .origin = origin,
+                      .count = head.count,
+                      .index = head.index,
+                      .chunk = (tern_chunk *)(void *)&f->part[head.count]};
     for (uint32_t i = 0; i < f->count; i++) {
+        f->part[i].stage = WAITING;
+        f->chunk[i] = (tern_chunk){.buffer = NULL};
         memcpy(&f->part[i].source, list + sizeof head + i * sizeof head.chunk[0],
                sizeof head.chunk[0]);
         f->bytes += f->part[i].source.bytes; /* no overflow: each is looked at before it counts */
-        if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX) {
-            free(f);
+        if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX)
             return bad_list(worker, origin, &head);
-        }
     }
-    *fetch = f;
     return TERN_OK;
 }
 
 tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
-                             tern_fetch **fetch) {
+                             tern_fetch *f) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t limit = worker->context->config.overflow_memory;
-    tern_fetch *f = NULL;
-    *fetch = NULL;
-    tern_status status = copy_list(worker, origin, list, bytes, &f);
+    tern_status status = copy_list(worker, origin, list, bytes, f);
     if (status != TERN_OK)
         return status;
     if (mine->fetched_bytes > 0 &&
-        (mine->fetched_bytes > limit || f->bytes > limit - mine->fetched_bytes)) {
-        free(f);
+        (mine->fetched_bytes > limit || f->bytes > limit - mine->fetched_bytes))
         return TERN_ERR_AGAIN;
-    }
     mine->fetched_bytes += f->bytes;
-    *fetch = f;
     return TERN_OK;
+}
+
+/* The last buffer that nobody kept serves the next call, if that is of the same size. */
+static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
+    bool fits = tern_buffer_alone(buffer) && !tern_ptr_is_null(tern_buffer_place(buffer)) &&
+                tern_buffer_bytes(buffer) <= SPARE_BYTES;
+    mine->spare_used = true;
+    if (fits) {
+        tern_buffer *before = mine->spare;
+        mine->spare = buffer;
+        buffer = before;
+    }
+    tern_buffer_drop(buffer);
+}
+
+static tern_buffer *take_spare(tern_rpc_worker *mine, uint64_t bytes) {
+    tern_buffer *spare = mine->spare;
+    if (spare == NULL || tern_buffer_bytes(spare) != bytes)
+        return NULL;
+    mine->spare = NULL;
+    return spare;
+}
+
+void tern_fetch_spare_drop(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_buffer_drop(mine->spare);
+    mine->spare = NULL;
 }
 
 /* In the segment, so that it can be sent on as it is; or else wherever there is room. */
 static tern_status make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
+    if (c->buffer == NULL)
+        c->buffer = take_spare(tern_rpc_worker_of(worker), bytes);
     if (c->buffer == NULL && tern_buffer_create(worker, bytes, &c->buffer) != TERN_OK) {
         tern_status status = tern_buffer_create(NULL, bytes, &c->buffer);
         if (status != TERN_OK)
@@ -193,9 +217,9 @@ void tern_fetch_give(const tern_fetch *f, tern_call_info *call, const void **arg
 void tern_fetch_end(tern_worker *worker, tern_fetch *f) {
     if (f == NULL)
         return;
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     for (uint32_t i = 0; i < f->count; i++)
         if (f->part[i].stage != UNDER_WAY)
-            tern_buffer_drop(f->chunk[i].buffer);
-    tern_rpc_worker_of(worker)->fetched_bytes -= f->bytes;
-    free(f);
+            keep_spare(mine, f->chunk[i].buffer);
+    mine->fetched_bytes -= f->bytes;
 }

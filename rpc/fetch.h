@@ -28,11 +28,14 @@ typedef struct tern_chunk_list {
 
 typedef struct tern_fetch tern_fetch;
 
+/* What a fetch with a list of so many bytes takes. */
+size_t tern_fetch_size(size_t bytes);
+
 /* Begins with the list of so many bytes, a copy of which it keeps; origin: worker number. [out]
- * fetch; NULL: not begun. TERN_ERR_AGAIN: too much is being fetched already. TERN_ERR_RANGE: the
- * list is wrong. */
+ * fetch: in memory of the size. TERN_ERR_AGAIN: not begun, as too much is being fetched already.
+ * TERN_ERR_RANGE: the list is wrong. */
 tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
-                             tern_fetch **fetch);
+                             tern_fetch *fetch);
 
 /* One look at all chunks. TERN_ERR_AGAIN: some are still on their way. TERN_OK: all are here. Any
  * other: some never will be, and none is on its way any more. */
@@ -50,5 +53,9 @@ void tern_fetch_give(const tern_fetch *fetch, tern_call_info *call, const void *
 
 /* Lets go of what the function did not keep. Memory that MPI may still write is leaked. */
 void tern_fetch_end(tern_worker *worker, tern_fetch *fetch);
+
+/* Gives back the memory that was kept for the next call. Once there was no call in a round of
+ * progress, whoever is fast enough for that needs it no more. */
+void tern_fetch_spare_drop(tern_worker *worker);
 
 #endif

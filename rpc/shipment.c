@@ -16,6 +16,8 @@
 #include "tern/buffer.h"
 #include "tern/call_archive.h"
 
+enum { LOOKS = 16 };
+
 typedef struct tern_shipment {
     struct tern_shipment *next;
     tern_return_address back;
@@ -26,24 +28,24 @@ typedef struct tern_shipment {
     tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller's */
 } tern_shipment;
 
+static size_t list_bytes(size_t count) {
+    return sizeof(tern_chunk_list) + count * sizeof(tern_chunk_source);
+}
+
 static void drop(tern_shipment *s) {
     if (s == NULL)
         return;
     for (size_t i = 0; i < s->count; i++)
         tern_buffer_drop(s->buffer[i]);
-    free(s->list);
     free(s);
 }
 
 static tern_shipment *make(size_t count) {
-    tern_shipment *s = calloc(1, sizeof *s + count * sizeof s->buffer[0]);
-    tern_chunk_list *list = calloc(1, sizeof *list + count * sizeof list->chunk[0]);
-    if (s == NULL || list == NULL) {
-        free(s);
-        free(list);
+    tern_shipment *s = malloc(sizeof *s + count * sizeof s->buffer[0] + list_bytes(count));
+    if (s == NULL)
         return NULL;
-    }
-    s->list = list;
+    *s = (tern_shipment){.list = (tern_chunk_list *)(void *)&s->buffer[count]};
+    *s->list = (tern_chunk_list){.count = 0};
     return s;
 }
 
@@ -90,10 +92,6 @@ static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_ch
         status = load(worker, s, &chunks[i]);
     s->list->count = (uint32_t)s->count;
     return status;
-}
-
-static size_t list_bytes(size_t count) {
-    return sizeof(tern_chunk_list) + count * sizeof(tern_chunk_source);
 }
 
 /* How much of an archive goes in a record, with so many chunks. */
@@ -180,20 +178,37 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
     return TERN_OK;
 }
 
-static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+/* Until one shipment less is under way. */
+static tern_status wait_for_one(tern_worker *worker) {
+    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const uint64_t over = mine->shipments_over;
     tern_wait_state wait = TERN_WAIT_START;
-    tern_status status;
-    while ((status = try_pack(worker, p, shipment)) != TERN_OK && is_short(worker, status)) {
+    tern_status status = TERN_OK;
+    while (mine->shipments_over == over && status == TERN_OK) {
+        if (tern_progress_round(worker) > 0)
+            wait.rounds = 0;
+        else
+            status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+    }
+    return status;
+}
+
+static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+    for (;;) {
+        /* Looked at first: many calls in a row find all cells in use, and no text is needed. */
+        tern_status status = TERN_ERR_AGAIN;
+        if (tern_reply_cells_free(worker) > 0 || !is_short(worker, status))
+            status = try_pack(worker, p, shipment);
+        if (status == TERN_OK || !is_short(worker, status))
+            return status;
         if (p->options->full != TERN_FULL_WAIT || worker->in_progress)
             return tern_fail(TERN_ERR_AGAIN,
                              "calls whose chunks have not been fetched leave no room for one more; "
                              "let progress run");
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else if ((status = tern_wait_step(worker->context, &wait, TERN_ANYBODY)) != TERN_OK)
+        status = wait_for_one(worker);
+        if (status != TERN_OK)
             return status;
     }
-    return status;
 }
 
 static tern_status send(tern_worker *worker, const parcel *p, const tern_shipment *s) {
@@ -239,11 +254,11 @@ static tern_status ship(tern_worker *worker, const parcel *p) {
     }
     if (p->future != NULL)
         tern_future_begin(worker, s->rank, &s->list->answer, p->future);
-    free(s->list);
-    s->list = NULL;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    s->next = mine->shipments;
-    mine->shipments = s;
+    if (mine->shipments == NULL)
+        mine->shipments_end = &mine->shipments;
+    *mine->shipments_end = s;
+    mine->shipments_end = &s->next;
     return TERN_OK;
 }
 
@@ -333,22 +348,34 @@ static bool is_over(tern_worker *worker, const tern_shipment *s) {
     return true;
 }
 
+static void finish(tern_worker *worker, tern_shipment **link) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_shipment *s = *link;
+    *link = s->next;
+    if (*link == NULL)
+        mine->shipments_end = link;
+    if (!tern_ptr_is_null(s->reusable))
+        tern_counter_lower(worker, s->reusable, 1);
+    drop(s);
+    mine->shipments_over++;
+}
+
+/* A look at a cell that is about to be written takes its line from the writer. Targets fetch in
+ * order, but for what they set aside: behind the first that is not over, one looks now and then. */
 size_t tern_shipments_advance(tern_worker *worker) {
-    tern_shipment **link = &tern_rpc_worker_of(worker)->shipments;
-    size_t over = 0;
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_shipment **link = &mine->shipments;
+    const uint64_t before = mine->shipments_over;
+    const bool all = mine->shipment_looks++ % LOOKS == 0;
     while (*link != NULL) {
-        tern_shipment *s = *link;
-        if (!is_over(worker, s)) {
-            link = &s->next;
-            continue;
-        }
-        *link = s->next;
-        if (!tern_ptr_is_null(s->reusable))
-            tern_counter_lower(worker, s->reusable, 1);
-        drop(s);
-        over++;
+        if (is_over(worker, *link))
+            finish(worker, link);
+        else if (all)
+            link = &(*link)->next;
+        else
+            break;
     }
-    return over;
+    return mine->shipments_over - before;
 }
 
 void tern_shipments_discard(tern_worker *worker) {

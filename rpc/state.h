@@ -35,8 +35,11 @@ typedef struct tern_rpc_worker {
     pthread_mutex_t overflow_lock;
     struct tern_task *tasks;           /* calls that go on over several rounds (rpc/extended.c) */
     size_t fetched_bytes;              /* memory of tasks */
+    struct tern_buffer *spare;         /* rpc/fetch.c */
+    bool spare_used;                   /* in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
-    struct tern_shipment *shipments;   /* rpc/shipment.h */
+    struct tern_shipment *shipments, **shipments_end; /* the oldest first (rpc/shipment.h) */
+    uint64_t shipments_over, shipment_looks;
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */

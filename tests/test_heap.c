@@ -87,23 +87,48 @@ static void edges(void) {
     close_heap();
 }
 
-/* The smallest piece that fits is the one that is used. */
+/* Once what rests has been joined, the smallest piece that fits is the one that is used. */
 static void best_fit(void) {
     open_heap();
-    uint64_t small = 0, large = 0, fence[3], got = 0;
+    uint64_t small = 0, large = 0, fence[2], got = 0;
     CU_ASSERT_EQUAL(tern_heap_take(heap, 4096, 64, &large), TERN_OK);
     CU_ASSERT_EQUAL(tern_heap_take(heap, 64, 64, &fence[0]), TERN_OK);
-    CU_ASSERT_EQUAL(tern_heap_take(heap, 256, 64, &small), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 320, 64, &small), TERN_OK);
     CU_ASSERT_EQUAL(tern_heap_take(heap, 64, 64, &fence[1]), TERN_OK);
     CU_ASSERT_EQUAL(tern_heap_give(heap, large), TERN_OK);
     CU_ASSERT_EQUAL(tern_heap_give(heap, small), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, BYTES, 64, &got), TERN_ERR_MEMORY);
     CU_ASSERT_EQUAL(tern_heap_take(heap, 200, 64, &got), TERN_OK);
     CU_ASSERT_EQUAL(got, small);
     close_heap();
 }
 
+/* What was given back is taken again as it is, in any order, if it is aligned; never twice. */
+static void resting(void) {
+    open_heap();
+    enum { MANY = 12 };
+    uint64_t at[MANY], got = 0;
+    for (int i = 0; i < MANY; i++)
+        CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * ((uint64_t)i + 1), 64, &at[i]), TERN_OK);
+    for (int i = 0; i < MANY; i++) {
+        CU_ASSERT_EQUAL(tern_heap_give(heap, at[i]), TERN_OK);
+        CU_ASSERT_EQUAL(tern_heap_give(heap, at[i]), TERN_ERR_ARGUMENT);
+    }
+    CU_ASSERT_EQUAL(tern_heap_in_use(heap), 0);
+    for (int i = MANY - 1; i >= MANY - 8; i -= 2) {
+        CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * ((uint64_t)i + 1), 64, &got), TERN_OK);
+        CU_ASSERT_EQUAL(got, at[i]);
+    }
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * (MANY - 1), (uint64_t)1 << 18, &got), TERN_OK);
+    CU_ASSERT_NOT_EQUAL(got, at[MANY - 2]);
+    CU_ASSERT_EQUAL(got % ((uint64_t)1 << 18), 0);
+    close_heap();
+}
+
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {
-        {"random against a model", random_against_model}, {"edges", edges}, {"best fit", best_fit}};
-    return tern_test_main(argc, argv, "heap", tests, 3);
+    static const tern_test_case tests[] = {{"random against a model", random_against_model},
+                                           {"edges", edges},
+                                           {"best fit", best_fit},
+                                           {"resting", resting}};
+    return tern_test_main(argc, argv, "heap", tests, sizeof tests / sizeof tests[0]);
 }
