@@ -42,7 +42,7 @@ tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes, tern_bu
 }
 
 bool tern_buffer_alone(const tern_buffer *buffer) {
-    return buffer != NULL && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+    return buffer != NULL && tern_buffer_is_mine(buffer);
 }
 
 tern_buffer *tern_buffer_keep(tern_buffer *buffer) {
@@ -53,7 +53,7 @@ tern_buffer *tern_buffer_keep(tern_buffer *buffer) {
 
 void tern_buffer_drop(tern_buffer *buffer) {
     if (buffer == NULL ||
-        (!tern_buffer_alone(buffer) &&
+        (!tern_buffer_is_mine(buffer) &&
          atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) > 1))
         return;
     if (buffer->release != NULL)

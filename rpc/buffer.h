@@ -4,6 +4,7 @@
 /* What a buffer is, and archives of typed ones. */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "tern/buffer.h"
 
@@ -20,6 +21,11 @@ struct tern_buffer {
     tern_buffer_release release;
     void *user;
 };
+
+/* Whether nobody else has a reference. */
+static inline bool tern_buffer_is_mine(const tern_buffer *buffer) {
+    return atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+}
 
 /* A buffer of bytes in the segment of the worker's rank. */
 tern_status tern_buffer_create_placed(struct tern_worker *worker, size_t bytes,

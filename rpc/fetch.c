@@ -2,10 +2,10 @@
 
 #include "rma/cross.h"
 #include "rma/state.h"
+#include "rpc/buffer.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
-#include "tern/buffer.h"
 #include "tern/call_archive.h"
 
 enum { WAITING, UNDER_WAY, LANDED };
@@ -84,10 +84,9 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
 
 /* The last buffer that nobody kept serves the next call, if that is of the same size. */
 static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
-    bool fits = tern_buffer_alone(buffer) && !tern_ptr_is_null(tern_buffer_place(buffer)) &&
-                tern_buffer_bytes(buffer) <= SPARE_BYTES;
     mine->spare_used = true;
-    if (fits) {
+    if (buffer != NULL && tern_buffer_is_mine(buffer) && buffer->bytes <= SPARE_BYTES &&
+        !tern_ptr_is_null(buffer->place)) {
         tern_buffer *before = mine->spare;
         mine->spare = buffer;
         buffer = before;
@@ -97,7 +96,7 @@ static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
 
 static tern_buffer *take_spare(tern_rpc_worker *mine, uint64_t bytes) {
     tern_buffer *spare = mine->spare;
-    if (spare == NULL || tern_buffer_bytes(spare) != bytes)
+    if (spare == NULL || spare->bytes != bytes)
         return NULL;
     mine->spare = NULL;
     return spare;
@@ -118,9 +117,9 @@ static tern_status make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes)
         if (status != TERN_OK)
             return status;
     }
-    c->memory = tern_buffer_data(c->buffer);
+    c->memory = c->buffer->data;
     c->bytes = bytes;
-    c->place = tern_buffer_place(c->buffer);
+    c->place = c->buffer->place;
     return TERN_OK;
 }
 
@@ -153,7 +152,7 @@ static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char
 static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_chunk *c) {
     tern_status status = make_room(worker, c, p->source.bytes);
     if (status == TERN_OK)
-        status = start(worker, f, p, tern_buffer_data(c->buffer));
+        status = start(worker, f, p, c->buffer->data);
     if (status == TERN_OK) {
         worker->stats.bytes_got += p->source.bytes;
         if (p->stage == WAITING)
