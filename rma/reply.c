@@ -16,8 +16,8 @@ static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
            cell;
 }
 
-int tern_reply_cells_free(const tern_worker *worker) {
-    return __builtin_popcountll(~tern_rma_worker_of(worker)->cells_used);
+bool tern_reply_room(const tern_worker *worker) {
+    return tern_rma_worker_of(worker)->cells_used != UINT64_MAX;
 }
 
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address) {

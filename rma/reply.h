@@ -27,7 +27,8 @@ typedef struct tern_return_address {
     uint64_t sequence;
 } tern_return_address;
 
-int tern_reply_cells_free(const tern_worker *worker);
+/* Whether a cell is free. */
+bool tern_reply_room(const tern_worker *worker);
 /* Reserves a cell. TERN_ERR_AGAIN: all are in use. */
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
 /* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */

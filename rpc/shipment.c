@@ -197,7 +197,7 @@ static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **sh
     for (;;) {
         /* Looked at first: many calls in a row find all cells in use, and no text is needed. */
         tern_status status = TERN_ERR_AGAIN;
-        if (tern_reply_cells_free(worker) > 0 || !is_short(worker, status))
+        if (tern_reply_room(worker) || !is_short(worker, status))
             status = try_pack(worker, p, shipment);
         if (status == TERN_OK || !is_short(worker, status))
             return status;
