@@ -54,9 +54,10 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
                                            const near_key *group, size_t *done, size_t *added) {
     for (size_t i = 0; i < count; i++) {
         tern_status status = TERN_OK;
-        if (group[i].counter != NULL) {
-            __atomic_fetch_add(group[i].counter, delta, __ATOMIC_ACQ_REL);
-        } else {
+        if (group[i].counter == NULL ||
+            __builtin_expect(tern_counter_erased(__atomic_fetch_add(
+                                 group[i].counter, tern_counter_word(delta), __ATOMIC_ACQ_REL)),
+                             0)) {
             uint64_t key, before, entry[2];
             bool far_put;
             memcpy(&key, keys + 8 * i, 8);
@@ -131,8 +132,7 @@ static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *
             return status;
         tern_verdict verdict = tern_probe_judge(p, p->table->shape, slot->entry);
         if (verdict == TERN_ENTRY_MINE)
-            return tern_atomic_fetch_add(worker, tern_bucket_far(p, p->table->shape, 8), delta,
-                                         NULL);
+            return tern_counter_add(p, p->table->shape, false, delta, &before);
         if (verdict == TERN_ENTRY_OTHER)
             tern_probe_next(p, p->table->shape);
         else

@@ -16,36 +16,58 @@
  *
  * State word, from bit 0:
  *
- *     0..1    kind: free (the whole word is 0), taken, locked
+ *     0..1    kind: free (the rest is 0, but for readers), taken, locked; 3 is left for growth
  *     2       updated: the entry was, or is being, written a second time
+ *     3       erased: the key is not in the table; with taken and updated only
  *     8..31   tag: bits 32..55 of the key's hash
- *     32..63  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
+ *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
+ *     54..63  readers: finds of the classic algorithm that hold the bucket
  *
- * A bucket goes free -> taken once, then back and forth between taken and locked. It never becomes
- * free again and its key never changes.
+ * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
+ * never becomes free again and its key never changes, not even by an erase: the key comes back to
+ * its bucket, no other does, and a probe that has passed a bucket need not look back.
+ *
+ * Counter, from bit 0: 0: erased; 1: left for growth; 2..63: the number, in two's complement. An
+ * add changes the number alone, whatever it adds, so one that comes too late does an erased counter
+ * no harm and sees that it is one.
  *
  * Check, from bit 0:
  *
  *     0..15   stamp: what the state is while nobody holds the lock, so that an update whose origin
- *             has just read the entry can lock at its first CAS. 0xffff: updated; else rank + 1 of
- *             the inserter (0xfffe: that or any greater one)
+ *             has just read the entry can lock at its first CAS. 0xffff: updated; 0xfffe: erased;
+ *             else rank + 1 of the inserter (0xfffd: that or any greater one)
  *     16..63  hash of stamp, key and value, seeded with the table's nonce and the bucket's index
  *
- * An entry that is torn, not yet written or left over from an older table does not pass.
+ * An entry that is torn, not yet written or left over from an older table does not pass. In a
+ * counter table the entry is never written again: what is erased is the counter.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { TERN_FREE = 0, TERN_TAKEN = 1, TERN_LOCKED = 2, TERN_KIND = 3, TERN_UPDATED = 4 };
+enum {
+    TERN_FREE = 0,
+    TERN_TAKEN = 1,
+    TERN_LOCKED = 2,
+    TERN_KIND = 3,
+    TERN_UPDATED = 4,
+    TERN_ERASED = 8
+};
 
 #define TERN_TAG UINT64_C(0xffffff00)
+#define TERN_STATE_RANKS (UINT32_C(1) << 22)
+#define TERN_READER (UINT64_C(1) << 54)
+#define TERN_READERS (UINT64_MAX << 54)
+#define TERN_READERS_MAX 1023
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
-#define TERN_STAMP_RANKS UINT64_C(0xfffe)
+#define TERN_STAMP_ERASED UINT64_C(0xfffe)
+#define TERN_STAMP_RANKS UINT64_C(0xfffd)
+#define TERN_COUNTER_ERASED UINT64_C(1)
 
 /* What sizes a table has, in words but where it says bytes. */
 typedef struct tern_shape {
@@ -80,15 +102,23 @@ static inline uint64_t tern_state_locked(uint64_t hash, uint32_t rank) {
     return TERN_LOCKED | TERN_UPDATED | tern_state_tag(hash) | (uint64_t)rank << 32;
 }
 
-static inline uint64_t tern_state_unlocked(uint64_t hash) {
-    return TERN_TAKEN | TERN_UPDATED | tern_state_tag(hash);
+static inline uint64_t tern_state_unlocked(uint64_t hash, bool erased) {
+    return TERN_TAKEN | TERN_UPDATED | tern_state_tag(hash) | (erased ? TERN_ERASED : 0);
 }
 
 static inline int tern_state_may_hold(uint64_t state, uint64_t hash) {
     return (state & TERN_TAG) == tern_state_tag(hash);
 }
 
-static inline uint32_t tern_state_rank(uint64_t state) { return (uint32_t)(state >> 32); }
+static inline uint32_t tern_state_rank(uint64_t state) {
+    return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
+}
+
+static inline uint64_t tern_counter_word(uint64_t number) { return number << 2; }
+
+static inline uint64_t tern_counter_number(uint64_t word) { return (uint64_t)((int64_t)word >> 2); }
+
+static inline bool tern_counter_erased(uint64_t word) { return (word & TERN_COUNTER_ERASED) != 0; }
 
 static inline uint64_t tern_stamp_inserted(uint32_t rank) {
     return rank < TERN_STAMP_RANKS - 1 ? rank + UINT64_C(1) : TERN_STAMP_RANKS;
@@ -97,8 +127,8 @@ static inline uint64_t tern_stamp_inserted(uint32_t rank) {
 /* The state word that an entry with this check most likely has above it. */
 static inline uint64_t tern_state_of_check(uint64_t check, uint64_t hash) {
     uint64_t stamp = check & TERN_STAMP;
-    return stamp == TERN_STAMP_UPDATED ? tern_state_unlocked(hash)
-                                       : tern_state_taken(hash, (uint32_t)(stamp - 1));
+    return stamp >= TERN_STAMP_ERASED ? tern_state_unlocked(hash, stamp == TERN_STAMP_ERASED)
+                                      : tern_state_taken(hash, (uint32_t)(stamp - 1));
 }
 
 /* The check of the entry whose key and value stand behind entry[0]. Never 0: a stamp is not. */
@@ -111,9 +141,14 @@ static inline uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_sha
 
 typedef enum tern_verdict {
     TERN_ENTRY_INVALID, /* torn, not yet written, or nobody's */
-    TERN_ENTRY_MINE,    /* whole, with the key that is looked for */
-    TERN_ENTRY_OTHER    /* whole, with another key */
+    TERN_ENTRY_OTHER,   /* whole, with another key */
+    TERN_ENTRY_ERASED,  /* whole, with the key that is looked for, which is erased */
+    TERN_ENTRY_MINE     /* the same, not erased */
 } tern_verdict;
+
+static inline tern_verdict tern_entry_of_key(const uint64_t *entry) {
+    return (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED ? TERN_ENTRY_ERASED : TERN_ENTRY_MINE;
+}
 
 static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,
                                             const uint64_t *entry, const uint64_t *key) {
@@ -123,7 +158,7 @@ static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern
     uint64_t different = 0;
     for (uint32_t i = 0; i < shape.key_words; i++)
         different |= entry[1 + i] ^ key[i];
-    return different == 0 ? TERN_ENTRY_MINE : TERN_ENTRY_OTHER;
+    return different == 0 ? tern_entry_of_key(entry) : TERN_ENTRY_OTHER;
 }
 
 #endif

@@ -49,8 +49,8 @@ static void reply(tern_call_info *call, const void *result, size_t bytes) {
 /* The owner reads and writes its own part: nothing of it waits for another rank, and what would is
  * TERN_ERR_AGAIN. Its entries need no flush. */
 
-static tern_status tern_hashtable_on_insert(tern_call_info *call, const void *message,
-                                            size_t bytes) {
+static tern_status insert_here(tern_call_info *call, const void *message, size_t bytes,
+                               bool only_new) {
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
@@ -59,13 +59,34 @@ static tern_status tern_hashtable_on_insert(tern_call_info *call, const void *me
         return status;
     bool there = false;
     status = tern_operation_insert(call->worker, table, key, hash, key + table->shape.key_words,
-                                   TERN_PROMISE_WRITE_ONLY, &there);
+                                   only_new, TERN_PROMISE_WRITE_ONLY, &there);
     uint64_t existed = there;
     if (status == TERN_OK)
         reply(call, &existed, sizeof existed);
     return status;
 }
+
+static tern_status tern_hashtable_on_insert(tern_call_info *call, const void *message,
+                                            size_t bytes) {
+    return insert_here(call, message, bytes, false);
+}
 TERN_FUNCTION(tern_hashtable_on_insert)
+
+static tern_status tern_hashtable_on_insert_new(tern_call_info *call, const void *message,
+                                                size_t bytes) {
+    return insert_here(call, message, bytes, true);
+}
+TERN_FUNCTION(tern_hashtable_on_insert_new)
+
+static tern_status tern_hashtable_on_erase(tern_call_info *call, const void *message,
+                                           size_t bytes) {
+    tern_hashtable *table;
+    const uint64_t *key;
+    uint64_t hash;
+    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
+    return status == TERN_OK ? tern_operation_erase(call->worker, table, key, hash) : status;
+}
+TERN_FUNCTION(tern_hashtable_on_erase)
 
 static tern_status tern_hashtable_on_add(tern_call_info *call, const void *message, size_t bytes) {
     tern_hashtable *table;
@@ -82,6 +103,24 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
     return status;
 }
 TERN_FUNCTION(tern_hashtable_on_add)
+
+static tern_status tern_hashtable_on_compare_swap(tern_call_info *call, const void *message,
+                                                  size_t bytes) {
+    tern_hashtable *table;
+    const uint64_t *key;
+    uint64_t hash, numbers[2], before;
+    tern_status status =
+        read_message(call, message, bytes, sizeof numbers, false, &table, &key, &hash);
+    if (status != TERN_OK)
+        return status;
+    memcpy(numbers, (const char *)message + sizeof(tern_table_head), sizeof numbers);
+    status = tern_operation_compare_swap(call->worker, table, key, hash, numbers[0], numbers[1],
+                                         &before);
+    if (status == TERN_OK)
+        reply(call, &before, sizeof before);
+    return status;
+}
+TERN_FUNCTION(tern_hashtable_on_compare_swap)
 
 static tern_status tern_hashtable_on_find(tern_call_info *call, const void *message, size_t bytes) {
     tern_hashtable *table;
@@ -121,7 +160,7 @@ tern_status tern_call_check_find(const tern_hashtable *table) {
 }
 
 tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_key *key, const void *value, bool *existed) {
+                             const tern_key *key, const void *value, bool only_new, bool *existed) {
     tern_shape s = table->shape;
     size_t bytes = insert_bytes(table);
     tern_room room;
@@ -136,40 +175,55 @@ tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, u
     uint64_t there = 0;
     size_t got;
     tern_status status = tern_call_return(worker, tern_table_worker(table, owner),
-                                          &tern_hashtable_on_insert_function, message, bytes,
-                                          &there, sizeof there, &got);
+                                          only_new ? &tern_hashtable_on_insert_new_function
+                                                   : &tern_hashtable_on_insert_function,
+                                          message, bytes, &there, sizeof there, &got);
     *existed = there != 0;
     tern_room_free(&room);
     return status;
 }
 
-tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                          const tern_key *key, uint64_t delta, uint64_t *before) {
+/* Calls function with up to two numbers and a key. */
+static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                               const tern_function *function, const uint64_t *numbers, size_t count,
+                               const tern_key *key, void *result, size_t capacity) {
     struct {
         tern_table_head head;
-        uint64_t delta;
-        uint64_t key[TERN_KEY_MAX / 8];
+        uint64_t words[2 + TERN_KEY_MAX / 8];
     } message;
-    message.head = tern_table_head_to(table, owner);
-    message.delta = delta;
     size_t bytes = 8 * (size_t)table->shape.key_words, got;
-    memcpy(message.key, key->words, bytes);
-    return tern_call_return(
-        worker, tern_table_worker(table, owner), &tern_hashtable_on_add_function, &message,
-        offsetof(__typeof__(message), key) + bytes, before, sizeof *before, &got);
+    message.head = tern_table_head_to(table, owner);
+    for (size_t i = 0; i < count; i++)
+        message.words[i] = numbers[i];
+    memcpy(message.words + count, key->words, bytes);
+    return tern_call_return(worker, tern_table_worker(table, owner), function, &message,
+                            offsetof(__typeof__(message), words) + 8 * count + bytes, result,
+                            capacity, &got);
+}
+
+tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                            const tern_key *key) {
+    return call_on_key(worker, table, owner, &tern_hashtable_on_erase_function, NULL, 0, key, NULL,
+                       0);
+}
+
+tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                          const tern_key *key, uint64_t delta, uint64_t *before) {
+    return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
+                       before, sizeof *before);
+}
+
+tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                   const tern_key *key, uint64_t expected, uint64_t desired,
+                                   uint64_t *before) {
+    const uint64_t numbers[] = {expected, desired};
+    return call_on_key(worker, table, owner, &tern_hashtable_on_compare_swap_function, numbers, 2,
+                       key, before, sizeof *before);
 }
 
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                            const tern_key *key, void *value) {
-    struct {
-        tern_table_head head;
-        uint64_t key[TERN_KEY_MAX / 8];
-    } message;
-    message.head = tern_table_head_to(table, owner);
-    size_t bytes = 8 * (size_t)table->shape.key_words, got;
-    memcpy(message.key, key->words, bytes);
     size_t capacity = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
-    return tern_call_return(worker, tern_table_worker(table, owner),
-                            &tern_hashtable_on_find_function, &message,
-                            offsetof(__typeof__(message), key) + bytes, value, capacity, &got);
+    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key, value,
+                       capacity);
 }

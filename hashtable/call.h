@@ -38,9 +38,14 @@ tern_status tern_call_check_insert(const tern_hashtable *table);
 tern_status tern_call_check_find(const tern_hashtable *table);
 
 tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_key *key, const void *value, bool *existed);
+                             const tern_key *key, const void *value, bool only_new, bool *existed);
+tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                            const tern_key *key);
 tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                           const tern_key *key, uint64_t delta, uint64_t *before);
+tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                   const tern_key *key, uint64_t expected, uint64_t desired,
+                                   uint64_t *before);
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                            const tern_key *key, void *value);
 

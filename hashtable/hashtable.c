@@ -55,23 +55,24 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                                    tern_status status) {
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
-                         "all %llu buckets of rank %u's part hold other keys; create the table "
-                         "with a greater capacity",
+                         "all %llu buckets of rank %u's part belong to other keys, erased ones "
+                         "too; create the table with a greater capacity",
                          (unsigned long long)table->buckets, owner);
     if (status == TERN_ERR_NOT_FOUND)
         return tern_fail(status, "no such key");
     return status;
 }
 
-tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
-                                  const void *value, tern_promise promise, tern_via via,
-                                  int *existed) {
-    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
-                                              via, "tern_hashtable_insert");
+static tern_status insert(tern_worker *worker, tern_hashtable *table, const void *key,
+                          const void *value, bool only_new, tern_promise promise, tern_via via,
+                          int *existed) {
+    const char *name = only_new ? "tern_hashtable_insert_new" : "tern_hashtable_insert";
+    tern_status status =
+        tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY, via, name);
     if (status == TERN_OK)
-        status = tern_hashtable_check_kind(table, 0, "tern_hashtable_insert");
+        status = tern_hashtable_check_kind(table, 0, name);
     if (status == TERN_OK && value == NULL && table->value_bytes > 0)
-        status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_insert: value is NULL");
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (status == TERN_OK && via == TERN_VIA_CALL)
         status = tern_call_check_insert(table);
     if (status != TERN_OK)
@@ -81,11 +82,40 @@ tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, co
     uint32_t owner = tern_hash_owner(table, k.hash);
     bool there;
     if (in_place(worker, table, owner, via))
-        status = tern_operation_insert(worker, table, k.words, k.hash, value, promise, &there);
+        status =
+            tern_operation_insert(worker, table, k.words, k.hash, value, only_new, promise, &there);
     else
-        status = tern_call_insert(worker, table, owner, &k, value, &there);
+        status = tern_call_insert(worker, table, owner, &k, value, only_new, &there);
     if (status == TERN_OK && existed != NULL)
         *existed = there;
+    return tern_hashtable_outcome(table, owner, status);
+}
+
+tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
+                                  const void *value, tern_promise promise, tern_via via,
+                                  int *existed) {
+    return insert(worker, table, key, value, false, promise, via, existed);
+}
+
+tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
+                                      const void *value, tern_promise promise, tern_via via,
+                                      int *existed) {
+    return insert(worker, table, key, value, true, promise, via, existed);
+}
+
+tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
+                                 tern_promise promise, tern_via via) {
+    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
+                                              via, "tern_hashtable_erase");
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    if (in_place(worker, table, owner, via))
+        status = tern_operation_erase(worker, table, k.words, k.hash);
+    else
+        status = tern_call_erase(worker, table, owner, &k);
     return tern_hashtable_outcome(table, owner, status);
 }
 
@@ -106,6 +136,41 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
         status = tern_operation_add(worker, table, k.words, k.hash, delta, promise, &was);
     else
         status = tern_call_add(worker, table, owner, &k, delta, &was);
+    if (status == TERN_OK && before != NULL)
+        *before = was;
+    return tern_hashtable_outcome(table, owner, status);
+}
+
+static tern_status check_number(const char *name, uint64_t number) {
+    if (tern_counter_number(tern_counter_word(number)) == number)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_RANGE, "%s: %lld is no counter's; they go from -2^61 to 2^61 - 1",
+                     name, (long long)number);
+}
+
+tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
+                                        uint64_t expected, uint64_t desired, tern_promise promise,
+                                        tern_via via, uint64_t *before) {
+    static const char name[] = "tern_hashtable_compare_swap";
+    tern_status status =
+        tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY, via, name);
+    if (status == TERN_OK)
+        status = tern_hashtable_check_kind(table, 1, name);
+    if (status == TERN_OK)
+        status = check_number(name, expected);
+    if (status == TERN_OK)
+        status = check_number(name, desired);
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    uint64_t was;
+    if (in_place(worker, table, owner, via))
+        status =
+            tern_operation_compare_swap(worker, table, k.words, k.hash, expected, desired, &was);
+    else
+        status = tern_call_compare_swap(worker, table, owner, &k, expected, desired, &was);
     if (status == TERN_OK && before != NULL)
         *before = was;
     return tern_hashtable_outcome(table, owner, status);

@@ -8,12 +8,19 @@
 
 #include "hashtable/table.h"
 
+/* only_new: a value that is there is left alone. */
 tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
-                                  uint64_t hash, const void *value, tern_promise promise,
-                                  bool *existed);
+                                  uint64_t hash, const void *value, bool only_new,
+                                  tern_promise promise, bool *existed);
+tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
+                                 const uint64_t *key, uint64_t hash);
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before);
+/* The numbers must be counters' (tern_counter_number). */
+tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtable *table,
+                                        const uint64_t *key, uint64_t hash, uint64_t expected,
+                                        uint64_t desired, uint64_t *before);
 /* [out] value: its bytes, or the counter. May be NULL in a table without values. */
 tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table,
                                 const uint64_t *key, uint64_t hash, tern_promise promise,

@@ -9,10 +9,14 @@
  * looked at first, since it shares the entry's cache line; far, the entry is, since it says all in
  * one get.
  *
- * Linearization. Insert and add of a new key: when the whole entry has arrived in its bucket. Of a
- * key that is there: when the check word arrives (insert), the fetch-and-add (add). Find: the read
- * of the entry that it returns, or the look at the bucket that ended it, or at the last one where
- * an insert had not arrived.
+ * Linearization. Whatever writes an entry: when the whole of it has arrived in its bucket. Counters
+ * that are there: the atomic that adds, swaps, erases, or finds. What leaves a key as it is: the
+ * read of the entry that says so, or the CAS that was to lock and met a state that says so; the
+ * state's erased bit says what the entry says whenever nobody holds the lock. What does not find
+ * its key: the look at the bucket that ended the probe, or at the last one where an insert had not
+ * arrived.
+ *
+ * A key has one bucket for good, so all of this is about one entry, one state and one counter.
  *
  * Memory order. Entries need none: a reader believes what passes the check. What lies outside the
  * check is ordered by it: near, the inserter's first store to the counter is ordered before its
@@ -132,6 +136,7 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
 /* What a claim came to. */
 typedef struct tern_claim {
     bool created;   /* the bucket was free and is now taken: its entry is to be put */
+    bool erased;    /* it was there, and erased when its entry was read */
     uint64_t state; /* what it was when last seen or guessed, if it was there */
 } tern_claim;
 
@@ -159,9 +164,9 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             verdict = tern_probe_judge(p, s, entry);
             if (verdict == TERN_ENTRY_OTHER)
                 continue;
-            if (verdict == TERN_ENTRY_MINE) {
-                claim->created = false;
-                claim->state = near ? state : tern_state_of_check(entry[0], p->hash);
+            if (verdict != TERN_ENTRY_INVALID) {
+                uint64_t there = near ? state : tern_state_of_check(entry[0], p->hash);
+                *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, there};
                 return TERN_OK;
             }
         }
@@ -170,8 +175,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             if (__builtin_expect(status != TERN_OK, 0))
                 return status;
             if (state == TERN_FREE) {
-                claim->created = true;
-                claim->state = mine;
+                *claim = (tern_claim){true, false, mine};
                 return TERN_OK;
             }
             if (!tern_state_may_hold(state, p->hash))
@@ -180,9 +184,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
         status = tern_probe_settle(*p, state, &verdict);
         if (status != TERN_OK)
             return status;
-        if (verdict == TERN_ENTRY_MINE) {
-            claim->created = false;
-            claim->state = state;
+        if (verdict != TERN_ENTRY_OTHER) {
+            *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, state};
             return TERN_OK;
         }
     }
@@ -216,28 +219,48 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint
     entry[0] = tern_entry_check(p->table->nonce, p->index, s, entry, stamp);
 }
 
+/* Adds delta to a counter that an add has just met erased, with word in it: makes it delta. The
+ * atomic that does is what the whole add comes to, be it this CAS, or the fetch-and-add after
+ * another rank has brought the counter back. Never waits. */
+tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before);
+
+/* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. */
+TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape s, bool near,
+                                                uint64_t delta, uint64_t *before) {
+    uint64_t word, step = tern_counter_word(delta);
+    if (near) {
+        word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_ACQ_REL);
+    } else {
+        tern_status status =
+            tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), step, &word);
+        if (status != TERN_OK)
+            return status;
+    }
+    if (__builtin_expect(tern_counter_erased(word), 0))
+        return tern_counter_revive(*p, word + step, delta, before);
+    *before = tern_counter_number(word);
+    return TERN_OK;
+}
+
 /* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
  * set where an entry was put that a flush should follow. entry: room. */
 TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
                                               uint64_t delta, uint64_t *entry, uint64_t *before,
                                               bool *far_put) {
-    tern_claim claim;
+    tern_claim claim = {false, false, TERN_FREE};
     tern_status status = tern_probe_claim(p, s, near, look, entry, &claim);
     if (__builtin_expect(status != TERN_OK, 0))
         return status;
-    if (!claim.created) {
-        if (!near)
-            return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), delta, before);
-        *before = __atomic_fetch_add(tern_counter_near(p, s), delta, __ATOMIC_ACQ_REL);
-        return TERN_OK;
-    }
+    if (!claim.created)
+        return tern_counter_add(p, s, near, delta, before);
     /* Nobody else touches the counter before the entry is there: whoever finds the key finds what
      * was added. */
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
     if (near) {
-        __atomic_store_n(tern_counter_near(p, s), delta, __ATOMIC_RELAXED);
+        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(delta), __ATOMIC_RELAXED);
     } else {
-        status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), delta, NULL);
+        status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8),
+                                       tern_counter_word(delta), NULL);
         if (status != TERN_OK)
             return status;
         *far_put = true;
@@ -246,7 +269,15 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
     return tern_entry_put(p, s, near, entry);
 }
 
-/* The same for whatever table it is, from hashtable.c. */
+/* Finds the key in order to change it: unlike a find it waits for inserts that are under way, since
+ * in a phase of writes they may have returned. On TERN_OK p stands at the bucket, and the entry,
+ * not erased, is in entry. TERN_ERR_NOT_FOUND. */
+tern_status tern_probe_locate(tern_search *p, uint64_t *entry);
+
+/* TERN_ERR_NOT_FOUND if the counter is erased already. */
+tern_status tern_counter_erase(tern_search *p);
+
+/* tern_probe_add for whatever table it is. */
 tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
                                bool *far_put);
 

@@ -29,6 +29,9 @@ static tern_status walk(const tern_hashtable *table, visitor *visit, void *argum
         const void *value = entry + 1 + s.key_words;
         if (tern_shape_counts(s)) {
             counter = __atomic_load_n(place - 1, __ATOMIC_RELAXED);
+            if (tern_counter_erased(counter))
+                continue;
+            counter = tern_counter_number(counter);
             value = &counter;
         }
         if (visit(entry + 1, value, argument) != 0)

@@ -96,6 +96,23 @@ static void add_all(fixture *f, tern_hashtable *table, const uint64_t *keys, ter
         EXPECT_OK(tern_hashtable_add(f->worker, table, &keys[i], 1, promise, via, NULL));
 }
 
+static void erase_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_via via,
+                      tern_status wanted) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT(wanted,
+               tern_hashtable_erase(f->worker, table, &keys[i], TERN_PROMISE_READ_WRITE, via));
+}
+
+static void insert_all_new(fixture *f, tern_hashtable *table, const uint64_t *keys, bool there) {
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t value[2] = {1, 2};
+        int existed = 77;
+        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &keys[i], value,
+                                            TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, &existed));
+        CU_ASSERT_EQUAL(existed, there);
+    }
+}
+
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
 
@@ -140,6 +157,44 @@ static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.calls = 1}, "by call"));
 }
 
+/* After an insert that met its key. */
+static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
+    uint64_t keys[KEYS], absent[KEYS], value[2] = {0, 0};
+    choose_keys(table, owner, 0, keys);
+    choose_keys(table, owner, 40000, absent);
+    tern_transport transport = TERN_SHM;
+    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
+    uint64_t fences = transport == TERN_RMA;
+    begin(f);
+    erase_all(f, table, keys, rma, TERN_OK);
+    CU_ASSERT(
+        costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences}, "erase"));
+    begin(f);
+    erase_all(f, table, keys, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "erase of an erased key"));
+    begin(f);
+    erase_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "erase of an absent key"));
+    begin(f);
+    find_all(f, table, keys, rw, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1}, "find of an erased key"));
+
+    /* The first one does not expect to meet its key: a CAS too much. */
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[0], value, rw, rma, NULL));
+    EXPECT_OK(tern_hashtable_erase(f->worker, table, &keys[0], rw, rma));
+    begin(f);
+    insert_all_new(f, table, keys, false);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences},
+                    "insert of an erased key"));
+    begin(f);
+    insert_all_new(f, table, keys, true);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "insert_new of a known key"));
+    begin(f);
+    erase_all(f, table, keys, call, TERN_OK);
+    CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "erase by call"));
+}
+
 static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
     uint64_t keys[KEYS], absent[KEYS];
     choose_keys(table, owner, 0, keys);
@@ -161,6 +216,14 @@ static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
     begin(f);
     find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find of a counter in a phase"));
+    begin(f);
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_hashtable_compare_swap(f->worker, table, &keys[i], 3, 4, rw, rma, NULL));
+    erase_all(f, table, keys, rma, TERN_OK);
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "compare_swap and erase"));
+    begin(f);
+    add_all(f, table, keys, rw, rma);
+    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2}, "add to an erased counter"));
     begin(f);
     add_all(f, table, keys, rw, call);
     CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "add by call"));
@@ -184,6 +247,7 @@ static void over_a_network(void) {
     uint32_t owner = far_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
         far_values(&f, values, owner);
+        far_erases(&f, values, owner);
         far_counters(&f, counters, owner);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");

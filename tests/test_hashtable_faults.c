@@ -77,6 +77,8 @@ static void a_rank_dies_holding_buckets(void) {
         CU_ASSERT(told_soon(
             tern_hashtable_insert(f.worker, values, &locked, value, rw, (tern_via)via, NULL),
             start));
+        CU_ASSERT(
+            told_soon(tern_hashtable_erase(f.worker, values, &locked, rw, (tern_via)via), start));
         EXPECT(TERN_ERR_NOT_FOUND,
                tern_hashtable_find(f.worker, counters, &begun, rw, (tern_via)via, &count));
         EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, rw, (tern_via)via, value));

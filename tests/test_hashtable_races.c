@@ -365,7 +365,8 @@ static void an_update_on_its_way(void) {
             entry[3] ^= 1;
             EXPECT_OK(tern_put(f.worker, place, entry, sizeof entry));
             EXPECT_OK(tern_flush(f.worker, place.rank));
-            EXPECT_OK(tern_atomic_cas(f.worker, bucket, locked, tern_state_unlocked(hash), &seen));
+            EXPECT_OK(
+                tern_atomic_cas(f.worker, bucket, locked, tern_state_unlocked(hash, false), &seen));
         } else {
             EXPECT_OK(tern_barrier(f.worker));
             int existed = 0;

@@ -9,16 +9,20 @@
  *
  *     operation                        read/write                   phase
  *     insert, new key                  CAS + W                      the same
- *     insert, key is there             R + CAS + W + A              the same
+ *     insert, key is or was there      R + CAS + W + A              the same
+ *     insert_new, key is there         R                            the same
+ *     erase, key is there              R + CAS + W + A              the same
  *     find, present / absent           R / R + A                    R / R
  *     find in a counter table          R + A / R + A                R / R
  *     add                              R + A; new: R + CAS + A + W  the same
+ *     compare_swap, erase a counter    R + A                        the same
  *     any by call                      one round trip               the same
  *
  * (R a get, W a put, A an atomic; away from collisions. What load/store reaches costs none of them.
  * An insert starts with what the one before it needed: when new keys and known ones alternate, it
  * costs one R or CAS more.) A phase of writes saves the flush after a put, which operations of
- * other phases need: its end, a tern_barrier, is one flush for all.
+ * other phases need: its end, a tern_barrier, is one flush for all. All operations but find may run
+ * in a phase of writes.
  *
  * Linearizable: an operation that has returned is seen by all that begin later; values are never
  * torn. A bucket that another rank is just writing is waited for, with progress, if it may hold the
@@ -27,6 +31,9 @@
  * TERN_ERR_STATE; add_many always is. On a key that the caller's rank owns, an operation by call is
  * done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is
  * TERN_ERR_AGAIN if the program holds them all.
+ *
+ * A key that was erased keeps its bucket, for when it comes back: it takes room like one that is
+ * there.
  */
 
 #include "tern/context.h"
@@ -43,8 +50,10 @@ typedef struct tern_hashtable_options {
     size_t key_bytes;   /* 1 to 1,024 */
     size_t value_bytes; /* 0 to 65,536; plain values, put whole. By call: found up to
                            TERN_RESULT_MAX, inserted if key and value fit TERN_RING_SIZE / 2 - 80 */
-    int counter;        /* 1: each key has a 64-bit counter, from 0, changed by tern_hashtable_add;
-                           value_bytes must be 0 [0] */
+    int counter;        /* 1: each key has a counter, from 0, changed by tern_hashtable_add and
+                           _compare_swap; a number of 62 bits, which wraps around from 2^61 - 1 to
+                           -2^61 (as the uint64_t of the same two's complement); value_bytes must
+                           be 0 [0] */
     uint64_t capacity;  /* keys that must fit into the whole table, 1 or more; the table takes more
                            room than that, so that its load stays below 0.8 on average */
     int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
@@ -70,12 +79,31 @@ TERN_API tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *
                                            const void *key, const void *value, tern_promise promise,
                                            tern_via via, int *existed);
 
+/* The same, but a value that is there is left alone. [out] existed (may be NULL): it is. Errors as
+ * tern_hashtable_insert. */
+TERN_API tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table,
+                                               const void *key, const void *value,
+                                               tern_promise promise, tern_via via, int *existed);
+
+/* Takes key, with its value or counter, out of the table. TERN_ERR_NOT_FOUND: no such key.
+ * TERN_ERR_UNSUPPORTED: the table is call_only and via is TERN_VIA_RMA. */
+TERN_API tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table,
+                                          const void *key, tern_promise promise, tern_via via);
+
 /* Adds delta to the counter of key, inserting the key if it is absent. [out] before (may be NULL):
  * the counter before. TERN_ERR_FULL: no room for a new key; nothing was counted.
  * TERN_ERR_UNSUPPORTED: the table has values, or as above. */
 TERN_API tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
                                         uint64_t delta, tern_promise promise, tern_via via,
                                         uint64_t *before);
+
+/* Makes the counter of key desired if it is expected. [out] before (may be NULL): the counter
+ * before; it was changed if this equals expected. TERN_ERR_NOT_FOUND: no such key. TERN_ERR_RANGE:
+ * a number that no counter has. TERN_ERR_UNSUPPORTED as above. */
+TERN_API tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table,
+                                                 const void *key, uint64_t expected,
+                                                 uint64_t desired, tern_promise promise,
+                                                 tern_via via, uint64_t *before);
 
 /* Adds delta to the counters of count keys that lie one after the other at keys. By call: one
  * message per owner and some 500 keys; by RMA: pipelined. Serves other ranks meanwhile. Keys that
@@ -93,14 +121,14 @@ TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *ta
 
 /* Calls visit for each key of the part that this rank owns, with its value (or the address of a
  * copy of its counter), in no order, until visit returns non-zero, which ends it with TERN_OK. No
- * rank may insert or add meanwhile; both copies are 8-byte aligned and gone when visit returns.
+ * rank may change the table meanwhile; both copies are 8-byte aligned and gone when visit returns.
  * Local, does not wait for others. */
 TERN_API tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable *table,
                                              int (*visit)(const void *key, const void *value,
                                                           void *argument),
                                              void *argument);
 
-/* [out] count: keys in this rank's part. Local; exact when nobody inserts. */
+/* [out] count: keys in this rank's part. Local; exact when nobody changes the table. */
 TERN_API tern_status tern_hashtable_local_size(tern_worker *worker, tern_hashtable *table,
                                                uint64_t *count);
 

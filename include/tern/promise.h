@@ -14,7 +14,7 @@ extern "C" {
 
 typedef enum tern_promise {
     TERN_PROMISE_READ_WRITE, /* nothing: any operation may run at the same time */
-    TERN_PROMISE_WRITE_ONLY, /* a phase of writes: only operations that insert or push */
+    TERN_PROMISE_WRITE_ONLY, /* a phase of writes: only operations that change or push */
     TERN_PROMISE_READ_ONLY   /* a phase of reads: only operations that find or pop */
 } tern_promise;
 

@@ -1,0 +1,55 @@
+#include "hashtable/lock.h"
+
+static bool is_wanted(uint64_t state, tern_lock_if wanted) {
+    bool erased = (state & TERN_ERASED) != 0;
+    return wanted == TERN_LOCK_ANY || erased == (wanted == TERN_LOCK_ERASED);
+}
+
+/* Which state precedes which does not matter: all that the lock says about the key is the erased
+ * bit, and that is in the word that the CAS compares. */
+tern_status tern_bucket_lock(const tern_search *p, uint64_t guess, tern_lock_if wanted,
+                             uint64_t *before) {
+    const tern_hashtable *table = p->table;
+    const bool near = p->part->near != NULL;
+    const uint64_t locked = tern_state_locked(p->hash, table->rank);
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t expected = guess;
+    for (;;) {
+        if ((expected & TERN_KIND) == TERN_LOCKED) {
+            tern_status status = tern_probe_wait(p->worker, &wait, expected);
+            if (status != TERN_OK)
+                return status;
+            expected = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
+        } else if (!is_wanted(expected, wanted)) {
+            /* A guess may be old, and only what was seen counts. */
+            expected = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
+        }
+        uint64_t seen;
+        tern_status status = tern_state_cas(p, table->shape, near, expected, locked, &seen);
+        if (status != TERN_OK)
+            return status;
+        if (seen == expected) {
+            *before = seen;
+            return TERN_OK;
+        }
+        if ((seen & TERN_KIND) != TERN_LOCKED && !is_wanted(seen, wanted))
+            return wanted == TERN_LOCK_LIVE ? TERN_ERR_NOT_FOUND : TERN_ERR_EXISTS;
+        expected = seen;
+    }
+}
+
+tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
+    uint64_t locked = tern_state_locked(p->hash, p->table->rank), seen;
+    return tern_state_cas(p, p->table->shape, p->part->near != NULL, locked, state, &seen);
+}
+
+tern_status tern_bucket_write(const tern_search *p, uint64_t *entry, bool erased) {
+    const bool near = p->part->near != NULL;
+    tern_shape s = p->table->shape;
+    tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
+    tern_status status = tern_entry_put(p, s, near, entry);
+    /* Whoever locks next must not have its put overtaken by this one. */
+    if (status == TERN_OK && !near)
+        status = tern_fence(p->worker, p->part->buckets.rank);
+    return status == TERN_OK ? tern_bucket_unlock(p, tern_state_unlocked(p->hash, erased)) : status;
+}
