@@ -33,10 +33,11 @@ static tern_status replace(const tern_search *p, const tern_claim *claim, bool o
 /* Moves to the key's bucket. What the last insert met decides what is tried first. */
 static tern_status claim_bucket(tern_search *p, tern_hashtable *table, uint64_t *seen,
                                 tern_claim *claim) {
+    const uint64_t mine = tern_state_taken(p->hash, table->rank);
     bool look = atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
     tern_status status = p->part->near != NULL
-                             ? tern_probe_claim(p, table->shape, true, look, seen, claim)
-                             : tern_probe_claim(p, table->shape, false, look, seen, claim);
+                             ? tern_probe_claim(p, table->shape, true, look, mine, seen, claim)
+                             : tern_probe_claim(p, table->shape, false, look, mine, seen, claim);
     if (status == TERN_OK && claim->created == look)
         atomic_store_explicit(&table->meets_keys, !look, memory_order_relaxed);
     return status;

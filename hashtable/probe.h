@@ -141,13 +141,12 @@ typedef struct tern_claim {
 } tern_claim;
 
 /*
- * Moves to the key's bucket, or takes the first free one. look: far, read an entry before trying to
- * take its bucket, which pays if the key is likely to be there. entry: room to read into.
- * TERN_ERR_FULL: every bucket of the part holds another key, and will for ever.
+ * Moves to the key's bucket, or takes the first free one, making its state mine. look: far, read an
+ * entry before trying to take its bucket, which pays if the key is likely to be there. entry: room
+ * to read into. TERN_ERR_FULL: every bucket of the part holds another key, and will for ever.
  */
 TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bool near, bool look,
-                                                uint64_t *entry, tern_claim *claim) {
-    const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
+                                                uint64_t mine, uint64_t *entry, tern_claim *claim) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         tern_status status;
         tern_verdict verdict;
@@ -248,7 +247,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
                                               uint64_t delta, uint64_t *entry, uint64_t *before,
                                               bool *far_put) {
     tern_claim claim = {false, false, TERN_FREE};
-    tern_status status = tern_probe_claim(p, s, near, look, entry, &claim);
+    const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
+    tern_status status = tern_probe_claim(p, s, near, look, mine, entry, &claim);
     if (__builtin_expect(status != TERN_OK, 0))
         return status;
     if (!claim.created)

@@ -14,6 +14,7 @@
 #include "tern/config.h"
 #include "tern/context.h"
 #include "tern/hashtable.h"
+#include "tern/hashtable_modify.h"
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"
