@@ -85,7 +85,7 @@ static tern_status allocate(tern_worker *worker, const tern_hashtable *t, tern_p
 
 /* Only what is read before it is written has to be zero: states, counters, and checks, where a zero
  * saves looking further. */
-static void clear(const tern_hashtable *t, char *buckets) {
+void tern_table_clear(const tern_hashtable *t, char *buckets) {
     if (t->shape.stride <= 64) {
         memset(buckets, 0, t->buckets * t->shape.stride);
         return;
@@ -103,7 +103,7 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
     tern_status status = allocate(worker, t, &me.memory);
     if (status == TERN_OK) {
         *memory = me.memory;
-        clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor));
+        tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor));
         if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
             status = tern_fail_system("getrandom");
     }

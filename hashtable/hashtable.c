@@ -56,7 +56,7 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
                          "all %llu buckets of rank %u's part belong to other keys, erased ones "
-                         "too; create the table with a greater capacity",
+                         "too; clear it or create it with a greater capacity",
                          (unsigned long long)table->buckets, owner);
     if (status == TERN_ERR_NOT_FOUND)
         return tern_fail(status, "no such key");

@@ -83,6 +83,9 @@ static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t ha
     return tern_multiply_high(hash << 32 | hash >> 32, table->buckets);
 }
 
+/* Makes all buckets of this rank's part free. Nobody uses them. */
+void tern_table_clear(const tern_hashtable *table, char *buckets);
+
 /* Refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
                                  const void *keys, tern_promise promise, tern_promise excluded,

@@ -1,32 +1,40 @@
+#include "hashtable/visit.h"
+
 #include "hashtable/room.h"
-#include "hashtable/table.h"
-#include "tern/transfer.h"
 
 /*
- * Walks over this rank's own part. Nobody writes meanwhile, so everything is read plainly, counters
- * too: a plain load is far cheaper than an atomic of MPI.
+ * Walks over a part, or over all. Nobody writes meanwhile, so everything is read plainly, counters
+ * too: a plain load is far cheaper than an atomic of MPI. What load and store do not reach is had
+ * in large gets.
  */
+
+enum { PIECE = 64 << 10 }; /* bytes of a get */
 
 typedef int visitor(const void *key, const void *value, void *argument);
 
-static tern_status walk(const tern_hashtable *table, visitor *visit, void *argument) {
+typedef struct walk {
+    const tern_hashtable *table;
+    uint64_t *entry; /* room for one */
+    visitor *visit;
+    void *argument;
+    bool ended; /* by visit */
+} walk;
+
+/* Visits count buckets from the one of that index on, which lie at buckets. */
+static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t count) {
+    const tern_hashtable *table = w->table;
     tern_shape s = table->shape;
     size_t words = tern_entry_words(s);
-    const char *bucket = tern_local(table->context, table->part[table->rank].buckets);
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * words);
-    if (entry == NULL)
-        return TERN_ERR_MEMORY;
-    for (uint64_t i = 0; i < table->buckets; i++, bucket += s.stride) {
-        const uint64_t *place = (const uint64_t *)(const void *)(bucket + s.entry_at);
+    for (uint64_t i = 0; i < count && !w->ended; i++, buckets += s.stride) {
+        const uint64_t *place = (const uint64_t *)(const void *)(buckets + s.entry_at);
         if (__atomic_load_n(place, __ATOMIC_RELAXED) == 0)
             continue;
-        tern_copy(entry, place, 8 * words);
+        tern_copy(w->entry, place, 8 * words);
         /* The key with itself: what counts is that the entry is whole. */
-        if (tern_entry_judge(table->nonce, i, s, entry, entry + 1) != TERN_ENTRY_MINE)
+        if (tern_entry_judge(table->nonce, index + i, s, w->entry, w->entry + 1) != TERN_ENTRY_MINE)
             continue;
         uint64_t counter;
-        const void *value = entry + 1 + s.key_words;
+        const void *value = w->entry + 1 + s.key_words;
         if (tern_shape_counts(s)) {
             counter = __atomic_load_n(place - 1, __ATOMIC_RELAXED);
             if (tern_counter_erased(counter))
@@ -34,15 +42,54 @@ static tern_status walk(const tern_hashtable *table, visitor *visit, void *argum
             counter = tern_counter_number(counter);
             value = &counter;
         }
-        if (visit(entry + 1, value, argument) != 0)
-            break;
+        w->ended = w->visit(w->entry + 1, value, w->argument) != 0;
     }
-    tern_room_free(&room);
-    return TERN_OK;
 }
 
-static tern_status check(const tern_worker *worker, const tern_hashtable *table, bool missing,
-                         const char *name) {
+/* Visits a part that only gets reach. */
+static tern_status visit_far(tern_worker *worker, walk *w, tern_ptr buckets) {
+    const uint64_t stride = w->table->shape.stride, all = w->table->buckets;
+    const uint64_t most = stride < PIECE ? PIECE / stride : 1;
+    char *piece = malloc(most * stride);
+    if (piece == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %llu bytes of buckets",
+                         (unsigned long long)(most * stride));
+    tern_status status = TERN_OK;
+    for (uint64_t at = 0; at < all && !w->ended && status == TERN_OK; at += most) {
+        uint64_t count = all - at < most ? all - at : most;
+        status =
+            tern_get(worker, piece, tern_ptr_add(buckets, (int64_t)(at * stride)), count * stride);
+        if (status == TERN_OK)
+            visit_buckets(w, piece, at, count);
+    }
+    free(piece);
+    return status;
+}
+
+/* Visits the parts of ranks from first to last. */
+static tern_status visit_parts(tern_worker *worker, const tern_hashtable *table, uint32_t first,
+                               uint32_t last, visitor *visit, void *argument) {
+    tern_room room;
+    walk w = {table, tern_room_take(&room, 8 * tern_entry_words(table->shape)), visit, argument,
+              false};
+    if (w.entry == NULL)
+        return TERN_ERR_MEMORY;
+    tern_status status = TERN_OK;
+    for (uint32_t r = first; r <= last && !w.ended && status == TERN_OK; r++) {
+        tern_ptr buckets = table->part[r].buckets;
+        const char *near =
+            tern_reach_address(worker, buckets, table->buckets * table->shape.stride);
+        if (near != NULL)
+            visit_buckets(&w, near, 0, table->buckets);
+        else
+            status = visit_far(worker, &w, buckets);
+    }
+    tern_room_free(&room);
+    return status;
+}
+
+tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *table, bool missing,
+                             const char *name) {
     if (worker == NULL || table == NULL || missing)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
     if (worker->context != table->context)
@@ -54,8 +101,19 @@ tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable *table,
                                     int (*visit)(const void *key, const void *value,
                                                  void *argument),
                                     void *argument) {
-    tern_status status = check(worker, table, visit == NULL, "tern_hashtable_for_each");
-    return status == TERN_OK ? walk(table, visit, argument) : status;
+    tern_status status = tern_visit_check(worker, table, visit == NULL, "tern_hashtable_for_each");
+    return status == TERN_OK ? visit_parts(worker, table, table->rank, table->rank, visit, argument)
+                             : status;
+}
+
+tern_status tern_hashtable_for_each_anywhere(tern_worker *worker, tern_hashtable *table,
+                                             int (*visit)(const void *key, const void *value,
+                                                          void *argument),
+                                             void *argument) {
+    tern_status status =
+        tern_visit_check(worker, table, visit == NULL, "tern_hashtable_for_each_anywhere");
+    return status == TERN_OK ? visit_parts(worker, table, 0, table->ranks - 1, visit, argument)
+                             : status;
 }
 
 static int count_one(const void *key, const void *value, void *argument) {
@@ -66,10 +124,11 @@ static int count_one(const void *key, const void *value, void *argument) {
 }
 
 tern_status tern_hashtable_local_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {
-    tern_status status = check(worker, table, count == NULL, "tern_hashtable_local_size");
+    tern_status status =
+        tern_visit_check(worker, table, count == NULL, "tern_hashtable_local_size");
     uint64_t keys = 0;
     if (status == TERN_OK)
-        status = walk(table, count_one, &keys);
+        status = visit_parts(worker, table, table->rank, table->rank, count_one, &keys);
     if (status == TERN_OK)
         *count = keys;
     return status;

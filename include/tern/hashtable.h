@@ -32,8 +32,8 @@
  * done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is
  * TERN_ERR_AGAIN if the program holds them all.
  *
- * A key that was erased keeps its bucket, for when it comes back: it takes room like one that is
- * there.
+ * A key that was erased keeps its bucket, for when it comes back: until tern_hashtable_clear it
+ * takes room like one that is there.
  */
 
 #include "tern/context.h"
@@ -127,6 +127,22 @@ TERN_API tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable
                                              int (*visit)(const void *key, const void *value,
                                                           void *argument),
                                              void *argument);
+
+/* The same for the keys of all ranks. Any rank may call it, alone, while the owners make progress;
+ * what load and store do not reach is got in large pieces. TERN_ERR_PEER: an
+ * owner that is needed has died. */
+TERN_API tern_status tern_hashtable_for_each_anywhere(
+    tern_worker *worker, tern_hashtable *table,
+    int (*visit)(const void *key, const void *value, void *argument), void *argument);
+
+/* Collective, ends phases as tern_barrier does; blocks. [out] count: keys in the whole table, on
+ * every rank. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
+TERN_API tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table,
+                                         uint64_t *count);
+
+/* Collective, ends phases as tern_barrier does; blocks. Takes all keys out of the table, and gives
+ * the room of erased ones back. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
+TERN_API tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table);
 
 /* [out] count: keys in this rank's part. Local; exact when nobody changes the table. */
 TERN_API tern_status tern_hashtable_local_size(tern_worker *worker, tern_hashtable *table,
