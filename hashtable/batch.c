@@ -177,7 +177,7 @@ tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *t
     *done = 0;
     *added = 0;
     bool near = table->all_near || (own && table->part[table->rank].near != NULL);
-    if (near && table->key_bytes == 8)
+    if (near && table->key_bytes == 8 && table->key_hash == NULL)
         return add_near8(worker, table, keys, count, delta, done, added);
     return add_pipelined(worker, table, keys, step, count, delta, done, added, far_put);
 }

@@ -167,13 +167,22 @@ static tern_status open_piece(batch *b, uint32_t owner) {
     return TERN_OK;
 }
 
+/* A key of the caller's may lie at any address; a hash of the caller's gets aligned ones. */
+static uint32_t owner_of(const tern_hashtable *table, const char *key) {
+    if (__builtin_expect(table->key_hash == NULL, 1))
+        return tern_hash_owner(table, table->key_bytes == 8 ? XXH3_64bits(key, 8)
+                                                            : XXH3_64bits(key, table->key_bytes));
+    tern_key aligned;
+    tern_key_load(table, key, &aligned);
+    return tern_hash_owner(table, aligned.hash);
+}
+
 /* Distributes the keys over pieces; kept small and apart since it sees every key. */
 static tern_status gather(batch *b, const char *keys, size_t count) {
     const tern_hashtable *table = b->table;
     for (size_t i = 0; i < count; i++) {
         const char *key = keys + i * table->key_bytes;
-        uint64_t hash = table->key_bytes == 8 ? XXH3_64bits(key, 8) : tern_key_hash(table, key);
-        uint32_t owner = tern_hash_owner(table, hash);
+        uint32_t owner = owner_of(table, key);
         if (__builtin_expect(b->open[owner] == NULL, 0)) {
             tern_status status = open_piece(b, owner);
             if (status != TERN_OK)

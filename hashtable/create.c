@@ -32,6 +32,10 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
         return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a table holds at least one key");
     if (o->call_only != 0 && o->call_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
+    if (o->key_equal != NULL && o->key_hash == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "key_equal is given without key_hash: keys that are the same must have "
+                         "the same hash");
     if (o->call_only == 1 && o->value_bytes > TERN_RESULT_MAX)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "value_bytes is %zu and a call returns at most %u bytes; create the table "
@@ -140,8 +144,10 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     status = tern_collective_agree(context, worker, check_options(options, table), name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {options->key_bytes, options->value_bytes, (uint64_t)options->counter,
-                         options->capacity, (uint64_t)options->call_only};
+    uint64_t agreed[] = {options->key_bytes,           options->value_bytes,
+                         (uint64_t)options->counter,   options->capacity,
+                         (uint64_t)options->call_only, options->key_hash != NULL,
+                         options->key_equal != NULL};
     status = tern_collective_same(context, worker, agreed, sizeof agreed,
                                   "the options of tern_hashtable_create");
     if (status != TERN_OK)
@@ -164,6 +170,9 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_bytes = options->key_bytes;
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
+    t->key_hash = options->key_hash;
+    t->key_equal = options->key_equal;
+    t->key_argument = options->key_argument;
     t->part = part;
     status = introduce(worker, t, all, &memory);
     /* A call may come as soon as another rank has returned: every anchor is in place before. */

@@ -199,5 +199,7 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
     if (table == NULL || key == NULL)
         return UINT32_MAX;
-    return tern_hash_owner(table, tern_key_hash(table, key));
+    tern_key k;
+    tern_key_load(table, key, &k);
+    return tern_hash_owner(table, k.hash);
 }

@@ -123,7 +123,12 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
 
 TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
                                                  const uint64_t *entry) {
-    return tern_entry_judge(p->table->nonce, p->index, s, entry, p->key);
+    const tern_hashtable *t = p->table;
+    tern_verdict verdict = tern_entry_judge(t->nonce, p->index, s, entry, p->key);
+    if (__builtin_expect(verdict == TERN_ENTRY_OTHER && t->key_equal != NULL, 0) &&
+        t->key_equal(p->key, entry + 1, t->key_bytes, t->key_argument) != 0)
+        return tern_entry_of_key(entry);
+    return verdict;
 }
 
 /* One turn of a wait for the origin that state names. */

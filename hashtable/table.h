@@ -38,7 +38,10 @@ struct tern_hashtable {
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
     bool call_only;
-    bool all_near;          /* every part has a near address */
+    bool all_near; /* every part has a near address */
+    uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
+    int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
+    void *key_argument;
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank */
 };
@@ -51,8 +54,12 @@ typedef struct tern_key {
     uint64_t hash;
 } tern_key;
 
+/* Of a key whose words may be unaligned only where XXH3 is the hash. */
 static inline uint64_t tern_key_hash(const tern_hashtable *table, const void *key) {
-    return XXH3_64bits(key, table->key_bytes);
+    if (__builtin_expect(table->key_hash == NULL, 1))
+        return XXH3_64bits(key, table->key_bytes);
+    uint64_t users = table->key_hash(key, table->key_bytes, table->key_argument);
+    return XXH3_64bits(&users, sizeof users);
 }
 
 /* Copies bytes and pads them with zeros to whole words. */
@@ -66,7 +73,7 @@ static inline void tern_words_fill(uint64_t *words, uint32_t count, const void *
 
 static inline void tern_key_load(const tern_hashtable *table, const void *bytes, tern_key *key) {
     tern_words_fill(key->words, table->shape.key_words, bytes, table->key_bytes);
-    key->hash = tern_key_hash(table, bytes);
+    key->hash = tern_key_hash(table, table->key_hash == NULL ? bytes : key->words);
 }
 
 static inline uint64_t tern_multiply_high(uint64_t a, uint64_t b) {

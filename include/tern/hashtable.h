@@ -58,6 +58,15 @@ typedef struct tern_hashtable_options {
                            room than that, so that its load stays below 0.8 on average */
     int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
                            atomics on every transport [0] */
+    /* Hash of a key of key_bytes, from which tern makes its own, so it need not be well spread
+     * [XXH3]; and whether two keys are the same: non-zero, only if their hashes are equal [the same
+     * bytes]. Keys come 8-byte aligned. Both must say the same on every rank, though the functions
+     * may have other addresses there, and must be safe in all threads that use the table, owners'
+     * handlers included. Of keys that are the same, the table holds the one that was last inserted,
+     * or of counters the first. key_argument: passed to both. */
+    uint64_t (*key_hash)(const void *key, size_t key_bytes, void *key_argument);
+    int (*key_equal)(const void *a, const void *b, size_t key_bytes, void *key_argument);
+    void *key_argument;
 } tern_hashtable_options;
 
 /* Collective over the ranks, one worker of each, which then takes the calls; blocks.

@@ -1,0 +1,161 @@
+// tern-test: transports
+
+/* Hash table with a hash and an equality of the application: words without regard to case, and a
+ * hash that is as bad as can be. */
+
+#include "table_tools.h"
+
+#include <ctype.h>
+
+enum { WORD = 12, WORDS = 40 };
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+
+/* The argument tells how much of a word the hash looks at. */
+static uint64_t hash_word(const void *key, size_t bytes, void *argument) {
+    const unsigned char *word = key;
+    uint64_t hash = (uintptr_t)key % 8;
+    for (size_t i = 0; i < bytes && i < *(const size_t *)argument; i++)
+        hash = hash * 31 + (uint64_t)tolower(word[i]);
+    return hash;
+}
+
+static int equal_words(const void *a, const void *b, size_t bytes, void *argument) {
+    const unsigned char *x = a, *y = b;
+    (void)argument;
+    for (size_t i = 0; i < bytes; i++)
+        if (tolower(x[i]) != tolower(y[i]))
+            return 0;
+    return 1;
+}
+
+/* A spelling of a word: its letters are the digits of the number, capital where spelling has ones.
+ */
+static void spell(char *word, uint64_t number, uint64_t spelling) {
+    for (int i = 0; i < WORD; i++, number /= 5, spelling /= 2)
+        word[i] = (char)((spelling % 2 ? 'A' : 'a') + (int)(number % 5));
+}
+
+static tern_hashtable *make(fixture *f, bool counters, size_t *hashed) {
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = WORD,
+                                      .value_bytes = counters ? 0 : 8,
+                                      .counter = counters,
+                                      .capacity = WORDS * f->size,
+                                      .key_hash = hash_word,
+                                      .key_equal = equal_words,
+                                      .key_argument = hashed};
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static void values(fixture *f, size_t hashed) {
+    tern_hashtable *table = make(f, false, &hashed);
+    uint64_t random = fixture_seed(f, hashed), size = 77;
+    uint64_t words = fixture_all_near(f) ? WORDS : 6;
+    /* One byte off: what the functions get is aligned all the same. */
+    char room[WORD + 1], *word = room + 1;
+    for (uint64_t turn = 0; turn < 3; turn++)
+        for (uint64_t i = 0; i < words; i++) {
+            uint64_t number = i * f->size + f->rank, value = number + turn, found = 77;
+            int existed = 77;
+            spell(word, number, tern_test_random(&random));
+            EXPECT_OK(tern_hashtable_insert(f->worker, table, word, &value, rw, any_via(&random),
+                                            &existed));
+            CU_ASSERT_EQUAL(existed, turn == 1);
+            spell(word, number, tern_test_random(&random));
+            EXPECT_OK(tern_hashtable_insert_new(f->worker, table, word, &found, rw,
+                                                any_via(&random), &existed));
+            CU_ASSERT_EQUAL(existed, 1);
+            EXPECT_OK(tern_hashtable_find(f->worker, table, word, rw, any_via(&random), &found));
+            CU_ASSERT_EQUAL(found, value);
+            if (turn == 1) {
+                spell(word, number, tern_test_random(&random));
+                EXPECT_OK(tern_hashtable_erase(f->worker, table, word, rw, any_via(&random)));
+                EXPECT(TERN_ERR_NOT_FOUND,
+                       tern_hashtable_find(f->worker, table, word, rw, any_via(&random), &found));
+            }
+        }
+    EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
+    CU_ASSERT_EQUAL(size, words * f->size);
+    spell(word, 3, 0);
+    uint32_t owner = tern_hashtable_owner(table, word);
+    spell(word, 3, UINT64_MAX);
+    CU_ASSERT_EQUAL(tern_hashtable_owner(table, word), owner);
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+/* All ranks count the same words, in spellings of their own. */
+static void counters(fixture *f, size_t hashed) {
+    enum { TURNS = 3 };
+    tern_hashtable *table = make(f, true, &hashed);
+    uint64_t random = fixture_seed(f, hashed + 50), size = 77, count = 77;
+    char room[WORDS * WORD + 1], *words = room + 1;
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (uint64_t i = 0; i < WORDS; i++)
+            spell(words + i * WORD, i, tern_test_random(&random));
+        EXPECT_OK(tern_hashtable_add_many(f->worker, table, words, WORDS, 2, rw,
+                                          turn % 2 ? TERN_VIA_CALL : TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_add(f->worker, table, words, 1, rw, any_via(&random), NULL));
+    }
+    EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
+    CU_ASSERT_EQUAL(size, WORDS);
+    for (uint64_t i = 0; i < WORDS; i += 7) {
+        spell(words, i, tern_test_random(&random));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, words, TERN_PROMISE_READ_ONLY,
+                                      any_via(&random), &count));
+        CU_ASSERT_EQUAL(count, TURNS * f->size * (i == 0 ? 3 : 2));
+    }
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+static void words_of_any_case(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    values(&f, WORD);
+    counters(&f, WORD);
+    fixture_close(&f);
+}
+
+/* All keys belong to one rank and to one bucket, with one tag. */
+static void one_hash_for_all(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    size_t hashed = 0;
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = WORD,
+                                      .value_bytes = 8,
+                                      .capacity = 2 * f.size,
+                                      .key_hash = hash_word,
+                                      .key_argument = &hashed};
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
+    char word[WORD];
+    uint64_t value = 5 + f.rank, found = 77;
+    spell(word, f.rank, f.rank);
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, word, &value, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t r = 0; r < f.size; r++) {
+        spell(word, r, r);
+        EXPECT_OK(tern_hashtable_find(f.worker, table, word, rw,
+                                      r % 2 ? TERN_VIA_RMA : TERN_VIA_CALL, &found));
+        CU_ASSERT_EQUAL(found, 5 + r);
+    }
+    /* Without an equality, bytes are compared. */
+    spell(word, f.rank, f.rank + 1);
+    EXPECT(TERN_ERR_NOT_FOUND,
+           tern_hashtable_find(f.worker, table, word, rw, TERN_VIA_RMA, &found));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"words_of_any_case", words_of_any_case},
+        {"one_hash_for_all", one_hash_for_all},
+    };
+    return tern_test_main(argc, argv, "hashtable_keys", tests, sizeof tests / sizeof tests[0]);
+}
