@@ -32,6 +32,14 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
         return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a table holds at least one key");
     if (o->call_only != 0 && o->call_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
+    if (o->algorithm != TERN_ALGO_IMPROVED && o->algorithm != TERN_ALGO_CLASSIC)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "algorithm is %d; a hash table's is TERN_ALGO_IMPROVED or _CLASSIC",
+                         (int)o->algorithm);
+    if (o->algorithm == TERN_ALGO_CLASSIC && o->counter == 1)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "the classic algorithm has no counters; create the table with "
+                         "TERN_ALGO_IMPROVED or without counter");
     if (o->key_equal != NULL && o->key_hash == NULL)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "key_equal is given without key_hash: keys that are the same must have "
@@ -41,6 +49,20 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
                          "value_bytes is %zu and a call returns at most %u bytes; create the table "
                          "without call_only and find by TERN_VIA_RMA",
                          o->value_bytes, TERN_RESULT_MAX);
+    return TERN_OK;
+}
+
+/* What state words have room for. */
+static tern_status check_context(const tern_context *context, const tern_hashtable_options *o) {
+    uint64_t workers = (uint64_t)context->size * context->config.workers;
+    if (context->size > TERN_STATE_RANKS)
+        return tern_fail(TERN_ERR_UNSUPPORTED, "%u ranks; a hash table spreads over %u at most",
+                         context->size, TERN_STATE_RANKS);
+    if (o->algorithm == TERN_ALGO_CLASSIC && workers > TERN_READERS_MAX)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "%llu workers; the classic algorithm serves %d at most, and "
+                         "TERN_ALGO_IMPROVED any number",
+                         (unsigned long long)workers, TERN_READERS_MAX);
     return TERN_OK;
 }
 
@@ -141,13 +163,16 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
-    status = tern_collective_agree(context, worker, check_options(options, table), name);
+    status = check_options(options, table);
+    if (status == TERN_OK)
+        status = check_context(context, options);
+    status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
     uint64_t agreed[] = {options->key_bytes,           options->value_bytes,
                          (uint64_t)options->counter,   options->capacity,
-                         (uint64_t)options->call_only, options->key_hash != NULL,
-                         options->key_equal != NULL};
+                         (uint64_t)options->call_only, (uint64_t)options->algorithm,
+                         options->key_hash != NULL,    options->key_equal != NULL};
     status = tern_collective_same(context, worker, agreed, sizeof agreed,
                                   "the options of tern_hashtable_create");
     if (status != TERN_OK)
@@ -170,6 +195,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_bytes = options->key_bytes;
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
+    t->classic = options->algorithm == TERN_ALGO_CLASSIC;
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;

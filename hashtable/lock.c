@@ -13,17 +13,18 @@ tern_status tern_bucket_lock(const tern_search *p, uint64_t guess, tern_lock_if 
     const bool near = p->part->near != NULL;
     const uint64_t locked = tern_state_locked(p->hash, table->rank);
     tern_wait_state wait = TERN_WAIT_START;
+    const uint64_t usual = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
     uint64_t expected = guess;
     for (;;) {
-        if ((expected & TERN_KIND) == TERN_LOCKED) {
+        if ((expected & TERN_KIND) == TERN_LOCKED || (expected & TERN_READERS) != 0) {
             tern_status status = tern_probe_wait(p->worker, &wait, expected);
             if (status != TERN_OK)
                 return status;
-            expected = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
-        } else if (!is_wanted(expected, wanted)) {
-            /* A guess may be old, and only what was seen counts. */
-            expected = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
+            expected &= ~TERN_READERS;
         }
+        /* A guess may be old, and only what was seen counts. */
+        if ((expected & TERN_KIND) == TERN_LOCKED || !is_wanted(expected, wanted))
+            expected = usual;
         uint64_t seen;
         tern_status status = tern_state_cas(p, table->shape, near, expected, locked, &seen);
         if (status != TERN_OK)
@@ -38,8 +39,12 @@ tern_status tern_bucket_lock(const tern_search *p, uint64_t guess, tern_lock_if 
     }
 }
 
+/* With the classic algorithm readers come and go meanwhile: the difference leaves their count. */
 tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
     uint64_t locked = tern_state_locked(p->hash, p->table->rank), seen;
+    if (p->table->classic)
+        return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, p->table->shape, 0),
+                                     state - locked, &seen);
     return tern_state_cas(p, p->table->shape, p->part->near != NULL, locked, state, &seen);
 }
 

@@ -4,17 +4,35 @@
 
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
     tern_context *context = worker->context;
-    uint32_t rank = tern_state_rank(state);
+    const bool readers = (state & TERN_READERS) != 0;
+    uint32_t rank = readers ? TERN_ANYBODY : tern_state_rank(state);
     if (worker->in_handler || worker->in_progress) {
         /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
         tern_peers_look(&context->peers);
-        if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
-            return tern_peer_fail(rank);
-        return tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
+        uint32_t dead = readers ? tern_peers_dead(&context->peers) : rank;
+        if (dead < context->size && tern_peer_is_dead(&context->peers, dead))
+            return tern_peer_fail(dead);
+        return readers ? tern_fail(TERN_ERR_AGAIN, "a find is reading the bucket")
+                       : tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
     }
     if (tern_progress_round(worker) > 0)
         wait->rounds = 0;
     return tern_wait_step(context, wait, rank);
+}
+
+tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t seen = *state;
+    while ((seen & TERN_READERS) != 0 && (seen & ~TERN_READERS) == TERN_FREE) {
+        tern_status status = tern_probe_wait(p.worker, &wait, seen);
+        if (status == TERN_OK)
+            status =
+                tern_state_cas(&p, p.table->shape, p.part->near != NULL, TERN_FREE, mine, &seen);
+        if (status != TERN_OK)
+            return status;
+    }
+    *state = seen & ~TERN_READERS;
+    return TERN_OK;
 }
 
 tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict) {

@@ -76,16 +76,23 @@ TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, 
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
-/* A state load pairs with nothing: what it says about entries is checked by reading them. */
+/* Without readers. A state load pairs with nothing: what it says about entries is checked by
+ * reading them. */
 TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
                                                uint64_t *state) {
-    if (!near)
-        return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
-    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_ACQUIRE);
+    if (!near) {
+        uint64_t now = TERN_FREE;
+        tern_status status = tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), &now);
+        *state = now & ~TERN_READERS;
+        return status;
+    }
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_ACQUIRE) &
+             ~TERN_READERS;
     return TERN_OK;
 }
 
-/* [out] seen == expected: it was stored. Release orders a near entry before the unlocking CAS. */
+/* [out] seen, with readers; == expected: it was stored. Release orders a near entry before the
+ * unlocking CAS. */
 TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
@@ -131,12 +138,17 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shap
     return verdict;
 }
 
-/* One turn of a wait for the origin that state names. */
+/* One turn of a wait for the origin that state names, or for readers, who have no name: then any
+ * rank's death ends it. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
 /* Waits until the entry of a taken bucket is whole. [out] verdict. The probe goes by value, so that
  * the hot path keeps its own in registers. */
 tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict);
+
+/* Takes the free bucket again that the CAS of a claim has lost to readers, until they are gone.
+ * [out] state: as that CAS saw it, without readers. */
+tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state);
 
 /* What a claim came to. */
 typedef struct tern_claim {
@@ -178,6 +190,11 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             status = tern_state_cas(p, s, near, TERN_FREE, mine, &state);
             if (__builtin_expect(status != TERN_OK, 0))
                 return status;
+            if (__builtin_expect((state & TERN_READERS) != 0, 0)) {
+                status = tern_probe_take(*p, mine, &state);
+                if (status != TERN_OK)
+                    return status;
+            }
             if (state == TERN_FREE) {
                 *claim = (tern_claim){true, false, mine};
                 return TERN_OK;

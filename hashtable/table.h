@@ -38,6 +38,7 @@ struct tern_hashtable {
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
     bool call_only;
+    bool classic;  /* by the paper's algorithm */
     bool all_near; /* every part has a near address */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */

@@ -32,6 +32,13 @@
  * done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is
  * TERN_ERR_AGAIN if the program holds them all.
  *
+ * TERN_ALGO_CLASSIC is the paper's way, for comparison: an insert of a new key locks its bucket,
+ * and a find keeps writers out of the bucket while it reads. Tables of values only. If a rank dies
+ * in a find, who wants to write that bucket is told TERN_ERR_PEER.
+ *
+ *     insert, new key                  CAS + W + A                  CAS + W
+ *     find, present or absent          A + R + A                    R
+ *
  * A key that was erased keeps its bucket, for when it comes back: until tern_hashtable_clear it
  * takes room like one that is there.
  */
@@ -58,6 +65,7 @@ typedef struct tern_hashtable_options {
                            room than that, so that its load stays below 0.8 on average */
     int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
                            atomics on every transport [0] */
+    tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
     /* Hash of a key of key_bytes, from which tern makes its own, so it need not be well spread
      * [XXH3]; and whether two keys are the same: non-zero, only if their hashes are equal [the same
      * bytes]. Keys come 8-byte aligned. Both must say the same on every rank, though the functions
@@ -72,7 +80,8 @@ typedef struct tern_hashtable_options {
 /* Collective over the ranks, one worker of each, which then takes the calls; blocks.
  * TERN_ERR_ARGUMENT: options out of range; TERN_ERR_MISMATCH: they differ between ranks;
  * TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much it takes;
- * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return. */
+ * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return, the
+ * classic algorithm with counters or more than 1,023 workers. */
 TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                            const tern_hashtable_options *options,
                                            tern_hashtable **table);

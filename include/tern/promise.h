@@ -23,6 +23,14 @@ typedef enum tern_via {
     TERN_VIA_CALL /* remote invocation, by the owner's progress */
 } tern_via;
 
+/* By which algorithm a container is operated: tern's own; the paper's, for comparison; the paper's
+ * queue with checksums (queues only). */
+typedef enum tern_algorithm {
+    TERN_ALGO_IMPROVED,
+    TERN_ALGO_CLASSIC,
+    TERN_ALGO_CHECKSUM
+} tern_algorithm;
+
 #ifdef __cplusplus
 }
 #endif
