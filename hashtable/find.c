@@ -12,6 +12,13 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
                                            uint64_t *entry) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state = TERN_FREE;
+        if (!near && tern_probe_is_long(p)) {
+            tern_status status = tern_probe_skip(p);
+            if (status != TERN_OK)
+                return status;
+            if (p->left == 0)
+                break;
+        }
         if (near) {
             (void)tern_state_load(p, s, near, &state);
             if (state == TERN_FREE)

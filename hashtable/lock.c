@@ -7,8 +7,8 @@ static bool is_wanted(uint64_t state, tern_lock_if wanted) {
 
 /* Which state precedes which does not matter: all that the lock says about the key is the erased
  * bit, and that is in the word that the CAS compares. */
-tern_status tern_bucket_lock(const tern_search *p, uint64_t guess, tern_lock_if wanted,
-                             uint64_t *before) {
+tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_lock_if wanted,
+                                    uint64_t *before) {
     const tern_hashtable *table = p->table;
     const bool near = p->part->near != NULL;
     const uint64_t locked = tern_state_locked(p->hash, table->rank);
@@ -46,15 +46,4 @@ tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
         return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, p->table->shape, 0),
                                      state - locked, &seen);
     return tern_state_cas(p, p->table->shape, p->part->near != NULL, locked, state, &seen);
-}
-
-tern_status tern_bucket_write(const tern_search *p, uint64_t *entry, bool erased) {
-    const bool near = p->part->near != NULL;
-    tern_shape s = p->table->shape;
-    tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
-    tern_status status = tern_entry_put(p, s, near, entry);
-    /* Whoever locks next must not have its put overtaken by this one. */
-    if (status == TERN_OK && !near)
-        status = tern_fence(p->worker, p->part->buckets.rank);
-    return status == TERN_OK ? tern_bucket_unlock(p, tern_state_unlocked(p->hash, erased)) : status;
 }

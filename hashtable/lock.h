@@ -13,16 +13,46 @@
 /* Whether to lock a bucket only while its key is there, or erased. */
 typedef enum tern_lock_if { TERN_LOCK_ANY, TERN_LOCK_LIVE, TERN_LOCK_ERASED } tern_lock_if;
 
+/* tern_bucket_lock where one CAS is not enough. */
+tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_lock_if wanted,
+                                    uint64_t *before);
+
 /* Locks the bucket that p stands at, whose entry is whole and of p's key. guess: its state, if it
  * is not locked. [out] before: what its state was. Without a detail, and nothing is locked:
  * TERN_ERR_NOT_FOUND (live was wanted and it is erased), TERN_ERR_EXISTS (the opposite). */
-tern_status tern_bucket_lock(const tern_search *p, uint64_t guess, tern_lock_if wanted,
-                             uint64_t *before);
-
-/* Puts an entry, whose value words are there already, into a bucket that is locked, and unlocks. */
-tern_status tern_bucket_write(const tern_search *p, uint64_t *entry, bool erased);
+TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t guess,
+                                                tern_lock_if wanted, uint64_t *before) {
+    if (p->part->near != NULL && wanted == TERN_LOCK_ANY && (guess & TERN_KIND) == TERN_TAKEN) {
+        const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
+        (void)tern_state_cas(p, p->table->shape, true, guess, locked, before);
+        if (__builtin_expect(*before == guess, 1))
+            return TERN_OK;
+    }
+    return tern_bucket_lock_slowly(p, guess, wanted, before);
+}
 
 /* Only unlocks. state: what it is then. */
 tern_status tern_bucket_unlock(const tern_search *p, uint64_t state);
+
+/* Puts an entry, whose value words are there already, into a bucket that is locked, and unlocks. */
+TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t *entry,
+                                                 bool erased) {
+    const tern_hashtable *table = p->table;
+    const uint64_t unlocked = tern_state_unlocked(p->hash, erased);
+    tern_shape s = table->shape;
+    tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
+    if (p->part->near != NULL) {
+        (void)tern_entry_put(p, s, true, entry);
+        if (__builtin_expect(table->classic, 0))
+            return tern_bucket_unlock(p, unlocked);
+        uint64_t seen;
+        return tern_state_cas(p, s, true, tern_state_locked(p->hash, table->rank), unlocked, &seen);
+    }
+    tern_status status = tern_entry_put(p, s, false, entry);
+    /* Whoever locks next must not have its put overtaken by this one. */
+    if (status == TERN_OK)
+        status = tern_fence(p->worker, p->part->buckets.rank);
+    return status == TERN_OK ? tern_bucket_unlock(p, unlocked) : status;
+}
 
 #endif

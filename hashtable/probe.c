@@ -66,3 +66,27 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
     tern_room_free(&room);
     return status;
 }
+
+/* States and counters come along, and others may be changing them: only entries are looked at. Each
+ * get is twice as large as the one before. */
+tern_status tern_probe_skip(tern_search *p) {
+    uint64_t room[2048];
+    tern_shape s = p->table->shape;
+    const uint64_t line = tern_shape_line(s), most = sizeof room / s.stride / line * line;
+    uint64_t run = most / 16 > line ? most / 16 / line * line : line;
+    while (p->left > 0 && run <= most) {
+        uint64_t first = p->index & ~(line - 1), count = p->table->buckets - first;
+        count = count < run ? count : run;
+        tern_status status =
+            tern_get(p->worker, room, tern_ptr_add(p->part->buckets, (int64_t)(first * s.stride)),
+                     count * s.stride);
+        if (status != TERN_OK)
+            return status;
+        for (; p->left > 0 && p->index - first < count; tern_probe_next(p, s))
+            if (tern_probe_judge(p, s, room + ((p->index - first) * s.stride + s.entry_at) / 8) !=
+                TERN_ENTRY_OTHER)
+                return TERN_OK;
+        run = 2 * run < most ? 2 * run : most;
+    }
+    return TERN_OK;
+}

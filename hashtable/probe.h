@@ -146,6 +146,16 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
  * the hot path keeps its own in registers. */
 tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict);
 
+/* A far probe looks at so many buckets one by one; one that has to go on goes on in groups. */
+enum { TERN_PROBE_SINGLY = 8 };
+
+/* Far: passes over buckets whose entries are whole and hold other keys, many in one get. */
+tern_status tern_probe_skip(tern_search *p);
+
+TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_search *p) {
+    return __builtin_expect(p->table->buckets - p->left >= TERN_PROBE_SINGLY, 0);
+}
+
 /* Takes the free bucket again that the CAS of a claim has lost to readers, until they are gone.
  * [out] state: as that CAS saw it, without readers. */
 tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state);
@@ -168,6 +178,13 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
         tern_status status;
         tern_verdict verdict;
         uint64_t state = TERN_FREE;
+        if (!near && tern_probe_is_long(p)) {
+            status = tern_probe_skip(p);
+            if (status != TERN_OK)
+                return status;
+            if (p->left == 0)
+                break;
+        }
         if (near) {
             (void)tern_state_load(p, s, near, &state);
             if (state != TERN_FREE && !tern_state_may_hold(state, p->hash))

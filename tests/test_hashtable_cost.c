@@ -303,6 +303,49 @@ static void over_a_network(void) {
     fixture_close(&f);
 }
 
+/* A part with no free bucket: what is not there is looked for in large gets. */
+static void a_full_part(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = 150},
+        &table));
+    uint32_t owner = far_rank(&f);
+    if (f.rank == 0 && owner != UINT32_MAX) {
+        uint64_t key = 0, inside = 0, last = 0, value[2] = {1, 2};
+        tern_status status = TERN_OK;
+        while (status == TERN_OK) {
+            key = number_owned_by(table, owner, key + 1);
+            status = tern_hashtable_insert(f.worker, table, &key, value, rw, call, NULL);
+            last = status == TERN_OK ? key : last;
+            inside += status == TERN_OK;
+        }
+        CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
+        CU_ASSERT_EQUAL(inside, table->buckets);
+        for (int turn = 0; turn < 4; turn++) {
+            tern_stats after;
+            begin(&f);
+            if (turn < 2)
+                EXPECT(
+                    turn == 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
+                    tern_hashtable_find(f.worker, table, turn == 0 ? &last : &key, rw, rma, value));
+            else
+                EXPECT(turn == 2 ? TERN_OK : TERN_ERR_FULL,
+                       tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value, rw,
+                                             rma, NULL));
+            tern_stats_get(f.worker, &after);
+            CU_ASSERT(after.gets - before.gets + after.atomics - before.atomics < 32);
+        }
+    } else if (owner == UINT32_MAX) {
+        tern_test_skip("every rank is reached by load and store");
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 /* What load and store reach costs nothing that is counted; on own keys calls cost nothing either.
  */
 static void by_load_and_store(void) {
@@ -341,6 +384,7 @@ static void by_load_and_store(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"over_a_network", over_a_network},
+        {"a_full_part", a_full_part},
         {"by_load_and_store", by_load_and_store},
     };
     return tern_test_main(argc, argv, "hashtable_cost", tests, sizeof tests / sizeof tests[0]);
