@@ -53,7 +53,7 @@ static tern_status visit_far(tern_worker *worker, walk *w, tern_ptr buckets) {
     char *piece = malloc(most * stride);
     if (piece == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %llu bytes of buckets",
-                         (unsigned long long)(most * stride));
+                         (unsigned long long)most * stride);
     tern_status status = TERN_OK;
     for (uint64_t at = 0; at < all && !w->ended && status == TERN_OK; at += most) {
         uint64_t count = all - at < most ? all - at : most;
