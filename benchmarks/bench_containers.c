@@ -306,7 +306,7 @@ static void empty_queue(bench *b, void *state, uint64_t n) {
         bench_ok(tern_queue_size(b->worker, w->queue, &count), "tern_queue_size");
         pop_items(b, &emptier, count, TERN_VIA_RMA);
     }
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
 
 static void fill_queue(bench *b, void *state, uint64_t n) {
@@ -314,7 +314,7 @@ static void fill_queue(bench *b, void *state, uint64_t n) {
     filler.promise = TERN_PROMISE_READ_WRITE;
     if (b->rank == BENCH_ORIGIN)
         push_items(b, &filler, n, TERN_VIA_RMA);
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
 
 static void bare_push(bench *b, void *state, uint64_t n) {

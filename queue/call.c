@@ -7,12 +7,15 @@
 #include "tern/transfer.h"
 
 /* Push and pop by a call to the host, whose handlers run the same protocol on memory of their own:
- * what would wait is TERN_ERR_AGAIN before a ticket is taken. */
+ * what would wait for another rank's half-done operation is TERN_ERR_AGAIN before a ticket is
+ * drawn. */
 
 typedef struct message {
     uint64_t anchor; /* offset in the host's segment */
     uint64_t nonce;  /* of the queue */
-    char item[];
+    uint32_t promise;
+    uint32_t count; /* of items to pop, or that follow */
+    char items[];
 } message;
 
 static size_t call_room(const tern_context *context) {
@@ -33,6 +36,10 @@ static tern_queue *queue_of_call(const tern_worker *worker, const message *m, si
     return anchor->queue;
 }
 
+static bool well_formed(const message *m) {
+    return m->count > 0 && m->promise < TERN_PROMISE_LOCAL;
+}
+
 static tern_status malformed(const tern_queue *queue, size_t bytes) {
     if (queue == NULL)
         return tern_fail(TERN_ERR_STATE, "no such queue here; was it destroyed?");
@@ -42,20 +49,31 @@ static tern_status malformed(const tern_queue *queue, size_t bytes) {
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
     const message *m = arguments;
     tern_queue *queue = queue_of_call(call->worker, m, bytes);
-    if (queue == NULL || bytes != sizeof *m + queue->item_bytes)
+    if (queue == NULL || !well_formed(m) || (bytes - sizeof *m) / queue->item_bytes != m->count ||
+        (bytes - sizeof *m) % queue->item_bytes != 0)
         return malformed(queue, bytes);
-    return tern_queue_do_push(call->worker, queue, m->item, TERN_PROMISE_READ_WRITE);
+    size_t done;
+    tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
+    tern_status status = tern_queue_do_push(call->worker, queue, m->items, run, &done);
+    if (status == TERN_OK && m->count > 1) {
+        memcpy(call->result, &done, sizeof done);
+        call->result_bytes = sizeof done;
+    }
+    return status;
 }
 TERN_FUNCTION(tern_queue_on_push)
 
 static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments, size_t bytes) {
-    tern_queue *queue = queue_of_call(call->worker, arguments, bytes);
-    if (queue == NULL || bytes != sizeof(message) || queue->item_bytes > TERN_RESULT_MAX)
+    const message *m = arguments;
+    tern_queue *queue = queue_of_call(call->worker, m, bytes);
+    if (queue == NULL || !well_formed(m) || bytes != sizeof *m ||
+        m->count > TERN_RESULT_MAX / queue->item_bytes)
         return malformed(queue, bytes);
-    tern_status status =
-        tern_queue_do_pop(call->worker, queue, call->result, TERN_PROMISE_READ_WRITE);
+    size_t done;
+    tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
+    tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
     if (status == TERN_OK)
-        call->result_bytes = queue->item_bytes;
+        call->result_bytes = done * queue->item_bytes;
     return status;
 }
 TERN_FUNCTION(tern_queue_on_pop)
@@ -82,30 +100,44 @@ static tern_worker_id host_of(const tern_queue *queue) {
     return (tern_worker_id){queue->host, queue->host_worker};
 }
 
-/* Items of up to this many bytes are sent from the stack. */
-enum { SMALL_ITEM = 512 };
+static message begin(const tern_queue *queue, tern_promise promise, size_t count) {
+    return (message){queue->anchor.offset, queue->nonce, (uint32_t)promise, (uint32_t)count};
+}
 
-tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *item) {
-    _Alignas(message) char small[sizeof(message) + SMALL_ITEM];
-    size_t bytes = sizeof(message) + queue->item_bytes;
+/* Up to this many bytes of items are sent from the stack. */
+enum { SMALL_ITEMS = 4096 };
+
+tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
+                                 size_t count, tern_promise promise, size_t *done) {
+    _Alignas(message) char small[sizeof(message) + SMALL_ITEMS];
+    size_t most = call_room(queue->context) - sizeof(message);
+    most = (most < SMALL_ITEMS ? most : SMALL_ITEMS) / queue->item_bytes;
+    most = most == 0 ? 1 : most;
+    count = count < most ? count : most;
+    size_t bytes = sizeof(message) + count * queue->item_bytes, got, pushed = count;
     void *room = bytes <= sizeof small ? small : malloc(bytes);
     if (room == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", queue->item_bytes);
     message *m = room;
-    m->anchor = queue->anchor.offset;
-    m->nonce = queue->nonce;
-    memcpy(m->item, item, queue->item_bytes);
-    size_t got;
+    *m = begin(queue, promise, count);
+    memcpy(m->items, items, count * queue->item_bytes);
     tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_push_function, m,
-                                          bytes, NULL, 0, &got);
+                                          bytes, &pushed, count > 1 ? sizeof pushed : 0, &got);
+    if (status == TERN_OK)
+        *done = pushed;
     if (room != small)
         free(room);
     return status;
 }
 
-tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *item) {
-    message m = {queue->anchor.offset, queue->nonce};
-    size_t got;
-    return tern_call_return(worker, host_of(queue), &tern_queue_on_pop_function, &m, sizeof m, item,
-                            queue->item_bytes, &got);
+tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
+                                size_t count, tern_promise promise, size_t *done) {
+    size_t most = TERN_RESULT_MAX / queue->item_bytes, got;
+    count = count < most ? count : most;
+    message m = begin(queue, promise, count);
+    tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_pop_function, &m,
+                                          sizeof m, items, count * queue->item_bytes, &got);
+    if (status == TERN_OK)
+        *done = got / queue->item_bytes;
+    return status;
 }

@@ -1,14 +1,19 @@
 #include "queue/queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "queue/phase.h"
+#include "queue/slot.h"
 #include "src/collective.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
-/* What every rank tells the others; only the host's counts. */
+enum { WORDS = 5 * TERN_QUEUE_LINE }; /* anchor, tail, head, pushed, popped */
+
+/* What every rank tells the others; only a host's counts. */
 typedef struct introduction {
     uint64_t random;
     tern_ptr memory;
@@ -17,9 +22,9 @@ typedef struct introduction {
 } introduction;
 
 static tern_status check_options(const tern_context *context, const tern_queue_options *o,
-                                 tern_queue **queue) {
+                                 const void *queue, const char *name) {
     if (o == NULL || queue == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_queue_create: %s is NULL",
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          o == NULL ? "options" : "queue");
     if (o->host >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "host is %u; there are %u ranks", o->host,
@@ -31,6 +36,8 @@ static tern_status check_options(const tern_context *context, const tern_queue_o
         return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a queue holds at least one item");
     if (o->call_only != 0 && o->call_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
+    if ((unsigned)o->algorithm > TERN_ALGO_CHECKSUM)
+        return tern_fail(TERN_ERR_ARGUMENT, "algorithm is %d; there is none", (int)o->algorithm);
     if (o->call_only == 1 && o->item_bytes > TERN_RESULT_MAX)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "item_bytes is %zu and a call returns at most %u bytes; create the queue "
@@ -51,7 +58,7 @@ static tern_status allocate(tern_worker *worker, const tern_queue *q, tern_ptr *
     tern_domain domain = q->call_only ? TERN_DOMAIN_OWNER : TERN_DOMAIN_GLOBAL;
     size_t bytes;
     if (__builtin_mul_overflow(q->capacity, q->stride + TERN_TURN_BYTES, &bytes) ||
-        __builtin_add_overflow(bytes, 3 * TERN_QUEUE_LINE, &bytes) || bytes > INT64_MAX)
+        __builtin_add_overflow(bytes, WORDS, &bytes) || bytes > INT64_MAX)
         bytes = INT64_MAX;
     tern_status status = tern_alloc(worker, bytes, 0, domain, memory);
     if (status == TERN_ERR_MEMORY)
@@ -68,103 +75,122 @@ static void lay_out(tern_queue *q, tern_ptr memory) {
     q->anchor = memory;
     q->tail = tern_ptr_add(q->anchor, TERN_QUEUE_LINE);
     q->head = tern_ptr_add(q->tail, TERN_QUEUE_LINE);
-    q->slots = tern_ptr_add(q->head, TERN_QUEUE_LINE);
+    q->pushed = tern_ptr_add(q->head, TERN_QUEUE_LINE);
+    q->popped = tern_ptr_add(q->pushed, TERN_QUEUE_LINE);
+    q->slots = tern_ptr_add(q->popped, TERN_QUEUE_LINE);
     q->turns = tern_ptr_add(q->slots, (int64_t)(q->capacity * q->stride));
 }
 
 /* Slots need no clearing: what is left over in them does not pass their check. */
 static void clear(const tern_queue *q) {
-    memset(tern_local(q->context, q->anchor), 0, 3 * TERN_QUEUE_LINE);
+    memset(tern_local(q->context, q->anchor), 0, WORDS);
     memset(tern_local(q->context, q->turns), 0, q->capacity * TERN_TURN_BYTES);
 }
 
-/* Allocates the memory at the host and tells everybody. [out] memory: the host's own, to be freed
+/* A part's host and its nonce, which is 0 in no queue that lives. */
+static void meet_host(tern_queue *q, const introduction *host) {
+    q->nonce = host->random == 0 ? 1 : host->random;
+    q->host_worker = host->worker;
+    lay_out(q, host->memory);
+    if (q->host != q->context->rank)
+        return;
+    clear(q);
+    *(tern_queue_anchor *)tern_local(q->context, q->anchor) = (tern_queue_anchor){q->nonce, q};
+}
+
+/* Allocates the memory at the hosts and tells everybody. [out] memory: this rank's own, to be freed
  * on an error too, unless it is null. */
-static tern_status introduce(tern_worker *worker, tern_queue *q, introduction *all,
-                             tern_ptr *memory) {
+static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t count,
+                             introduction *all, tern_ptr *memory, const char *name) {
     tern_context *context = worker->context;
     introduction me = {0, TERN_NULL, worker->index, 0};
     tern_status status = TERN_OK;
-    if (context->rank == q->host)
-        status = allocate(worker, q, &me.memory);
+    if (context->rank - parts->host < count)
+        status = allocate(worker, &parts[context->rank - parts->host], &me.memory);
     *memory = me.memory;
     if (status == TERN_OK &&
         getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
         status = tern_fail_system("getrandom");
-    status = tern_collective_agree(context, worker, status, "tern_queue_create");
+    status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_OK)
         status = tern_collective_allgather(context, worker, &me, sizeof me, all);
-    if (status != TERN_OK)
-        return status;
-    const introduction *host = &all[q->host];
-    q->nonce = host->random == 0 ? 1 : host->random;
-    q->host_worker = host->worker;
-    lay_out(q, host->memory);
-    if (context->rank == q->host) {
-        clear(q);
-        *(tern_queue_anchor *)tern_local(context, q->anchor) = (tern_queue_anchor){q->nonce, q};
-    }
-    return TERN_OK;
+    for (size_t i = 0; i < count && status == TERN_OK; i++)
+        meet_host(&parts[i], &all[parts[i].host]);
+    return status;
 }
 
-tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
-                              tern_queue **queue) {
-    static const char name[] = "tern_queue_create";
+static tern_queue part_of(tern_context *context, const tern_queue_options *options, uint32_t host) {
+    tern_queue q = {.context = context, .capacity = options->capacity, .host = host};
+    q.mask = (q.capacity & (q.capacity - 1)) == 0 ? q.capacity - 1 : 0;
+    q.shift = (unsigned)__builtin_ctzll(q.capacity);
+    q.item_bytes = options->item_bytes;
+    q.slot_words = TERN_SLOT_ITEM + (options->item_bytes + 7) / 8;
+    q.stride = stride_of(8 * q.slot_words);
+    q.algorithm = options->algorithm;
+    q.call_only = options->call_only != 0;
+    atomic_init(&q.room, q.capacity);
+    return q;
+}
+
+static tern_status agree(tern_worker *worker, const tern_queue_options *o, bool everywhere,
+                         const void *out, const char *name) {
+    tern_context *context = worker->context;
+    tern_status status =
+        tern_collective_agree(context, worker, check_options(context, o, out, name), name);
+    if (status != TERN_OK)
+        return status;
+    uint64_t agreed[] = {
+        o->host,   o->item_bytes, o->capacity, (uint64_t)o->call_only, (uint64_t)o->algorithm,
+        everywhere};
+    char what[64];
+    snprintf(what, sizeof what, "the options of %s", name);
+    return tern_collective_same(context, worker, agreed, sizeof agreed, what);
+}
+
+tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
+                                    bool everywhere, const char *name, tern_queue **parts) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     tern_status status = tern_worker_may_wait(worker, name);
+    if (status == TERN_OK)
+        status = agree(worker, options, everywhere, parts, name);
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
-    status = tern_collective_agree(context, worker, check_options(context, options, queue), name);
-    if (status != TERN_OK)
-        return status;
-    uint64_t agreed[] = {options->host, options->item_bytes, options->capacity,
-                         (uint64_t)options->call_only};
-    status = tern_collective_same(context, worker, agreed, sizeof agreed,
-                                  "the options of tern_queue_create");
-    if (status != TERN_OK)
-        return status;
-
     tern_ptr memory = TERN_NULL;
+    size_t count = everywhere ? context->size : 1;
     introduction *all = calloc(context->size, sizeof *all);
-    tern_queue *q = calloc(1, sizeof *q);
-    if (all == NULL || q == NULL)
+    tern_queue *made = aligned_alloc(_Alignof(tern_queue), count * sizeof *made);
+    if (all == NULL || made == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a queue over %u ranks", context->size);
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    q->context = context;
-    q->capacity = options->capacity;
-    q->item_bytes = options->item_bytes;
-    q->slot_words = 2 + (options->item_bytes + 7) / 8;
-    q->stride = stride_of(8 * q->slot_words);
-    q->host = options->host;
-    q->call_only = options->call_only != 0;
-    atomic_init(&q->room, q->capacity);
-    status = introduce(worker, q, all, &memory);
+    for (size_t i = 0; i < count; i++)
+        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host);
+    status = introduce(worker, made, count, all, &memory, name);
     /* An operation may come as soon as another rank has returned: the memory is cleared before. */
     if (status == TERN_OK)
         status = tern_collective_barrier(context, worker);
     if (status != TERN_OK)
         goto fail;
+    for (size_t i = 0; i < count; i++)
+        tern_queue_join_phases(&made[i]);
     free(all);
-    *queue = q;
+    *parts = made;
     return TERN_OK;
 fail:
     (void)tern_free(worker, memory);
-    free(q);
+    free(made);
     free(all);
     return status;
 }
 
-tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue) {
-    if (queue == NULL)
-        return TERN_OK;
-    if (worker == NULL || worker->context != queue->context)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_queue_destroy: worker is NULL or of another context");
-    tern_status status = tern_worker_may_wait(worker, "tern_queue_destroy");
+tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
+                                     const char *name) {
+    if (worker == NULL || worker->context != parts->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
@@ -173,12 +199,25 @@ tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue) {
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
-    if (queue->host == queue->context->rank) {
-        *(tern_queue_anchor *)tern_local(queue->context, queue->anchor) =
-            (tern_queue_anchor){0, NULL};
-        tern_status freed = tern_free(worker, queue->anchor);
+    for (size_t i = 0; i < count; i++) {
+        tern_queue *q = &parts[i];
+        tern_queue_leave_phases(q);
+        if (q->host != q->context->rank)
+            continue;
+        *(tern_queue_anchor *)tern_local(q->context, q->anchor) = (tern_queue_anchor){0, NULL};
+        tern_status freed = tern_free(worker, q->anchor);
         status = status == TERN_OK ? freed : status;
     }
-    free(queue);
+    free(parts);
     return status;
+}
+
+tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
+                              tern_queue **queue) {
+    return tern_queue_create_parts(worker, options, false, "tern_queue_create", queue);
+}
+
+tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue) {
+    return queue == NULL ? TERN_OK
+                         : tern_queue_destroy_parts(worker, queue, 1, "tern_queue_destroy");
 }

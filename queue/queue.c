@@ -1,5 +1,6 @@
 #include "queue/queue.h"
 
+#include "queue/algorithm.h"
 #include "tern/transfer.h"
 
 /* The public operations: arguments are checked here, then the operation is done by RMA or by a
@@ -19,12 +20,16 @@ static tern_status check(const tern_worker *worker, const tern_queue *queue, con
 
 static tern_status check_how(const tern_queue *queue, tern_promise promise, tern_promise excluded,
                              tern_via via, const char *name) {
-    if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
+    if ((unsigned)promise > TERN_PROMISE_LOCAL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
     if (promise == excluded)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
                          promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
                                                            : "TERN_PROMISE_WRITE_ONLY");
+    if (promise == TERN_PROMISE_LOCAL && queue->host != queue->context->rank)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: TERN_PROMISE_LOCAL is for rank %u, which holds the queue", name,
+                         queue->host);
     if ((unsigned)via > TERN_VIA_CALL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
     if (via == TERN_VIA_RMA && queue->call_only)
@@ -45,41 +50,97 @@ static bool in_place(tern_worker *worker, const tern_queue *queue, tern_via via)
     return true;
 }
 
-tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
-                            tern_promise promise, tern_via via) {
-    tern_status status = check(worker, queue, item, "tern_queue_push");
+/* Whether a call that found no room, or no item, is to be made again, after a step of waiting. The
+ * host keeps nobody waiting: who gives up leaves nothing there. */
+static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run run,
+                       tern_wait_state *wait, tern_status *status) {
+    bool limit = *status == TERN_ERR_FULL || *status == TERN_ERR_EMPTY;
+    if (!limit || run.promise != TERN_PROMISE_READ_WRITE || run.until == TERN_QUEUE_TRY)
+        return false;
+    /* A round trip may take long, and a step of waiting looks only now and then. */
+    if (wait->rounds % 16 == 0)
+        tern_peers_look(&queue->context->peers);
+    uint32_t dead = tern_peers_dead(&queue->context->peers);
+    *status = dead == TERN_NOBODY ? tern_queue_wait(worker, queue, wait, run.until)
+                                  : tern_peer_fail(dead);
+    return *status == TERN_OK;
+}
+
+static tern_status explain(tern_status status, const tern_queue *queue, const char *name) {
+    if (status == TERN_ERR_FULL)
+        return tern_fail(status, "%s: all %llu items that fit are in the queue", name,
+                         (unsigned long long)queue->capacity);
+    if (status == TERN_ERR_EMPTY)
+        return tern_fail(status, "%s: the queue is empty", name);
+    if (status == TERN_ERR_TIMEOUT)
+        return tern_fail(status, "%s: the time is over; nothing was pushed or popped", name);
+    return status;
+}
+
+tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
+                               tern_queue_run run, tern_via via, size_t *done, const char *name) {
+    tern_status status = check(worker, queue, items, name);
     if (status == TERN_OK)
-        status = check_how(queue, promise, TERN_PROMISE_READ_ONLY, via, "tern_queue_push");
+        status = check_how(queue, run.promise, TERN_PROMISE_READ_ONLY, via, name);
     if (status == TERN_OK && via == TERN_VIA_CALL)
         status = tern_queue_call_check_push(queue);
     if (status != TERN_OK)
         return status;
+    tern_wait_state wait = TERN_WAIT_START;
     if (in_place(worker, queue, via))
-        status = tern_queue_do_push(worker, queue, item, promise);
+        status = tern_queue_do_push(worker, queue, items, run, done);
     else
-        status = tern_queue_call_push(worker, queue, item);
-    if (status == TERN_ERR_FULL)
-        return tern_fail(status, "all %llu items that fit are in the queue",
-                         (unsigned long long)queue->capacity);
-    return status;
+        do
+            status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
+        while (call_again(worker, queue, run, &wait, &status));
+    return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
 }
 
-tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item, tern_promise promise,
-                           tern_via via) {
-    tern_status status = check(worker, queue, item, "tern_queue_pop");
+tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
+                              tern_queue_run run, tern_via via, size_t *done, const char *name) {
+    tern_status status = check(worker, queue, items, name);
     if (status == TERN_OK)
-        status = check_how(queue, promise, TERN_PROMISE_WRITE_ONLY, via, "tern_queue_pop");
+        status = check_how(queue, run.promise, TERN_PROMISE_WRITE_ONLY, via, name);
     if (status == TERN_OK && via == TERN_VIA_CALL)
         status = tern_queue_call_check_pop(queue);
     if (status != TERN_OK)
         return status;
+    tern_wait_state wait = TERN_WAIT_START;
     if (in_place(worker, queue, via))
-        status = tern_queue_do_pop(worker, queue, item, promise);
+        status = tern_queue_do_pop(worker, queue, items, run, done);
     else
-        status = tern_queue_call_pop(worker, queue, item);
-    if (status == TERN_ERR_EMPTY)
-        return tern_fail(status, "the queue is empty");
-    return status;
+        do
+            status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
+        while (call_again(worker, queue, run, &wait, &status));
+    return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
+}
+
+tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
+                            tern_promise promise, tern_via via) {
+    size_t done;
+    return tern_queue_push_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_FOREVER, 1},
+                              via, &done, "tern_queue_push");
+}
+
+tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item, tern_promise promise,
+                           tern_via via) {
+    size_t done;
+    return tern_queue_pop_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_FOREVER, 1},
+                             via, &done, "tern_queue_pop");
+}
+
+tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue, const void *item,
+                                tern_promise promise, tern_via via) {
+    size_t done;
+    return tern_queue_push_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_TRY, 1},
+                              via, &done, "tern_queue_try_push");
+}
+
+tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *item,
+                               tern_promise promise, tern_via via) {
+    size_t done;
+    return tern_queue_pop_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_TRY, 1}, via,
+                             &done, "tern_queue_try_pop");
 }
 
 tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *count) {
@@ -91,7 +152,9 @@ tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *co
         status = tern_atomic_load(worker, queue->tail, &tail);
     if (status != TERN_OK)
         return status;
-    /* Head was read first: tail may have run ahead of it by more than ever was in the queue. */
-    *count = tail - head < queue->capacity ? tail - head : queue->capacity;
+    /* Waiting poppers have drawn tickets beyond tail, waiting pushers beyond the capacity; and head
+     * was read first. */
+    uint64_t between = tail > head ? tail - head : 0;
+    *count = between < queue->capacity ? between : queue->capacity;
     return TERN_OK;
 }

@@ -5,16 +5,19 @@
  * Queue: its memory lies in the segment of the host, in this order:
  *
  *     anchor   one line: by it a call finds the queue's object at the host
- *     tail     one line: the next ticket to be pushed   \  changed by CAS only, read by atomic
- *     head     one line: the next ticket to be popped   /  loads only
+ *     tail     one line: the next ticket to be pushed   \  taken by FAO or CAS
+ *     head     one line: the next ticket to be popped   /
+ *     pushed   one line: tickets below are in their slots      \  of phases; of the classic
+ *     popped   one line: tickets below are out of their slots  /  algorithm, always
  *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. Put by the
  *              pusher of the ticket, as a whole
  *     turns    capacity of them: lap, ~lap. Put by whoever pops from the slot: the lap that may use
  *              it next. Before the first, any ticket of lap 0 may
  *
- * Ticket t uses slot t % capacity, in lap t / capacity. The check is a hash of ticket and item
- * seeded with the queue's nonce, so a slot that is torn, not yet written or left over does not
- * pass.
+ * The four words take atomics only. Ticket t uses slot t % capacity, in lap t / capacity. The check
+ * is a hash of ticket and item seeded with the queue's nonce, so a slot that is torn, not yet
+ * written or left over does not pass. How a pusher knows that its slot is free, a popper that its
+ * item is there, and what they leave behind for that, is the algorithm (queue/algorithm.h).
  */
 
 #include <stdatomic.h>
@@ -36,33 +39,69 @@ struct tern_queue {
     tern_context *context;
     uint64_t nonce; /* random, the same on all ranks */
     uint64_t capacity;
+    uint64_t mask;  /* capacity - 1 if that is a power of two, else 0: one is divided by */
+    unsigned shift; /* its logarithm */
     size_t item_bytes;
     size_t slot_words; /* check, ticket and item */
     size_t stride;     /* bytes from one slot to the next */
     uint32_t host;
     uint32_t host_worker; /* that takes calls */
+    tern_algorithm algorithm;
     bool call_only;
-    tern_ptr anchor, tail, head, slots, turns;
+    tern_ptr anchor, tail, head, pushed, popped, slots, turns;
+    tern_phase_hook hook;
 
-    /* What this process knows: values that were true once and that only grow. */
-    _Atomic uint64_t tail_seen;
+    /* What this process knows: values that were true once, of words that only grow. */
+    _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
-    _Atomic uint64_t room; /* tickets below have had their turn posted */
+    _Atomic uint64_t room;        /* tickets below may be pushed */
+    _Atomic uint64_t pushed_seen; /* tickets below may be popped; classic */
+
+    /* One more than the last ticket of this process in this phase; 0: none (queue/phase.c). */
+    _Atomic uint64_t phase_pushed;
+    _Atomic uint64_t phase_popped;
 };
 
+/* Until when to wait for room or for an item: not at all, without end, or the clock of tern_now. */
+#define TERN_QUEUE_TRY 0u
+#define TERN_QUEUE_FOREVER UINT64_MAX
+
+/* Items of a batch, or one. */
+typedef struct tern_queue_run {
+    tern_promise promise;
+    uint64_t until;
+    size_t count; /* at least 1; at most so many */
+} tern_queue_run;
+
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a
- * handler. They return TERN_ERR_FULL and TERN_ERR_EMPTY without a detail. */
-tern_status tern_queue_do_push(tern_worker *worker, tern_queue *queue, const void *item,
-                               tern_promise promise);
-tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *item,
-                              tern_promise promise);
+ * handler. [out] done: how many items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and
+ * TERN_ERR_TIMEOUT without a detail. */
+tern_status tern_queue_do_push(tern_worker *worker, tern_queue *queue, const void *items,
+                               tern_queue_run run, size_t *done);
+tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *items,
+                              tern_queue_run run, size_t *done);
+
+/* The same by a call to the host, which takes as many items as fit a message or a result, and never
+ * waits for room or an item. */
+tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
+                                 size_t count, tern_promise promise, size_t *done);
+tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
+                                size_t count, tern_promise promise, size_t *done);
 
 /* TERN_ERR_UNSUPPORTED where an item does not fit a message, or a result. */
 tern_status tern_queue_call_check_push(const tern_queue *queue);
 tern_status tern_queue_call_check_pop(const tern_queue *queue);
 
-/* The same by a call to the host. */
-tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *item);
-tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *item);
+/* Operations on queues with everything checked but the arguments that differ between them. */
+tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
+                               tern_queue_run run, tern_via via, size_t *done, const char *name);
+tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
+                              tern_queue_run run, tern_via via, size_t *done, const char *name);
+
+/* Collective. One queue at options->host, or one at each rank: an array of as many. */
+tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
+                                    bool everywhere, const char *name, tern_queue **parts);
+tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
+                                     const char *name);
 
 #endif

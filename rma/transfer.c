@@ -4,6 +4,7 @@
 #include "rma/state.h"
 #include "src/collective.h"
 #include "src/error.h"
+#include "src/phase.h"
 #include "src/wait.h"
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
@@ -275,6 +276,8 @@ tern_status tern_barrier(tern_worker *worker) {
     uint32_t dead = tern_peers_dead(&worker->context->peers);
     if (status == TERN_OK && dead != TERN_NOBODY)
         status = tern_peer_fail(dead);
+    if (status == TERN_OK)
+        status = tern_phase_end(worker);
     if (status == TERN_OK)
         status = tern_flush_all(worker);
     if (status != TERN_OK)

@@ -18,6 +18,12 @@ typedef struct tern_hook {
     void *argument;
 } tern_hook;
 
+/* A part of the object whose phase ends (src/phase.h). */
+typedef struct tern_phase_hook {
+    struct tern_phase_hook *next;
+    tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
+} tern_phase_hook;
+
 struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return */
     uint32_t rank, size;
@@ -31,6 +37,7 @@ struct tern_context {
     struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
+    tern_phase_hook *phase_hooks;
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */

@@ -43,11 +43,11 @@ static void *work(void *argument) {
         tern_status status = tern_hashtable_find(worker, j->values, &key, rw, via, value);
         j->failures +=
             status == TERN_OK ? (value[0] ^ value[1]) != key : status != TERN_ERR_NOT_FOUND;
-        status = tern_queue_push(worker, j->queue, &key, rw, via);
+        status = tern_queue_try_push(worker, j->queue, &key, rw, via);
         j->failures += status != TERN_OK && status != TERN_ERR_FULL;
         j->pushed += status == TERN_OK;
         j->sum_in += status == TERN_OK ? key : 0;
-        status = tern_queue_pop(worker, j->queue, &key, rw, via);
+        status = tern_queue_try_pop(worker, j->queue, &key, rw, via);
         j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
         j->popped += status == TERN_OK;
         j->sum_out += status == TERN_OK ? key : 0;
@@ -112,7 +112,7 @@ static void a_worker_for_each_thread(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_for_each(f.worker, counters, sum_counts, &mine[3]));
-    while (tern_queue_pop(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA) ==
+    while (tern_queue_try_pop(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA) ==
            TERN_OK) {
         left++;
         left_sum += item;

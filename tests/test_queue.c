@@ -5,44 +5,14 @@
  * in its producer's order, whole. What it costs is in test_queue_cost.c.
  */
 
-#include "fixture.h"
-
-#include <stdlib.h>
+#include "queue_tools.h"
 
 static tern_queue *make(fixture *f, uint32_t host, size_t item_bytes, uint64_t capacity,
                         int call_only) {
-    tern_queue *queue = NULL;
-    EXPECT_OK(tern_queue_create(
-        f->worker,
-        &(tern_queue_options){
-            .host = host, .item_bytes = item_bytes, .capacity = capacity, .call_only = call_only},
-        &queue));
-    return queue;
-}
-
-static tern_via any_via(uint64_t *random) {
-    return below(random, 2) ? TERN_VIA_RMA : TERN_VIA_CALL;
-}
-
-/* Item number of a producer: the rest of it follows from the first bytes. */
-static void make_item(void *item, size_t bytes, uint32_t producer, uint32_t number) {
-    unsigned char *to = item;
-    uint64_t state = (uint64_t)producer << 32 | number;
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = i == 0 ? state : tern_test_random(&state);
-        memcpy(to + i, &word, bytes - i < 8 ? bytes - i : 8);
-    }
-}
-
-/* Of 8 bytes or more. */
-static bool read_item(const void *item, size_t bytes, uint32_t *producer, uint32_t *number) {
-    static unsigned char wanted[65536];
-    uint64_t word;
-    memcpy(&word, item, 8);
-    *producer = (uint32_t)(word >> 32);
-    *number = (uint32_t)word;
-    make_item(wanted, bytes, *producer, *number);
-    return memcmp(item, wanted, bytes) == 0;
+    return make_queue(f, (tern_queue_options){.host = host,
+                                              .item_bytes = item_bytes,
+                                              .capacity = capacity,
+                                              .call_only = call_only});
 }
 
 static void options_are_checked(void) {
@@ -59,6 +29,9 @@ static void options_are_checked(void) {
         {{.item_bytes = 65537, .capacity = 1}, TERN_ERR_ARGUMENT, "item_bytes"},
         {{.item_bytes = 8, .capacity = 0}, TERN_ERR_ARGUMENT, "capacity"},
         {{.item_bytes = 8, .capacity = 1, .call_only = 2}, TERN_ERR_ARGUMENT, "call_only"},
+        {{.item_bytes = 8, .capacity = 4, .algorithm = (tern_algorithm)3},
+         TERN_ERR_ARGUMENT,
+         "algorithm"},
         {{.item_bytes = 1025, .capacity = 1, .call_only = 1}, TERN_ERR_UNSUPPORTED, "call_only"},
         {{.item_bytes = 8, .capacity = (uint64_t)1 << 40}, TERN_ERR_MEMORY, "TERN_SEGMENT_SIZE"},
         {{.item_bytes = 65536, .capacity = UINT64_MAX}, TERN_ERR_MEMORY, "TERN_SEGMENT_SIZE"},
@@ -72,12 +45,13 @@ static void options_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_create(NULL, &bad[0].options, &queue));
     if (f.size > 1) {
         const tern_queue_options usual = {.item_bytes = 8, .capacity = 8};
-        tern_queue_options other[] = {usual, usual, usual, usual};
+        tern_queue_options other[] = {usual, usual, usual, usual, usual};
         other[0].host = 1;
         other[1].item_bytes = 9;
         other[2].capacity = 9;
         other[3].call_only = 1;
-        for (size_t i = 0; i < 4; i++) {
+        other[4].algorithm = TERN_ALGO_CLASSIC;
+        for (size_t i = 0; i < 5; i++) {
             EXPECT(TERN_ERR_MISMATCH,
                    tern_queue_create(f.worker, f.rank == f.size - 1 ? &other[i] : &usual, &queue));
             EXPECT_DETAIL("tern_queue_create");
@@ -101,28 +75,43 @@ static void arguments_are_checked(void) {
     const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
     static char big[65536];
     uint64_t item = 77;
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push(NULL, queue, &item, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push(f.worker, NULL, &item, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push(f.worker, queue, NULL, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop(f.worker, queue, NULL, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(NULL, queue, &item, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, NULL, &item, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, queue, NULL, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, NULL, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_queue_try_push(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
     EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_queue_pop(f.worker, queue, &item, TERN_PROMISE_WRITE_ONLY, call));
+           tern_queue_try_pop(f.worker, queue, &item, TERN_PROMISE_WRITE_ONLY, call));
     EXPECT_DETAIL("TERN_PROMISE_WRITE_ONLY");
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop(f.worker, queue, &item, (tern_promise)-1, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop(f.worker, queue, &item, rw, (tern_via)7));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, (tern_promise)-1, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, rw, (tern_via)7));
     EXPECT_DETAIL("via 7");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_push(f.worker, calls, &item, rw, rma));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, calls, &item, rw, rma));
     EXPECT_DETAIL("TERN_VIA_CALL");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_pop(f.worker, calls, &item, rw, rma));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_push(f.worker, large, big, rw, call));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, calls, &item, rw, rma));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, large, big, rw, call));
     EXPECT_DETAIL("TERN_RING_SIZE");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_pop(f.worker, large, big, rw, call));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, large, big, rw, call));
     EXPECT_DETAIL("TERN_VIA_RMA");
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, rw, rma));
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, rw, call));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rw, rma));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rw, call));
+    size_t done = 9;
+    EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f.worker, queue, &item, 1, rw, rma, &done));
     CU_ASSERT_EQUAL(item, 77);
+    CU_ASSERT_EQUAL(done, 0);
+    EXPECT_OK(tern_queue_push_many(f.worker, queue, NULL, 0, rw, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, NULL, 1, rw, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, &item, 1, rw, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_many(f.worker, NULL, &item, 1, rw, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_within(f.worker, queue, &item, -1, rw, rma));
+    EXPECT_DETAIL("seconds");
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_queue_push_within(f.worker, queue, &item, strtod("nan", NULL), rw, rma));
+    EXPECT(f.rank == 0 ? TERN_ERR_EMPTY : TERN_ERR_ARGUMENT,
+           tern_queue_pop(f.worker, queue, &item, TERN_PROMISE_LOCAL, rma));
+    EXPECT_DETAIL(f.rank == 0 ? "empty" : "rank 0");
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_size(f.worker, queue, NULL));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_queue_destroy(f.worker, queue));
@@ -156,12 +145,12 @@ static void against_a_model(void) {
                 make_item(item, bytes, 0, pushed);
                 bool full = pushed - popped == capacity;
                 EXPECT(full ? TERN_ERR_FULL : TERN_OK,
-                       tern_queue_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via));
+                       tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via));
                 pushed += !full;
             } else {
                 bool empty = pushed == popped;
                 EXPECT(empty ? TERN_ERR_EMPTY : TERN_OK,
-                       tern_queue_pop(f.worker, queue, got, TERN_PROMISE_READ_WRITE, via));
+                       tern_queue_try_pop(f.worker, queue, got, TERN_PROMISE_READ_WRITE, via));
                 if (empty)
                     continue;
                 make_item(wanted, bytes, 0, popped++);
@@ -192,7 +181,7 @@ static void phases(void) {
         tern_status status = TERN_OK;
         for (uint32_t i = 0; status == TERN_OK; i++) {
             make_item(item, 24, f.rank, round * 1000 + i);
-            status = tern_queue_push(f.worker, queue, item, writes, any_via(&random));
+            status = tern_queue_try_push(f.worker, queue, item, writes, any_via(&random));
             mine[0] += status == TERN_OK;
         }
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
@@ -201,7 +190,7 @@ static void phases(void) {
         CU_ASSERT_EQUAL(size, CAPACITY);
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t next[64] = {0};
-        while ((status = tern_queue_pop(f.worker, queue, item, reads, any_via(&random))) ==
+        while ((status = tern_queue_try_pop(f.worker, queue, item, reads, any_via(&random))) ==
                TERN_OK) {
             uint32_t producer, number;
             CU_ASSERT(read_item(item, 24, &producer, &number));
@@ -251,13 +240,14 @@ static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, in
         if (pushed < each && below(&random, 2)) {
             make_item(item, bytes, f.rank, pushed);
             tern_status status =
-                tern_queue_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
+                tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
             pushed += status == TERN_OK;
             if (status != TERN_ERR_FULL)
                 continue;
         }
-        tern_status status = tern_queue_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
+        tern_status status =
+            tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         if (status == TERN_OK) {
             uint32_t producer = 0, number = 0;
@@ -288,7 +278,7 @@ static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, in
             wrong += seen[(size_t)r * MOST + i] != 1;
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT(TERN_ERR_EMPTY,
-           tern_queue_pop(f.worker, queue, item, TERN_PROMISE_READ_ONLY, TERN_VIA_CALL));
+           tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_ONLY, TERN_VIA_CALL));
     free(seen);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_free(f.worker, counter));
@@ -322,12 +312,12 @@ static void one_to_one(void) {
             tern_progress(f.worker); /* for the other's calls */
             if (pushed < count) {
                 make_item(item, 16, 0, (uint32_t)pushed);
-                tern_status status = tern_queue_push(f.worker, queue, item, rw, in);
+                tern_status status = tern_queue_try_push(f.worker, queue, item, rw, in);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
                 pushed += status == TERN_OK;
             }
             if (popped < count) {
-                tern_status status = tern_queue_pop(f.worker, queue, item, rw, out);
+                tern_status status = tern_queue_try_pop(f.worker, queue, item, rw, out);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
                 uint32_t producer, number;
                 if (status == TERN_OK) {

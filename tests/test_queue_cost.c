@@ -9,6 +9,7 @@ enum { CAPACITY = 64, TIMES = 40 };
 
 typedef struct cost {
     uint64_t gets, puts, atomics, calls;
+    uint64_t fences; /* wanted: of which over rma each is a flush */
 } cost;
 
 static tern_stats before;
@@ -20,71 +21,92 @@ static bool costs(fixture *f, cost wanted, const char *what) {
     tern_stats after;
     tern_stats_get(f->worker, &after);
     cost got = {after.gets - before.gets, after.puts - before.puts, after.atomics - before.atomics,
-                after.calls_sent - before.calls_sent};
+                after.calls_sent - before.calls_sent, after.flushes - before.flushes};
     bool same = got.gets == wanted.gets && got.puts == wanted.puts &&
                 got.atomics == wanted.atomics && got.calls == wanted.calls &&
-                after.flushes == before.flushes;
+                (got.fences == 0 || got.fences == wanted.fences);
     if (!same)
         fprintf(stderr, "%s cost %llu gets, %llu puts, %llu atomics, %llu calls, %llu flushes\n",
                 what, (unsigned long long)got.gets, (unsigned long long)got.puts,
                 (unsigned long long)got.atomics, (unsigned long long)got.calls,
-                (unsigned long long)(after.flushes - before.flushes));
+                (unsigned long long)got.fences);
     return same;
 }
 
-static void push(fixture *f, tern_queue *queue, int times, tern_promise promise, tern_via via) {
+typedef tern_status (*push_function)(tern_worker *, tern_queue *, const void *, tern_promise,
+                                     tern_via);
+typedef tern_status (*pop_function)(tern_worker *, tern_queue *, void *, tern_promise, tern_via);
+
+static void push(fixture *f, tern_queue *queue, int times, push_function function,
+                 tern_promise promise, tern_via via) {
     for (uint64_t i = 0; i < (uint64_t)times; i++)
-        EXPECT_OK(tern_queue_push(f->worker, queue, &i, promise, via));
+        EXPECT_OK(function(f->worker, queue, &i, promise, via));
 }
 
-static void pop(fixture *f, tern_queue *queue, int times, tern_promise promise, tern_via via) {
+static void pop(fixture *f, tern_queue *queue, int times, pop_function function,
+                tern_promise promise, tern_via via) {
     for (uint64_t i = 0; i < (uint64_t)times; i++) {
         uint64_t item = UINT64_MAX;
-        EXPECT_OK(tern_queue_pop(f->worker, queue, &item, promise, via));
+        EXPECT_OK(function(f->worker, queue, &item, promise, via));
         CU_ASSERT_EQUAL(item, i);
     }
 }
 
-/* each: what one operation counts, 0 for a worker that reaches the host by load and store. */
-static void all_operations(fixture *f, tern_queue *queue, uint64_t each) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
-    uint64_t item;
-    begin(f);
-    push(f, queue, TIMES, rw, rma);
-    CU_ASSERT(costs(f, (cost){.atomics = each * TIMES, .puts = each * TIMES}, "push"));
-    begin(f);
-    pop(f, queue, TIMES, rw, rma);
-    CU_ASSERT(costs(f, (cost){.gets = each * TIMES, .atomics = each * TIMES, .puts = each * TIMES},
-                    "pop"));
-    begin(f);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, rw, rma));
-    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "pop from an empty queue"));
-    begin(f);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
-    CU_ASSERT(costs(f, (cost){.gets = each}, "pop from an empty queue in a phase"));
+/* A row of the table in tern/queue.h: a push and a pop. */
+typedef struct row {
+    const char *name;
+    tern_promise push_promise, pop_promise;
+    push_function push;
+    pop_function pop;
+    cost push_cost[3], pop_cost[3]; /* by algorithm */
+} row;
 
-    /* To the end of the first lap: from the second on, a get tells of a lap's turns. */
-    push(f, queue, CAPACITY - TIMES, TERN_PROMISE_WRITE_ONLY, rma);
-    pop(f, queue, CAPACITY - TIMES, TERN_PROMISE_READ_ONLY, rma);
-    begin(f);
-    push(f, queue, CAPACITY, rw, rma);
-    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each * CAPACITY, .puts = each * CAPACITY},
-                    "push of a whole lap"));
-    begin(f);
-    EXPECT(TERN_ERR_FULL, tern_queue_push(f->worker, queue, &item, rw, rma));
-    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "push to a full queue"));
-    begin(f);
-    EXPECT(TERN_ERR_FULL, tern_queue_push(f->worker, queue, &item, TERN_PROMISE_WRITE_ONLY, rma));
-    CU_ASSERT(costs(f, (cost){.gets = each}, "push to a full queue in a phase"));
-    pop(f, queue, CAPACITY, TERN_PROMISE_READ_ONLY, rma);
+#define RW TERN_PROMISE_READ_WRITE
+#define W TERN_PROMISE_WRITE_ONLY
+#define R TERN_PROMISE_READ_ONLY
 
+/* clang-format off */
+#define PUSH_RW_COST {{.atomics = 1, .puts = 1}, {.atomics = 2, .puts = 1, .fences = 1}, \
+                      {.atomics = 1, .puts = 1}}
+#define PUSH_COST {{.atomics = 1, .puts = 1}, {.atomics = 1, .puts = 1}, {.atomics = 1, .puts = 1}}
+#define POP_RW_COST {{.gets = 1, .atomics = 1, .puts = 1}, {.gets = 1, .atomics = 2}, \
+                  {.gets = 1, .atomics = 1}}
+#define POP_COST {{.gets = 1, .atomics = 1}, {.gets = 1, .atomics = 1}, \
+                        {.gets = 1, .atomics = 1}}
+static const row rows[] = {
+    {"waiting", RW, RW, tern_queue_push, tern_queue_pop,
+     PUSH_RW_COST, POP_RW_COST},
+    {"trying", RW, RW, tern_queue_try_push, tern_queue_try_pop,
+     PUSH_RW_COST, POP_RW_COST},
+    {"in phases", W, R, tern_queue_push, tern_queue_pop,
+     PUSH_COST, POP_COST},
+    {"trying in phases", W, R, tern_queue_try_push, tern_queue_try_pop,
+     PUSH_COST, POP_COST},
+};
+/* clang-format on */
+
+static cost times(cost one, uint64_t n) {
+    return (cost){n * one.gets, n * one.puts, n * one.atomics, n * one.calls, n * one.fences};
+}
+
+/* A look that is kept: of the classic pop for what has been pushed, once. */
+static cost with_look(cost all, const tern_queue_options *options, uint64_t each) {
+    all.atomics += options->algorithm == TERN_ALGO_CLASSIC ? each : 0;
+    return all;
+}
+
+static void measure_row(fixture *f, const row *r, const tern_queue_options *options, uint64_t each,
+                        tern_queue *queue) {
+    const uint64_t n = each * TIMES;
+    const tern_algorithm a = options->algorithm;
     begin(f);
-    push(f, queue, TIMES, rw, call);
-    pop(f, queue, TIMES, rw, call);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, rw, call));
-    bool in_place = tern_worker_self(f->worker).rank == 0;
-    CU_ASSERT(costs(f, (cost){.calls = in_place ? 0 : 2 * TIMES + 1}, "by call"));
+    push(f, queue, TIMES, r->push, r->push_promise, TERN_VIA_RMA);
+    CU_ASSERT(costs(f, times(r->push_cost[a], n), r->name));
+    EXPECT_OK(tern_barrier(f->worker));
+    begin(f);
+    pop(f, queue, TIMES, r->pop, r->pop_promise, TERN_VIA_RMA);
+    CU_ASSERT(costs(f, with_look(times(r->pop_cost[a], n), options, each), r->name));
+    EXPECT_OK(tern_barrier(f->worker));
 }
 
 /* Whether this rank, which shares memory with the host, has to do atomics by MPI all the same. */
@@ -95,6 +117,114 @@ static bool atomics_by_mpi(fixture *f, tern_queue *queue) {
     EXPECT_OK(tern_queue_size(f->worker, queue, &size));
     tern_stats_get(f->worker, &after);
     return after.atomics != before.atomics;
+}
+
+/* Each row on a fresh queue: within the first lap, everything is free. */
+static void every_row(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            tern_queue_options options = {
+                .item_bytes = 8, .capacity = CAPACITY, .algorithm = (tern_algorithm)a};
+            tern_queue *queue = NULL;
+            EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
+            tern_transport transport = TERN_SHM;
+            EXPECT_OK(tern_context_transport(f.context, 0, &transport));
+            bool near = transport == TERN_SHM;
+            if (f.rank == f.size - 1 && (!near || !atomics_by_mpi(&f, queue))) {
+                measure_row(&f, &rows[i], &options, !near, queue);
+            } else {
+                EXPECT_OK(tern_barrier(f.worker));
+                EXPECT_OK(tern_barrier(f.worker));
+            }
+            EXPECT_OK(tern_barrier(f.worker));
+            EXPECT_OK(tern_queue_destroy(f.worker, queue));
+        }
+    fixture_close(&f);
+}
+
+/* The host alone, whatever lies between the others and it. */
+static void alone(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const tern_promise local = TERN_PROMISE_LOCAL;
+    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++) {
+        tern_queue *queue = NULL;
+        EXPECT_OK(tern_queue_create(f.worker,
+                                    &(tern_queue_options){.item_bytes = 8,
+                                                          .capacity = CAPACITY,
+                                                          .algorithm = (tern_algorithm)a},
+                                    &queue));
+        if (f.rank == 0 && !atomics_by_mpi(&f, queue)) {
+            uint64_t item;
+            begin(&f);
+            for (int lap = 0; lap < 3; lap++) {
+                push(&f, queue, CAPACITY, tern_queue_push, local, TERN_VIA_RMA);
+                EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local, TERN_VIA_RMA));
+                pop(&f, queue, CAPACITY, tern_queue_pop, local, TERN_VIA_RMA);
+                EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, local, TERN_VIA_RMA));
+            }
+            CU_ASSERT(costs(&f, (cost){.gets = 0}, "local"));
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    }
+    fixture_close(&f);
+}
+
+/* At the limits, of the improved queue. each: what one operation counts, 0 for a worker that
+ * reaches the host by load and store. */
+static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
+    const tern_promise rw = TERN_PROMISE_READ_WRITE;
+    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+    uint64_t item;
+    begin(f);
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, rw, rma));
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "pop from an empty queue"));
+    begin(f);
+    EXPECT(TERN_ERR_EMPTY,
+           tern_queue_try_pop(f->worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
+    CU_ASSERT(costs(f, (cost){.gets = each}, "pop from an empty queue in a phase"));
+    begin(f);
+    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = 2 * each}, "a ticket given back"));
+
+    /* From the second lap on, a get tells of a lap's turns. */
+    push(f, queue, CAPACITY, tern_queue_push, rw, rma);
+    pop(f, queue, CAPACITY, tern_queue_pop, rw, rma);
+    begin(f);
+    push(f, queue, CAPACITY, tern_queue_push, rw, rma);
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each * CAPACITY, .puts = each * CAPACITY},
+                    "push of a whole lap"));
+    begin(f);
+    EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, queue, &item, rw, rma));
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "push to a full queue"));
+    begin(f);
+    EXPECT(TERN_ERR_FULL, tern_queue_push(f->worker, queue, &item, TERN_PROMISE_WRITE_ONLY, rma));
+    CU_ASSERT(costs(f, (cost){.atomics = each}, "push to a full queue in a phase"));
+    pop(f, queue, CAPACITY, tern_queue_pop, rw, rma);
+
+    uint64_t batch[CAPACITY] = {0};
+    size_t done;
+    begin(f);
+    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, rw, rma, &done));
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each, .puts = each}, "push of a batch"));
+    begin(f);
+    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rw, rma, &done));
+    CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each, .puts = each}, "pop of a batch"));
+
+    begin(f);
+    push(f, queue, TIMES, tern_queue_push, rw, call);
+    pop(f, queue, TIMES, tern_queue_pop, rw, call);
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, rw, call));
+    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, rw, call, &done));
+    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rw, call, &done));
+    bool in_place = tern_worker_self(f->worker).rank == 0;
+    /* The batch is popped in two pieces, for it wraps. */
+    CU_ASSERT(costs(f, (cost){.calls = in_place ? 0 : 2 * TIMES + 4}, "by call"));
 }
 
 static void at_home_and_away(void) {
@@ -108,7 +238,7 @@ static void at_home_and_away(void) {
         tern_transport transport = TERN_SHM;
         EXPECT_OK(tern_context_transport(f.context, 0, &transport));
         if (f.rank == actor && (transport != TERN_SHM || !atomics_by_mpi(&f, queue)))
-            all_operations(&f, queue, transport != TERN_SHM);
+            at_limits(&f, queue, transport != TERN_SHM);
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_destroy(f.worker, queue));
     }
@@ -117,7 +247,9 @@ static void at_home_and_away(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
+        {"every_row", every_row},
+        {"alone", alone},
         {"at_home_and_away", at_home_and_away},
     };
-    return tern_test_main(argc, argv, "queue_cost", tests, 1);
+    return tern_test_main(argc, argv, "queue_cost", tests, 3);
 }

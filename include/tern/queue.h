@@ -3,25 +3,39 @@
 
 /*
  * Hosted bounded queue (BCL, paper 003; design 10): lies in the segment of one rank, takes items of
- * a fixed size from every rank and hands them out in the order in which they were pushed. Full and
- * empty are exact answers. Every operation can be done by RMA or by a call to the host, on the same
+ * a fixed size from every rank and hands them out in the order in which they were pushed. Any
+ * number of producers and consumers; every operation by RMA or by a call to the host, on the same
  * queue at the same time.
  *
- *     operation    RMA                    by call
- *     push         CAS + W                one round trip
- *     pop          R + CAS + posted W     one round trip
- *     pop, empty   R + A; phase: R        one round trip
+ *     promise          operation    RMA                    classic                  checksum
+ *     READ_WRITE       push         FAO + W                FAO + W + CAS            FAO + W
+ *                      try_push     CAS + W                CAS + W + CAS            CAS + W
+ *                      pop          FAO + R + posted W     FAO + R + CAS            CAS + R
+ *                      try_pop      CAS + R + posted W     CAS + R + CAS            CAS + R
+ *     WRITE_ONLY       push         FAO + W                the same                 the same
+ *     READ_ONLY        pop          FAO + R                the same                 the same
+ *     LOCAL            all          none                   none                     none
+ *     any, by call     all          one round trip, or a share of one in a batch
  *
- * (R a get, W a put, A an atomic; away from limits: every 64 pushes at most, a get tells which
- * slots have come free. What load/store reaches costs none of them.)
+ * (R a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap, for a queue away from its limits
+ * and without contention. What is known of free slots, and of items that are there, is kept: a get
+ * or an atomic load now and then, of up to 64 pushes or a whole lap. What load/store reaches costs
+ * none of them. In a phase, try_push and try_pop cost CAS instead of FAO.)
+ *
+ * Which to use: push and pop wait for room and for an item; they hold a ticket while they do, and
+ * so are served in order. try_push and try_pop give exact answers: TERN_ERR_FULL and TERN_ERR_EMPTY
+ * are true at one moment of the call, and nothing was changed. The others are like these, with
+ * a time to wait or for many items. In a phase of pushes or of pops alone nothing is to be waited
+ * for, and push and pop give these exact answers too; of those that break the promise, some may be
+ * answered wrong, and waits may not end.
  *
  * Linearizable. An item that another rank is just pushing is waited for, with progress, if it is
  * the oldest; so is the slot of one that is just being popped, if there is no other. A rank that
- * dies in between blocks the queue: who waits gets TERN_ERR_PEER when any rank of the context is
- * dead. In handlers, operations by RMA are TERN_ERR_AGAIN instead of waiting, nothing changed, and
- * over transports that wait, as all operations by call, TERN_ERR_STATE. At the host, an operation
- * by call is done in place, and makes progress; elsewhere it takes one of the worker's
- * TERN_FUTURES, and is TERN_ERR_AGAIN if the program holds them all.
+ * dies in between, or while it waits in push or pop, blocks the queue: who waits gets TERN_ERR_PEER
+ * when any rank of the context is dead. In handlers, operations by RMA are TERN_ERR_AGAIN instead
+ * of waiting, nothing changed, and over transports that wait, as all operations by call,
+ * TERN_ERR_STATE. At the host, an operation by call is done in place, and makes progress; elsewhere
+ * it takes one of the worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the program holds them all.
  */
 
 #include "tern/context.h"
@@ -35,11 +49,12 @@ typedef struct tern_queue tern_queue;
 
 /* Zeroed fields take the defaults in brackets. */
 typedef struct tern_queue_options {
-    uint32_t host;     /* rank that holds it */
-    size_t item_bytes; /* 1 to 65,536; by call: popped up to TERN_RESULT_MAX, pushed up to
-                          TERN_RING_SIZE / 2 - 80 */
-    uint64_t capacity; /* items; 1 or more, any number */
-    int call_only;     /* as in tern_hashtable_options [0] */
+    uint32_t host;            /* rank that holds it */
+    size_t item_bytes;        /* 1 to 65,536; by call: popped up to TERN_RESULT_MAX, pushed up to
+                                 TERN_RING_SIZE / 2 - 88 */
+    uint64_t capacity;        /* items; 1 or more, any number, but a power of two is quickest */
+    int call_only;            /* as in tern_hashtable_options [0] */
+    tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
 } tern_queue_options;
 
 /* Collective over the ranks, one worker of each; blocks. The host's worker takes the calls. Errors
@@ -50,15 +65,45 @@ TERN_API tern_status tern_queue_create(tern_worker *worker, const tern_queue_opt
  * where the status is TERN_ERR_PEER. */
 TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
 
-/* Appends a copy of item. TERN_ERR_FULL: capacity items are in the queue; nothing was pushed.
- * TERN_ERR_UNSUPPORTED: the queue is call_only and via is TERN_VIA_RMA, or the item is too large
- * for a call. */
+/* Appends a copy of item, once there is room. By call, the host is asked again and again.
+ * TERN_ERR_FULL, in a phase of pushes or TERN_PROMISE_LOCAL: capacity items are in the queue;
+ * nothing was pushed. TERN_ERR_UNSUPPORTED: the queue is call_only and via is TERN_VIA_RMA, or the
+ * item is too large for a call. TERN_ERR_ARGUMENT: also TERN_PROMISE_LOCAL on a rank that is not
+ * the host. TERN_ERR_PEER: a rank died while this one waited. */
 TERN_API tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
                                      tern_promise promise, tern_via via);
 
-/* [out] item: the oldest. TERN_ERR_EMPTY: there is none. TERN_ERR_UNSUPPORTED as above. */
+/* [out] item: the oldest, once there is one. TERN_ERR_EMPTY, in a phase of pops or
+ * TERN_PROMISE_LOCAL: there is none. Other errors as push. */
 TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item,
                                     tern_promise promise, tern_via via);
+
+/* The same without waiting for room or an item: TERN_ERR_FULL, TERN_ERR_EMPTY at once. */
+TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue, const void *item,
+                                         tern_promise promise, tern_via via);
+TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *item,
+                                        tern_promise promise, tern_via via);
+
+/* The same waiting so many seconds at most, 0 or more. TERN_ERR_TIMEOUT: nothing was pushed or
+ * popped. By call, and in steps of the transport, the end may be late by a round trip. */
+TERN_API tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue,
+                                            const void *item, double seconds, tern_promise promise,
+                                            tern_via via);
+TERN_API tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue, void *item,
+                                           double seconds, tern_promise promise, tern_via via);
+
+/* Batches, without waiting. Appends copies of the first items, as many as fit; one reservation for
+ * all that there is room for, so that they stay together, and by call one message for each 4 KiB.
+ * [out] pushed: how many, on an error too. TERN_ERR_FULL: none fits. Count may be 0. */
+TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
+                                          size_t count, tern_promise promise, tern_via via,
+                                          size_t *pushed);
+/* [out] items, popped: the oldest, up to count of them. One reservation for those that lie in one
+ * piece of 8 KiB and do not wrap, by call for TERN_RESULT_MAX bytes. TERN_ERR_EMPTY: there is none.
+ * Otherwise as push_many. */
+TERN_API tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items,
+                                         size_t count, tern_promise promise, tern_via via,
+                                         size_t *popped);
 
 /* [out] count: items now in the queue; exact when nobody pushes or pops. By RMA, whatever the
  * queue. */

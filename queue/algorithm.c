@@ -1,0 +1,227 @@
+#include "queue/algorithm.h"
+
+#include "queue/slot.h"
+
+enum { TURNS = 64 }; /* read or posted at a time */
+
+tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
+                            uint64_t until) {
+    tern_context *context = worker->context;
+    (void)tern_queue_settle(worker, q); /* what is waited for may be this process's own */
+    if (worker->in_handler || worker->in_progress) {
+        /* Who calls waits for the host, and cannot find out that another rank is dead. */
+        tern_peers_look(&context->peers);
+        uint32_t dead = tern_peers_dead(&context->peers);
+        return dead != TERN_NOBODY
+                   ? tern_peer_fail(dead)
+                   : tern_fail(TERN_ERR_AGAIN,
+                               "no room or no item now, and a handler does not wait");
+    }
+    if (until != TERN_QUEUE_TRY && until != TERN_QUEUE_FOREVER && tern_now() >= until)
+        return TERN_ERR_TIMEOUT;
+    /* Others that wait by call keep this rank's progress busy: that is no reason to start the wait
+     * anew, or it would never come to look after the peers. */
+    (void)tern_progress_round(worker);
+    return tern_wait_step(context, wait, TERN_ANYBODY);
+}
+
+/* Free slots. */
+
+static tern_status see_turns(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                             tern_slot_state *state) {
+    uint64_t turns[2 * TURNS]; /* lap, ~lap, ... */
+    uint64_t count = tern_slots_in_row(q, ticket), lap = tern_slot_lap(q, ticket), posted = 0;
+    if (count > TURNS)
+        count = TURNS;
+    tern_status status = tern_slot_get(worker, turns, tern_turn_place(q, ticket), 2 * count);
+    if (status != TERN_OK)
+        return status;
+    while (posted < count && turns[2 * posted] == ~turns[2 * posted + 1] &&
+           turns[2 * posted] >= lap)
+        posted++;
+    if (posted > 0) {
+        tern_queue_learn(&q->room, ticket + posted);
+        *state = SLOT_READY;
+    }
+    return TERN_OK;
+}
+
+/* Tickets up to a lap past the word's value have room. */
+static tern_status see_word(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
+                            tern_slot_state *state) {
+    uint64_t value;
+    tern_status status = tern_atomic_load(worker, word, &value);
+    if (status != TERN_OK || (int64_t)(ticket - value) >= (int64_t)q->capacity)
+        return status;
+    tern_queue_learn(&q->room, value + q->capacity);
+    *state = SLOT_READY;
+    return TERN_OK;
+}
+
+tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                     tern_promise promise, tern_slot_state *state) {
+    *state = SLOT_READY;
+    if (__builtin_expect(ticket < tern_queue_known(&q->room), 1))
+        return TERN_OK;
+    *state = SLOT_NONE;
+    if (promise != TERN_PROMISE_READ_WRITE || q->algorithm == TERN_ALGO_CHECKSUM)
+        return see_word(worker, q, q->head, ticket, state);
+    tern_status status = TERN_OK;
+    if (q->algorithm == TERN_ALGO_IMPROVED)
+        status = see_turns(worker, q, ticket, state);
+    if (status != TERN_OK || *state == SLOT_READY)
+        return status;
+    uint64_t head;
+    status = tern_atomic_load(worker, q->head, &head);
+    if (status != TERN_OK || (int64_t)(ticket - head) >= (int64_t)q->capacity)
+        return status;
+    /* Popped, by now or in a phase of pops, which posts no turns. */
+    *state = SLOT_BUSY;
+    return see_word(worker, q, q->popped, ticket, state);
+}
+
+/* Items. */
+
+static tern_slot_state judge(const tern_queue *q, const uint64_t *slot, uint64_t ticket) {
+    if (slot[TERN_SLOT_TICKET] < ticket || tern_slot_check_of(q, slot) != slot[TERN_SLOT_CHECK])
+        return SLOT_BUSY;
+    return slot[TERN_SLOT_TICKET] == ticket ? SLOT_READY : SLOT_PAST;
+}
+
+static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t ticket,
+                             uint64_t *slots, size_t *count, tern_slot_state *state) {
+    size_t ready = 0;
+    tern_status status =
+        tern_slot_get(worker, slots, tern_slot_place(q, ticket), tern_slots_words(q, *count));
+    if (status != TERN_OK)
+        return status;
+    tern_slot_state first = judge(q, slots, ticket), found = first;
+    while (found == SLOT_READY && ++ready < *count)
+        found = judge(q, tern_slot_in(q, slots, ready), ticket + ready);
+    *count = ready;
+    *state = first;
+    return TERN_OK;
+}
+
+static tern_status see_pushed(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t *count,
+                              tern_slot_state *state) {
+    uint64_t pushed = tern_queue_known(&q->pushed_seen);
+    if (ticket >= pushed) {
+        tern_status status = tern_atomic_load(worker, q->pushed, &pushed);
+        if (status != TERN_OK)
+            return status;
+        tern_queue_learn(&q->pushed_seen, pushed);
+    }
+    *state = ticket < pushed ? SLOT_READY : SLOT_BUSY;
+    if (ticket < pushed && pushed - ticket < *count)
+        *count = (size_t)(pushed - ticket);
+    return TERN_OK;
+}
+
+tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                      tern_promise promise, bool drawn, uint64_t *slots,
+                                      size_t *count, tern_slot_state *state) {
+    uint64_t row = tern_slots_in_row(q, ticket), tail;
+    if (*count > row)
+        *count = (size_t)row;
+    tern_status status = tern_queue_reads_early(q)
+                             ? see_slots(worker, q, ticket, slots, count, state)
+                             : see_pushed(worker, q, ticket, count, state);
+    if (status != TERN_OK || *state != SLOT_BUSY)
+        return status;
+    /* Where nobody pushes, what should be there is there or was never pushed. */
+    if (promise != TERN_PROMISE_READ_WRITE) {
+        *state = SLOT_NONE;
+    } else if (!drawn) {
+        status = tern_atomic_load(worker, q->tail, &tail);
+        if (status == TERN_OK && (int64_t)(tail - ticket) <= 0)
+            *state = SLOT_NONE;
+    }
+    return status;
+}
+
+/* What is left behind. */
+
+static bool in_line(const tern_queue *q, tern_promise promise) {
+    return q->algorithm == TERN_ALGO_CLASSIC && promise == TERN_PROMISE_READ_WRITE;
+}
+
+tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
+                                tern_promise promise) {
+    if (!in_line(q, promise) || !(worker->in_handler || worker->in_progress))
+        return TERN_OK;
+    uint64_t done;
+    tern_wait_state none = TERN_WAIT_START;
+    tern_status status = tern_atomic_load(worker, word, &done);
+    return status == TERN_OK && done < ticket ? tern_queue_wait(worker, q, &none, TERN_QUEUE_TRY)
+                                              : status;
+}
+
+/* The paper's persistent CAS. */
+static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
+                           size_t count) {
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
+        uint64_t seen;
+        tern_status status = tern_atomic_cas(worker, word, ticket, ticket + count, &seen);
+        if (status != TERN_OK || seen == ticket)
+            return status;
+        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t next) {
+    uint64_t old = tern_queue_known(left);
+    if (q->context->workers == 1) {
+        if (old < next)
+            atomic_store_explicit(left, next, memory_order_relaxed);
+        return;
+    }
+    while (old < next && !atomic_compare_exchange_weak_explicit(
+                             left, &old, next, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                   size_t count, tern_promise promise) {
+    if (q->algorithm != TERN_ALGO_CLASSIC)
+        return TERN_OK;
+    if (!in_line(q, promise)) {
+        leave_to_phase(q, &q->phase_pushed, ticket + count);
+        return TERN_OK;
+    }
+    tern_status status = tern_fence(worker, q->host);
+    return status == TERN_OK ? pass_on(worker, q, q->pushed, ticket, count) : status;
+}
+
+static tern_status post_turns(tern_worker *worker, const tern_queue *q, uint64_t ticket,
+                              size_t count) {
+    uint64_t lap = tern_slot_lap(q, ticket) + 1, turns[2 * TURNS];
+    tern_status status = TERN_OK;
+    while (count > 0 && status == TERN_OK) {
+        size_t some = count < TURNS ? count : TURNS;
+        for (size_t i = 0; i < some; i++) {
+            turns[2 * i] = lap;
+            turns[2 * i + 1] = ~lap;
+        }
+        status = tern_slot_put(worker, tern_turn_place(q, ticket), turns, 2 * some);
+        ticket += some;
+        count -= some;
+    }
+    return status;
+}
+
+tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
+                                  tern_promise promise) {
+    if (q->algorithm == TERN_ALGO_CHECKSUM)
+        return TERN_OK;
+    if (q->algorithm == TERN_ALGO_IMPROVED &&
+        (promise == TERN_PROMISE_READ_WRITE || tern_reach_address(worker, q->turns, 1) != NULL))
+        return post_turns(worker, q, ticket, count);
+    if (promise == TERN_PROMISE_READ_WRITE)
+        return pass_on(worker, q, q->popped, ticket, count);
+    leave_to_phase(q, &q->phase_popped, ticket + count);
+    return TERN_OK;
+}

@@ -1,0 +1,44 @@
+#include "queue/queue.h"
+
+/* Batches: as many items as a reservation takes at a time, until one falls short. */
+
+static tern_status check(const void *items, size_t count, const size_t *done, const char *name) {
+    if (done == NULL || (items == NULL && count > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         done == NULL ? "the count that is returned" : "items");
+    return TERN_OK;
+}
+
+tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
+                                 size_t count, tern_promise promise, tern_via via, size_t *pushed) {
+    static const char name[] = "tern_queue_push_many";
+    tern_status status = check(items, count, pushed, name);
+    size_t all = 0;
+    while (status == TERN_OK && all < count) {
+        size_t some = 0;
+        tern_queue_run run = {promise, TERN_QUEUE_TRY, count - all};
+        const void *from = queue == NULL ? items : (const char *)items + all * queue->item_bytes;
+        status = tern_queue_push_by(worker, queue, from, run, via, &some, name);
+        all += some;
+    }
+    if (pushed != NULL)
+        *pushed = all;
+    return status == TERN_ERR_FULL && all > 0 ? TERN_OK : status;
+}
+
+tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items, size_t count,
+                                tern_promise promise, tern_via via, size_t *popped) {
+    static const char name[] = "tern_queue_pop_many";
+    tern_status status = check(items, count, popped, name);
+    size_t all = 0;
+    while (status == TERN_OK && all < count) {
+        size_t some = 0;
+        tern_queue_run run = {promise, TERN_QUEUE_TRY, count - all};
+        void *to = queue == NULL ? items : (char *)items + all * queue->item_bytes;
+        status = tern_queue_pop_by(worker, queue, to, run, via, &some, name);
+        all += some;
+    }
+    if (popped != NULL)
+        *popped = all;
+    return status == TERN_ERR_EMPTY && all > 0 ? TERN_OK : status;
+}

@@ -1,0 +1,10 @@
+#ifndef TERN_QUEUE_PHASE_H
+#define TERN_QUEUE_PHASE_H
+
+#include "queue/queue.h"
+
+/* tern_barrier settles what this process left undone in a phase. */
+void tern_queue_join_phases(tern_queue *q);
+void tern_queue_leave_phases(tern_queue *q);
+
+#endif

@@ -1,0 +1,153 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "queue/algorithm.h"
+#include "queue/slot.h"
+
+/*
+ * Pop. Linearization: where a ticket is drawn, at the fetch-and-add of head; else at the successful
+ * CAS of head; TERN_ERR_EMPTY at the load of tail (in a phase of pops, where tail stands still, at
+ * any time). As in push, only in a phase is a ticket given back.
+ */
+
+static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise, uint64_t *slots,
+                        uint64_t *ticket) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
+    while (status == TERN_OK) {
+        size_t count = 1;
+        tern_slot_state state;
+        status =
+            tern_queue_look_for_items(worker, q, *ticket, promise, true, slots, &count, &state);
+        if (status != TERN_OK || state == SLOT_READY)
+            break;
+        if (state == SLOT_NONE) {
+            status = tern_atomic_fetch_add(worker, q->head, UINT64_MAX, NULL);
+            return status == TERN_OK ? TERN_ERR_EMPTY : status;
+        }
+        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
+    }
+    if (status == TERN_OK)
+        tern_queue_learn(&q->head_seen, *ticket + 1);
+    return status;
+}
+
+/* The guess of head was of no use. [out] guess: head as it is, or what it was after a wait. */
+static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
+                              uint64_t until, uint64_t *guess) {
+    uint64_t now;
+    tern_status status = tern_atomic_load(worker, q->head, &now);
+    if (status != TERN_OK)
+        return status;
+    if (now == *guess)
+        return tern_queue_wait(worker, q, wait, until);
+    *guess = now;
+    return TERN_OK;
+}
+
+/* Tickets whose items are there. */
+static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *slots,
+                           uint64_t *ticket, size_t *count) {
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
+    bool phase = run.promise != TERN_PROMISE_READ_WRITE;
+    for (;;) {
+        tern_slot_state state;
+        *count = run.count;
+        tern_status status =
+            tern_queue_look_for_items(worker, q, guess, run.promise, false, slots, count, &state);
+        if (status == TERN_OK && state == SLOT_READY)
+            status = tern_queue_may_draw(worker, q, q->popped, guess, run.promise);
+        else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
+            return TERN_ERR_EMPTY; /* head is no less than the guess */
+        else if (status == TERN_OK)
+            status = look_again(worker, q, &wait, run.until, &guess);
+        if (status != TERN_OK)
+            return status;
+        if (state != SLOT_READY)
+            continue;
+        status = tern_atomic_cas(worker, q->head, guess, guess + *count, &seen);
+        if (status != TERN_OK)
+            return status;
+        if (seen == guess) {
+            tern_queue_learn(&q->head_seen, guess + *count);
+            *ticket = guess;
+            return TERN_OK;
+        }
+        guess = seen;
+        if (!phase)
+            tern_queue_learn(&q->head_seen, seen);
+    }
+}
+
+/* Nobody else is there: as for push. */
+static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
+                                 uint64_t *slots, uint64_t *ticket, size_t *count) {
+    uint64_t tail, head;
+    tern_status status = tern_atomic_load(worker, q->head, &head);
+    if (status == TERN_OK)
+        status = tern_atomic_load(worker, q->tail, &tail);
+    if (status != TERN_OK)
+        return status;
+    if (tail == head)
+        return TERN_ERR_EMPTY;
+    uint64_t most = tern_slots_in_row(q, head);
+    most = tail - head < most ? tail - head : most;
+    *count = most < run.count ? (size_t)most : run.count;
+    *ticket = head;
+    if (tern_queue_reads_early(q))
+        status =
+            tern_slot_get(worker, slots, tern_slot_place(q, head), tern_slots_words(q, *count));
+    tern_queue_learn(&q->head_seen, head + *count);
+    return status == TERN_OK ? tern_queue_set_alone(worker, q->head, head + *count) : status;
+}
+
+static tern_status pop(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
+                       uint64_t *slots, size_t *done) {
+    uint64_t ticket = 0;
+    size_t count = 1;
+    tern_status status;
+    if (run.promise == TERN_PROMISE_LOCAL)
+        status = reserve_alone(worker, q, run, slots, &ticket, &count);
+    else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress &&
+             (q->algorithm != TERN_ALGO_CHECKSUM || run.promise == TERN_PROMISE_READ_ONLY))
+        status = draw(worker, q, run.promise, slots, &ticket);
+    else
+        status = reserve(worker, q, run, slots, &ticket, &count);
+    if (status == TERN_OK && !tern_queue_reads_early(q))
+        status =
+            tern_slot_get(worker, slots, tern_slot_place(q, ticket), tern_slots_words(q, count));
+    if (status != TERN_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)items + i * q->item_bytes, tern_slot_in(q, slots, i) + TERN_SLOT_ITEM,
+               q->item_bytes);
+    *done = count;
+    return tern_queue_commit_pop(worker, q, ticket, count, run.promise);
+}
+
+/* As many as are there at once and, of a batch, fit the stack, if a slot does. */
+static tern_status pop_large(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
+                             size_t *done) {
+    uint64_t piece[TERN_SLOT_PIECE];
+    size_t room = sizeof piece / q->stride;
+    if (room > 0) {
+        run.count = run.count < room ? run.count : room;
+        return pop(worker, q, items, run, piece, done);
+    }
+    uint64_t *slot = malloc(q->stride);
+    if (slot == NULL)
+        return tern_queue_no_memory(q);
+    run.count = 1;
+    tern_status status = pop(worker, q, items, run, slot, done);
+    free(slot);
+    return status;
+}
+
+tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *items,
+                              tern_queue_run run, size_t *done) {
+    uint64_t small[TERN_SLOT_SMALL];
+    if (__builtin_expect(run.count == 1 && queue->slot_words <= TERN_SLOT_SMALL, 1))
+        return pop(worker, queue, items, run, small, done);
+    return pop_large(worker, queue, items, run, done);
+}

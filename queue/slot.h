@@ -1,0 +1,98 @@
+#ifndef TERN_QUEUE_SLOT_H
+#define TERN_QUEUE_SLOT_H
+
+/* Where slots and turns lie, how they are read and written while others do the same, and what makes
+ * a slot valid. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "queue/queue.h"
+#include "tern/transfer.h"
+
+/* A slot's words: check, ticket, item. */
+enum { TERN_SLOT_CHECK, TERN_SLOT_TICKET, TERN_SLOT_ITEM };
+
+/* Slots of up to so many words are built on the stack, and pieces of batches too. */
+enum { TERN_SLOT_SMALL = 64, TERN_SLOT_PIECE = 1024 };
+
+static inline uint64_t tern_slot_number(const tern_queue *q, uint64_t ticket) {
+    return q->mask != 0 ? ticket & q->mask : ticket % q->capacity;
+}
+
+static inline uint64_t tern_slot_lap(const tern_queue *q, uint64_t ticket) {
+    return q->mask != 0 ? ticket >> q->shift : ticket / q->capacity;
+}
+
+static inline tern_ptr tern_slot_place(const tern_queue *q, uint64_t ticket) {
+    return tern_ptr_add(q->slots, (int64_t)(tern_slot_number(q, ticket) * q->stride));
+}
+
+static inline tern_ptr tern_turn_place(const tern_queue *q, uint64_t ticket) {
+    return tern_ptr_add(q->turns, (int64_t)(tern_slot_number(q, ticket) * TERN_TURN_BYTES));
+}
+
+/* Slots from ticket's on that follow each other in memory. */
+static inline uint64_t tern_slots_in_row(const tern_queue *q, uint64_t ticket) {
+    return q->capacity - tern_slot_number(q, ticket);
+}
+
+/* Words of count slots that follow each other, without the last one's padding. */
+static inline size_t tern_slots_words(const tern_queue *q, size_t count) {
+    return (count - 1) * (q->stride / 8) + q->slot_words;
+}
+
+static inline uint64_t *tern_slot_in(const tern_queue *q, uint64_t *slots, size_t i) {
+    return slots + i * (q->stride / 8);
+}
+
+static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *slot) {
+    return XXH3_64bits_withSeed(slot + TERN_SLOT_TICKET, 8 * (q->slot_words - 1), q->nonce);
+}
+
+/* Gets and puts of slots and turns, which others may be writing. Near, word by word. */
+static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
+                                        size_t words) {
+    const uint64_t *near = (const void *)tern_reach_address(worker, from, 8 * words);
+    if (near == NULL)
+        return tern_get(worker, to, from, 8 * words);
+    for (size_t i = 0; i < words; i++)
+        to[i] = __atomic_load_n(near + i, __ATOMIC_ACQUIRE);
+    return TERN_OK;
+}
+
+static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const uint64_t *from,
+                                        size_t words) {
+    uint64_t *near = (void *)tern_reach_address(worker, to, 8 * words);
+    if (near == NULL)
+        return tern_put(worker, to, from, 8 * words);
+    for (size_t i = 0; i < words; i++)
+        __atomic_store_n(near + i, from[i], __ATOMIC_RELEASE);
+    return TERN_OK;
+}
+
+/* What is known only grows; of two who learn at a time one may be forgotten, and what stays is
+ * still true. */
+static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
+    if (atomic_load_explicit(known, memory_order_relaxed) < value)
+        atomic_store_explicit(known, value, memory_order_relaxed);
+}
+
+/* A word that nobody else works on in this phase. Plain where the processor's atomics serve it. */
+static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr word, uint64_t value) {
+    uint64_t *near = tern_atomic_address(worker, word, sizeof *near);
+    if (near == NULL)
+        return tern_atomic_store(worker, word, value);
+    __atomic_store_n(near, value, __ATOMIC_RELEASE);
+    return TERN_OK;
+}
+
+static inline tern_status tern_queue_no_memory(const tern_queue *q) {
+    return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", q->item_bytes);
+}
+
+static inline uint64_t tern_queue_known(_Atomic uint64_t *known) {
+    return atomic_load_explicit(known, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,36 @@
+#include "queue/queue.h"
+
+#include "src/wait.h"
+
+/* Push and pop with a deadline. They draw no ticket before they know that they can use it, so who
+ * gives up leaves no trace. */
+
+static tern_status deadline(double seconds, uint64_t *until, const char *name) {
+    if (!(seconds >= 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: seconds are %g; allowed are 0 and more", name,
+                         seconds);
+    /* Beyond some centuries the clock ends. */
+    const uint64_t end = TERN_QUEUE_FOREVER - 1, now = tern_now();
+    *until = seconds < 1e9 ? now + (uint64_t)(seconds * 1e9) : end;
+    return TERN_OK;
+}
+
+tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue, const void *item,
+                                   double seconds, tern_promise promise, tern_via via) {
+    static const char name[] = "tern_queue_push_within";
+    size_t done;
+    tern_queue_run run = {promise, 0, 1};
+    tern_status status = deadline(seconds, &run.until, name);
+    return status == TERN_OK ? tern_queue_push_by(worker, queue, item, run, via, &done, name)
+                             : status;
+}
+
+tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue, void *item,
+                                  double seconds, tern_promise promise, tern_via via) {
+    static const char name[] = "tern_queue_pop_within";
+    size_t done;
+    tern_queue_run run = {promise, 0, 1};
+    tern_status status = deadline(seconds, &run.until, name);
+    return status == TERN_OK ? tern_queue_pop_by(worker, queue, item, run, via, &done, name)
+                             : status;
+}
