@@ -119,8 +119,10 @@ static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t coun
     return status;
 }
 
-static tern_queue part_of(tern_context *context, const tern_queue_options *options, uint32_t host) {
-    tern_queue q = {.context = context, .capacity = options->capacity, .host = host};
+static tern_queue part_of(tern_context *context, const tern_queue_options *options, uint32_t host,
+                          bool is_part) {
+    tern_queue q = {
+        .context = context, .capacity = options->capacity, .host = host, .is_part = is_part};
     q.mask = (q.capacity & (q.capacity - 1)) == 0 ? q.capacity - 1 : 0;
     q.shift = (unsigned)__builtin_ctzll(q.capacity);
     q.item_bytes = options->item_bytes;
@@ -167,7 +169,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     if (status != TERN_OK)
         goto fail;
     for (size_t i = 0; i < count; i++)
-        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host);
+        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
     status = introduce(worker, made, count, all, &memory, name);
     /* An operation may come as soon as another rank has returned: the memory is cleared before. */
     if (status == TERN_OK)
@@ -218,6 +220,10 @@ tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *opt
 }
 
 tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue) {
-    return queue == NULL ? TERN_OK
-                         : tern_queue_destroy_parts(worker, queue, 1, "tern_queue_destroy");
+    if (queue == NULL)
+        return TERN_OK;
+    if (queue->is_part)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_queue_destroy: the queue is a part; "
+                                            "destroy the distributed queue");
+    return tern_queue_destroy_parts(worker, queue, 1, "tern_queue_destroy");
 }

@@ -48,6 +48,7 @@ struct tern_queue {
     uint32_t host_worker; /* that takes calls */
     tern_algorithm algorithm;
     bool call_only;
+    bool is_part; /* of a distributed queue, which destroys it */
     tern_ptr anchor, tail, head, pushed, popped, slots, turns;
     tern_phase_hook hook;
 

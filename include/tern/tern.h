@@ -13,6 +13,7 @@
 #include "tern/combine.h"
 #include "tern/config.h"
 #include "tern/context.h"
+#include "tern/distributed_queue.h"
 #include "tern/hashtable.h"
 #include "tern/hashtable_modify.h"
 #include "tern/lock.h"
