@@ -201,8 +201,10 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
                                          &done, &counted, &far_put);
     else
         status = tern_call_add_many(worker, table, keys, count, delta, &counted, &far_put);
-    if (status == TERN_OK && far_put && promise != TERN_PROMISE_WRITE_ONLY)
+    if (promise != TERN_PROMISE_WRITE_ONLY && far_put && status == TERN_OK)
         status = tern_flush_all(worker);
+    else if (promise != TERN_PROMISE_WRITE_ONLY)
+        atomic_thread_fence(memory_order_seq_cst); /* see insert in operations.c */
     if (status == TERN_OK && counted < count)
         status =
             tern_fail(TERN_ERR_FULL,

@@ -49,6 +49,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "src/broken.h"
+
 enum {
     TERN_FREE = 0,
     TERN_TAKEN = 1,
@@ -153,7 +155,8 @@ static inline tern_verdict tern_entry_of_key(const uint64_t *entry) {
 static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,
                                             const uint64_t *entry, const uint64_t *key) {
     if (entry[0] == 0 ||
-        tern_entry_check(nonce, index, shape, entry, entry[0] & TERN_STAMP) != entry[0])
+        (tern_entry_check(nonce, index, shape, entry, entry[0] & TERN_STAMP) != entry[0] &&
+         !TERN_BROKEN(TERN_BREAK_ENTRY)))
         return TERN_ENTRY_INVALID;
     uint64_t different = 0;
     for (uint32_t i = 0; i < shape.key_words; i++)

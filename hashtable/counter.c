@@ -48,9 +48,11 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before) {
     tern_search p = tern_probe_start(worker, table, key, hash);
-    bool far_put = false;
+    bool near = p.part->near != NULL, far_put = false;
     tern_status status = tern_probe_add_any(&p, true, delta, before, &far_put);
-    if (status == TERN_OK && far_put && promise != TERN_PROMISE_WRITE_ONLY)
+    /* As behind an insert (operations.c). A new key's counter was 0. */
+    bool put = far_put || (near && *before == 0);
+    if (status == TERN_OK && put && promise != TERN_PROMISE_WRITE_ONLY)
         status = tern_flush(worker, p.part->buckets.rank);
     return status;
 }

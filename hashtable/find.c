@@ -46,7 +46,8 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
             if (state == TERN_FREE)
                 return TERN_ERR_NOT_FOUND;
             bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
-            if (!tern_state_may_hold(state, p->hash) || (arriving && !settle))
+            if (!tern_state_may_hold(state, p->hash) || (arriving && !settle) ||
+                TERN_BROKEN(TERN_BREAK_UPDATE))
                 break;
             status = arriving ? tern_probe_settle(*p, state, &verdict)
                               : tern_probe_wait(p->worker, &wait, state);

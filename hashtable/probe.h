@@ -219,6 +219,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             if (!tern_state_may_hold(state, p->hash))
                 continue;
         }
+        if (TERN_BROKEN(TERN_BREAK_SETTLE))
+            continue;
         status = tern_probe_settle(*p, state, &verdict);
         if (status != TERN_OK)
             return status;
@@ -266,7 +268,11 @@ tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, ui
 TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape s, bool near,
                                                 uint64_t delta, uint64_t *before) {
     uint64_t word, step = tern_counter_word(delta);
-    if (near) {
+    if (near && TERN_BROKEN(TERN_BREAK_ADD)) {
+        word = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
+        tern_relax();
+        __atomic_store_n(tern_counter_near(p, s), word + step, __ATOMIC_RELEASE);
+    } else if (near) {
         word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_ACQ_REL);
     } else {
         tern_status status =

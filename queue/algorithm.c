@@ -1,6 +1,7 @@
 #include "queue/algorithm.h"
 
 #include "queue/slot.h"
+#include "src/broken.h"
 
 enum { TURNS = 64 }; /* read or posted at a time */
 
@@ -130,7 +131,7 @@ tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64
     if (status != TERN_OK || *state != SLOT_BUSY)
         return status;
     /* Where nobody pushes, what should be there is there or was never pushed. */
-    if (promise != TERN_PROMISE_READ_WRITE) {
+    if (promise != TERN_PROMISE_READ_WRITE || TERN_BROKEN(TERN_BREAK_EMPTY)) {
         *state = SLOT_NONE;
     } else if (!drawn) {
         status = tern_atomic_load(worker, q->tail, &tail);

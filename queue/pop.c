@@ -3,6 +3,7 @@
 
 #include "queue/algorithm.h"
 #include "queue/slot.h"
+#include "src/broken.h"
 
 /*
  * Pop. Linearization: where a ticket is drawn, at the fetch-and-add of head; else at the successful
@@ -69,7 +70,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         status = tern_atomic_cas(worker, q->head, guess, guess + *count, &seen);
         if (status != TERN_OK)
             return status;
-        if (seen == guess) {
+        if (seen == guess || (TERN_BROKEN(TERN_BREAK_TICKET) && seen == guess + 1)) {
             tern_queue_learn(&q->head_seen, guess + *count);
             *ticket = guess;
             return TERN_OK;

@@ -1,0 +1,90 @@
+/*
+ * Histories of containers: actors (a worker each, one a rank or several) do random operations on
+ * one container and record when each was called and had returned, by CLOCK_MONOTONIC, which all
+ * processes of a machine share. Rank 0 gathers what was recorded and judges it.
+ *
+ * What can be done is a table of kinds: an operation more is an entry more.
+ */
+
+#ifndef TERN_TESTS_RECORD_H
+#define TERN_TESTS_RECORD_H
+
+#include "fixture.h"
+#include "histories/linearize.h"
+
+/* What operations work on; made by the test. */
+typedef struct history_target {
+    tern_hashtable *table;
+    tern_queue *queue;
+    size_t bytes;        /* of a value or an item, 8 to TERN_RESULT_MAX */
+    history_state start; /* of every object */
+} history_target;
+
+/* The phases of a history. Within one, an operation has the promise of the phase or, at random, the
+ * one that promises nothing. */
+typedef enum history_phase { PHASE_MIXED, PHASE_WRITES, PHASE_READS } history_phase;
+
+typedef struct history_kind {
+    const char *name;
+    /* Does it: object, argument, promise and via are set; sets result, returns the status. */
+    tern_status (*run)(tern_worker *worker, const history_target *target, history_operation *o);
+    history_step *step;
+    bool in_writes, in_reads; /* phases it may be in; those without promise take all */
+} history_kind;
+
+enum { HISTORY_KINDS = 16 };
+
+extern const history_kind history_value_kinds[], history_counter_kinds[], history_queue_kinds[];
+extern const size_t history_value_count, history_counter_count, history_queue_count;
+
+/* Whose operations are recorded. Used by one thread at a time. */
+typedef struct history_actor {
+    tern_worker *worker;
+    uint64_t random;
+    uint16_t number; /* among all of all ranks */
+    uint64_t used;   /* arguments */
+    history_operation *log;
+    size_t count, room;
+} history_actor;
+
+/* One part of a history, as one actor does it. */
+typedef struct history_part {
+    const history_target *target;
+    const history_kind *kinds;
+    size_t kinds_count;
+    history_phase phase;
+    uint64_t first_object, objects;
+    int operations;
+} history_part;
+
+bool history_actor_open(history_actor *actor, fixture *f, tern_worker *worker, uint16_t number);
+void history_actor_close(history_actor *actor);
+
+/* Records the operation o, which names object, kind, promise and via. */
+tern_status history_do(history_actor *actor, const history_target *target,
+                       const history_kind *kinds, history_operation o);
+
+/* Random operations of the kinds that are in the part's phase. */
+void history_act(history_actor *actor, const history_part *part);
+
+typedef struct history_outcome {
+    uint64_t judged, wrong; /* objects' histories; those that do not linearize */
+    uint64_t clock;         /* when rank 0 was done, ns */
+} history_outcome;
+
+/* Collective: rank 0 judges what the actors of all ranks have recorded, and every rank gets the
+ * same outcome. The first history that does not linearize is printed, unless quiet. Empties the
+ * logs. */
+history_outcome history_verdicts(fixture *f, history_actor *actors, size_t count,
+                                 const history_kind *kinds, size_t kinds_count,
+                                 const history_state *start, bool quiet);
+
+/* The clock of histories, ns. */
+uint64_t history_clock(void);
+
+/* Values and items from numbers: torn ones are found out. */
+void history_fill(void *bytes, size_t size, uint64_t object, uint64_t number);
+/* The number, or UINT64_MAX, which is none. */
+uint64_t history_number(const void *bytes, size_t size, uint64_t object);
+
+#endif

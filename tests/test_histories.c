@@ -1,0 +1,35 @@
+// tern-test: transports crowd
+
+/*
+ * Hash table and queue linearize: short random histories of all ranks on few objects, by RMA and by
+ * call, under every promise, judged by histories/linearize.h.
+ */
+
+#include "histories/crew.h"
+
+static void run(history_container container) {
+    fixture f;
+    history_crew crew;
+    if (!fixture_open(&f, NULL))
+        return;
+    if (history_crew_open(&crew, &f, 0)) {
+        history_campaign(&crew, container);
+        history_crew_close(&crew);
+    }
+    fixture_close(&f);
+}
+
+static void of_values(void) { run(HISTORY_VALUES); }
+
+static void of_counters(void) { run(HISTORY_COUNTERS); }
+
+static void of_a_queue(void) { run(HISTORY_QUEUE); }
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"of_values", of_values},
+        {"of_counters", of_counters},
+        {"of_a_queue", of_a_queue},
+    };
+    return tern_test_main(argc, argv, "histories", tests, sizeof tests / sizeof *tests);
+}
