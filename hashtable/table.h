@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hashtable/bucket.h"
+#include "hashtable/limits.h"
 #include "src/context.h"
 #include "src/error.h"
 #include "tern/hashtable.h"
@@ -46,8 +47,6 @@ struct tern_hashtable {
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank */
 };
-
-enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
 
 /* A key as it lies in an entry, and its hash. */
 typedef struct tern_key {

@@ -16,6 +16,7 @@
 #include "tern/distributed_queue.h"
 #include "tern/hashtable.h"
 #include "tern/hashtable_modify.h"
+#include "tern/hashtable_file.h"
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"

@@ -17,17 +17,26 @@ clang $fuzzing -o "$work/probe" "$work/probe.c" >"$work/log" 2>&1 || {
     exit 77
 }
 
-# shellcheck disable=SC2086
-clang $fuzzing -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -I"$root/include" -o "$work/archive" \
-    "$root/tests/fuzz/archive.c" "$root/rpc/writer.c" "$root/rpc/reader.c" "$root/rpc/value.c" \
-    "$root/rpc/chunk.c" "$root/rpc/buffer.c"
-mkdir "$work/found"
-TERN_FUZZ_SEEDS="$work/found" "$work/archive"
-"$work/archive" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=8192 -seed=1 \
-    -print_final_stats=1 "$work/found" "$root/tests/fuzz/seeds" >"$work/log" 2>&1 || {
-    tail -40 "$work/log"
-    exit 1
+# fuzz NAME SEEDS SOURCE...: the fuzzer of tests/fuzz/NAME.c. SEEDS: folder of inputs, or nothing.
+fuzz() {
+    name=$1 seeds=$2
+    shift 2
+    # shellcheck disable=SC2086
+    (cd "$root" && clang $fuzzing -g -O1 -std=gnu11 -D_GNU_SOURCE -I. -Iinclude -o "$work/$name" \
+        "tests/fuzz/$name.c" "$@")
+    mkdir "$work/found.$name"
+    TERN_FUZZ_SEEDS="$work/found.$name" "$work/$name"
+    # shellcheck disable=SC2086 # one folder or none
+    "$work/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=8192 -seed=1 \
+        -print_final_stats=1 "$work/found.$name" $seeds >"$work/log" 2>&1 || {
+        tail -40 "$work/log"
+        exit 1
+    }
+    echo "$name"
+    grep -E 'number_of_executed_units|cov:' "$work/log" | tail -2
 }
-grep -E 'number_of_executed_units|cov:' "$work/log" | tail -2
+
+fuzz hashtable_file '' hashtable/file_format.c
+fuzz archive "$root/tests/fuzz/seeds" rpc/writer.c rpc/reader.c rpc/value.c rpc/chunk.c rpc/buffer.c
 [ "${TERN_FUZZ_KEEP-}" = 1 ] || exit 0
-"$work/archive" -merge=1 -max_len=512 "$root/tests/fuzz/seeds" "$work/found" >"$work/log" 2>&1
+"$work/archive" -merge=1 -max_len=512 "$root/tests/fuzz/seeds" "$work/found.archive" >"$work/log" 2>&1

@@ -1,0 +1,71 @@
+#ifndef TERN_HASHTABLE_FILE_FORMAT_H
+#define TERN_HASHTABLE_FILE_FORMAT_H
+
+/*
+ * A file of a table: a header, then blocks of one size, so that any rank finds any block.
+ *
+ *     header                              80 bytes
+ *     block 0: check, records, contents   16 bytes and room for block_records records; then zeros
+ *     block 1 ...                         up to a multiple of 8
+ *
+ * A record is a key and a value, or a key and a counter of 8 bytes, with nothing between. Only the
+ * last block of each rank that wrote is not full. Numbers are in the writer's byte order, which the
+ * header shows. Checks are seeded with the file's nonce and the block's number: no block passes in
+ * another's place.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tern/status.h"
+
+enum { TERN_FILE_VERSION = 1, TERN_FILE_BLOCK = 1 << 18, TERN_FILE_BLOCK_HEAD = 16 };
+
+typedef struct tern_file_header {
+    char magic[8];
+    uint32_t order;      /* TERN_FILE_ORDER */
+    uint32_t version;    /* of the format */
+    uint32_t word_bytes; /* 8 */
+    uint32_t counter;
+    uint64_t key_bytes, value_bytes;
+    uint64_t count; /* records in all blocks */
+    uint64_t block_records;
+    uint64_t blocks;
+    uint64_t nonce;
+    uint64_t check; /* of all before */
+} tern_file_header;
+
+#define TERN_FILE_ORDER UINT32_C(0x01020304)
+
+static inline size_t tern_file_record(const tern_file_header *h) {
+    return (size_t)(h->key_bytes + (h->counter ? 8 : h->value_bytes));
+}
+
+static inline size_t tern_file_block(const tern_file_header *h) {
+    return (TERN_FILE_BLOCK_HEAD + (size_t)h->block_records * tern_file_record(h) + 7) / 8 * 8;
+}
+
+static inline uint64_t tern_file_place(const tern_file_header *h, uint64_t block) {
+    return sizeof *h + block * tern_file_block(h);
+}
+
+/* How many records a block takes if no rank has more than most. */
+uint64_t tern_file_block_records(size_t record_bytes, uint64_t most);
+
+/* Fills in all that follows from the rest. */
+void tern_file_header_seal(tern_file_header *h);
+
+/* Refuses a header that is none of ours, or does not suit a file of file_bytes, of which got bytes
+ * could be read into h. path: for the detail. */
+tern_status tern_file_header_check(const char *path, const tern_file_header *h, size_t got,
+                                   uint64_t file_bytes);
+
+/* Puts the head before, and zeros behind, so many records that lie in a block. */
+void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *block,
+                          uint64_t records);
+
+/* Refuses a block that is not whole. [out] records: how many it holds. */
+tern_status tern_file_block_check(const char *path, const tern_file_header *h, uint64_t number,
+                                  const void *block, uint64_t *records);
+
+#endif

@@ -1,0 +1,160 @@
+#include "tern/hashtable_file.h"
+
+#include "hashtable/file_io.h"
+#include "src/collective.h"
+#include "src/mpi.h"
+
+/* Ranks take blocks in turn and insert what lies in them, by RMA where the table allows it. */
+
+typedef struct reader {
+    tern_worker *worker;
+    const char *path;
+    MPI_File file;
+    tern_file_header header;
+    tern_hashtable *table;
+    char *block;
+} reader;
+
+static const char loading[] = "cannot load";
+
+static tern_status read_at(const reader *r, uint64_t place, void *to, size_t bytes, size_t *got) {
+    MPI_Status done;
+    tern_mpi_lock();
+    int code = MPI_File_read_at(r->file, (MPI_Offset)place, to, (int)bytes, MPI_BYTE, &done);
+    *got = tern_file_got(code, &done);
+    tern_status status = tern_file_outcome(code, loading, r->path, *got, *got);
+    tern_mpi_unlock();
+    return status;
+}
+
+static tern_status read_header(reader *r) {
+    MPI_Offset size = 0;
+    size_t got = 0;
+    tern_mpi_lock();
+    int code = MPI_File_get_size(r->file, &size);
+    tern_status status = tern_file_outcome(code, loading, r->path, 0, 0);
+    tern_mpi_unlock();
+    if (status == TERN_OK)
+        status = read_at(r, 0, &r->header, sizeof r->header, &got);
+    if (status == TERN_OK)
+        status = tern_file_header_check(r->path, &r->header, got, (uint64_t)size);
+    return status;
+}
+
+/* What the file says, as options; what the caller said must not be otherwise. */
+static tern_status combine(const reader *r, const tern_hashtable_options *asked,
+                           tern_hashtable_options *options) {
+    const tern_file_header *h = &r->header;
+    *options = (tern_hashtable_options){.key_bytes = h->key_bytes,
+                                        .value_bytes = h->value_bytes,
+                                        .counter = (int)h->counter,
+                                        .capacity = h->count > 0 ? h->count : 1};
+    if (asked == NULL)
+        return TERN_OK;
+    if ((asked->key_bytes != 0 && asked->key_bytes != h->key_bytes) ||
+        (asked->value_bytes != 0 && asked->value_bytes != h->value_bytes) ||
+        (asked->counter != 0 && asked->counter != (int)h->counter))
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "'%s' holds keys of %llu bytes with %s of %llu; pass these, or zeros",
+                         r->path, (unsigned long long)h->key_bytes,
+                         h->counter ? "counters" : "values",
+                         (unsigned long long)(h->counter ? 8 : h->value_bytes));
+    options->call_only = asked->call_only;
+    if (asked->capacity > options->capacity)
+        options->capacity = asked->capacity;
+    return TERN_OK;
+}
+
+static tern_status insert_block(reader *r, uint64_t records) {
+    const tern_file_header *h = &r->header;
+    const char *record = r->block + TERN_FILE_BLOCK_HEAD;
+    tern_via via = r->table->call_only ? TERN_VIA_CALL : TERN_VIA_RMA;
+    tern_status status = TERN_OK;
+    for (; records > 0 && status == TERN_OK; records--, record += tern_file_record(h)) {
+        const char *value = record + h->key_bytes;
+        uint64_t count;
+        if (h->counter) {
+            memcpy(&count, value, sizeof count);
+            status = tern_hashtable_add(r->worker, r->table, record, count, TERN_PROMISE_WRITE_ONLY,
+                                        via, NULL);
+        } else {
+            status = tern_hashtable_insert(r->worker, r->table, record, value,
+                                           TERN_PROMISE_WRITE_ONLY, via, NULL);
+        }
+    }
+    return status;
+}
+
+static tern_status read_blocks(reader *r) {
+    const tern_context *context = r->worker->context;
+    const tern_file_header *h = &r->header;
+    size_t bytes = tern_file_block(h), got;
+    tern_status status = TERN_OK;
+    for (uint64_t number = context->rank; number < h->blocks && status == TERN_OK;
+         number += context->size) {
+        uint64_t records;
+        status = read_at(r, tern_file_place(h, number), r->block, bytes, &got);
+        if (status == TERN_OK && got != bytes)
+            status = tern_fail(TERN_ERR_ARGUMENT, "'%s' was cut while it was loaded", r->path);
+        if (status == TERN_OK)
+            status = tern_file_block_check(r->path, h, number, r->block, &records);
+        if (status == TERN_OK)
+            status = insert_block(r, records);
+    }
+    return status;
+}
+
+/* Collective: the file's keys are all there, each once. */
+static tern_status check_count(reader *r) {
+    uint64_t count = 0;
+    tern_status status = tern_barrier(r->worker);
+    if (status == TERN_OK)
+        status = tern_hashtable_local_size(r->worker, r->table, &count);
+    if (status == TERN_OK)
+        status = tern_collective_sum(r->worker->context, r->worker, &count, 1);
+    if (status == TERN_OK && count != r->header.count)
+        status = tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: %llu keys in place of %llu",
+                           r->path, (unsigned long long)count, (unsigned long long)r->header.count);
+    return status;
+}
+
+/* Collective. The table is the caller's to destroy, if there is one. */
+static tern_status load(reader *r, const tern_hashtable_options *asked) {
+    tern_context *context = r->worker->context;
+    tern_hashtable_options options;
+    tern_status status = read_header(r);
+    if (status == TERN_OK)
+        status = combine(r, asked, &options);
+    if (status == TERN_OK) {
+        r->block = malloc(tern_file_block(&r->header));
+        if (r->block == NULL)
+            status = tern_fail(TERN_ERR_MEMORY, "no memory for a block of a file");
+    }
+    status = tern_collective_agree(context, r->worker, status, "tern_hashtable_load");
+    if (status == TERN_OK)
+        status = tern_hashtable_create(r->worker, &options, &r->table);
+    if (status != TERN_OK)
+        return status;
+    status = read_blocks(r);
+    status = tern_collective_agree(context, r->worker, status, "tern_hashtable_load");
+    return status == TERN_OK ? check_count(r) : status;
+}
+
+tern_status tern_hashtable_load(tern_worker *worker, const char *path,
+                                const tern_hashtable_options *options, tern_hashtable **table) {
+    tern_status status = tern_file_arguments(worker, table != NULL, path, "tern_hashtable_load");
+    if (status != TERN_OK)
+        return status;
+    reader r = {.worker = worker, .path = path, .file = MPI_FILE_NULL};
+    status = tern_file_open(worker, path, MPI_MODE_RDONLY, loading, &r.file);
+    if (status != TERN_OK)
+        return status;
+    status = load(&r, options);
+    (void)TERN_MPI(MPI_File_close(&r.file));
+    free(r.block);
+    if (status == TERN_OK)
+        *table = r.table;
+    else if (r.table != NULL)
+        (void)tern_hashtable_destroy(worker, r.table);
+    return status;
+}

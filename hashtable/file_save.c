@@ -1,0 +1,171 @@
+#include "tern/hashtable_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "hashtable/file_io.h"
+#include "src/collective.h"
+#include "src/mpi.h"
+
+/* Every rank writes the blocks of its own part, one at a time; what came of it is agreed upon
+ * behind the last one. */
+
+typedef struct writer {
+    const char *path; /* of the new file */
+    MPI_File file;
+    tern_file_header header;
+    char *block;
+    uint64_t records; /* in block */
+    uint64_t number;  /* of block */
+    tern_status status;
+} writer;
+
+static const char saving[] = "cannot save to";
+
+/* Not collectively: blocks are large, and an MPI whose collective write fails on one rank may keep
+ * the others. */
+static void write_at(writer *w, uint64_t place, const void *from, size_t bytes) {
+    MPI_Status wrote;
+    if (w->status != TERN_OK)
+        return;
+    tern_mpi_lock();
+    int code = MPI_File_write_at(w->file, (MPI_Offset)place, from, (int)bytes, MPI_BYTE, &wrote);
+    w->status = tern_file_outcome(code, saving, w->path, tern_file_got(code, &wrote), bytes);
+    tern_mpi_unlock();
+}
+
+static void write_block(writer *w) {
+    tern_file_block_seal(&w->header, w->number, w->block, w->records);
+    write_at(w, tern_file_place(&w->header, w->number), w->block, tern_file_block(&w->header));
+    w->records = 0;
+    w->number++;
+}
+
+static int add_record(const void *key, const void *value, void *argument) {
+    writer *w = argument;
+    char *to = w->block + TERN_FILE_BLOCK_HEAD + w->records * tern_file_record(&w->header);
+    memcpy(to, key, w->header.key_bytes);
+    memcpy(to + w->header.key_bytes, value, tern_file_record(&w->header) - w->header.key_bytes);
+    if (++w->records == w->header.block_records)
+        write_block(w);
+    return w->status != TERN_OK;
+}
+
+/* What every rank tells the others. */
+typedef struct share {
+    uint64_t count, random;
+} share;
+
+/* Collective: what all ranks' parts are in blocks, and which are this rank's. */
+static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, writer *w) {
+    tern_context *context = worker->context;
+    tern_file_header *h = &w->header;
+    share mine = {0, 0};
+    tern_status status = all != NULL ? tern_hashtable_local_size(worker, table, &mine.count)
+                                     : tern_fail(TERN_ERR_MEMORY, "no memory to save a table");
+    if (status == TERN_OK && getrandom(&mine.random, 8, 0) != 8)
+        status = tern_fail_system("getrandom");
+    status = tern_collective_agree(context, worker, status, "tern_hashtable_save");
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, worker, &mine, sizeof mine, all);
+    if (status != TERN_OK)
+        return status;
+    *h = (tern_file_header){.counter = (uint32_t)tern_shape_counts(table->shape),
+                            .key_bytes = table->key_bytes,
+                            .value_bytes = table->value_bytes};
+    uint64_t most = 0;
+    for (uint32_t r = 0; r < context->size; r++) {
+        h->count += all[r].count;
+        h->nonce ^= all[r].random;
+        most = all[r].count > most ? all[r].count : most;
+    }
+    h->block_records = tern_file_block_records(tern_file_record(h), most);
+    for (uint32_t r = 0; most > 0 && r < context->size; r++) {
+        uint64_t blocks = (all[r].count + h->block_records - 1) / h->block_records;
+        w->number = r == context->rank ? h->blocks : w->number;
+        h->blocks += blocks;
+    }
+    tern_file_header_seal(h);
+    w->block = malloc(tern_file_block(h));
+    if (w->block == NULL)
+        status =
+            tern_fail(TERN_ERR_MEMORY, "no memory for a block of %zu bytes", tern_file_block(h));
+    return tern_collective_agree(context, worker, status, "tern_hashtable_save");
+}
+
+/* Collective: the new file's content, synced. */
+static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer *w) {
+    int mode = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY;
+    tern_status status = tern_file_open(worker, w->path, mode, saving, &w->file);
+    if (status != TERN_OK)
+        return status;
+    status = tern_hashtable_for_each(worker, table, add_record, w);
+    w->status = w->status == TERN_OK ? status : w->status;
+    if (w->records > 0)
+        write_block(w);
+    if (worker->context->rank == 0)
+        write_at(w, 0, &w->header, sizeof w->header);
+    /* Collective: whoever has failed takes part. */
+    tern_mpi_lock();
+    int synced = MPI_File_sync(w->file), closed = MPI_File_close(&w->file);
+    if (w->status == TERN_OK)
+        w->status = tern_file_outcome(synced, saving, w->path, 0, 0);
+    if (w->status == TERN_OK)
+        w->status = tern_file_outcome(closed, saving, w->path, 0, 0);
+    tern_mpi_unlock();
+    return tern_collective_agree(worker->context, worker, w->status, "tern_hashtable_save");
+}
+
+/* The new name of the file survives a crash of the machine too. */
+static tern_status sync_folder(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash != NULL)
+        slash[slash == path] = '\0';
+    int folder = open(slash != NULL ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int wrong = folder < 0 || (fsync(folder) != 0 && errno != EINVAL);
+    tern_status status = wrong ? tern_fail_system("fsync of the file's folder") : TERN_OK;
+    if (folder >= 0)
+        close(folder);
+    return status;
+}
+
+/* Rank 0 gives the new file its name, or removes it. */
+static tern_status settle(tern_status status, char *part, const char *path) {
+    if (status == TERN_OK && rename(part, path) == 0)
+        return sync_folder(part);
+    if (status == TERN_OK)
+        status = tern_fail(TERN_ERR_SYSTEM, "%s '%s': rename: %s", saving, path, strerror(errno));
+    (void)unlink(part);
+    return status;
+}
+
+tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, const char *path) {
+    static const char name[] = "tern_hashtable_save";
+    tern_status status = tern_file_arguments(worker, table != NULL, path, name);
+    /* Everybody's puts are there behind it. */
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    writer w = {.file = MPI_FILE_NULL};
+    share *all = calloc(context->size, sizeof *all);
+    size_t room = strlen(path) + sizeof ".0123456789abcdef.part";
+    char *part = malloc(room);
+    status = plan(worker, table, part != NULL ? all : NULL, &w);
+    if (status == TERN_OK) {
+        snprintf(part, room, "%s.%016llx.part", path, (unsigned long long)w.header.nonce);
+        w.path = part;
+        status = write_all(worker, table, &w);
+        if (context->rank == 0)
+            status = settle(status, part, path);
+        status = tern_collective_agree(context, worker, status, name);
+    }
+    free(w.block);
+    free(part);
+    free(all);
+    return status;
+}

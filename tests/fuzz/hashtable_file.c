@@ -1,0 +1,116 @@
+/*
+ * The reader of tables' files under libFuzzer. An input is a byte and a file: the byte says whether
+ * the checksums are put right first, which no fuzzer would guess. Whatever the file says, each
+ * record of a block that was taken lies in it (AddressSanitizer looks), and the sizes are those of
+ * a table. TERN_FUZZ_SEEDS=FOLDER: writes inputs to begin with and ends.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hashtable/file_format.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
+
+enum { SEAL_HEADER = 1, SEAL_BLOCKS = 2 };
+
+static char detail[512];
+
+/* In place of src/status.c, which needs MPI. */
+tern_status tern_fail(tern_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void require(int condition) {
+    if (!condition)
+        abort();
+}
+
+static void refused(tern_status status) {
+    require(status == TERN_ERR_ARGUMENT || status == TERN_ERR_UNSUPPORTED);
+    require(strstr(detail, "'a file'") != NULL);
+}
+
+static void read_block(const tern_file_header *h, uint64_t number, const char *from, int seal) {
+    size_t bytes = tern_file_block(h);
+    char *block = malloc(bytes);
+    uint64_t records;
+    require(block != NULL);
+    memcpy(block, from, bytes);
+    if (seal) {
+        memcpy(&records, block + 8, sizeof records);
+        if (records <= h->block_records)
+            tern_file_block_seal(h, number, block, records);
+    }
+    tern_status status = tern_file_block_check("a file", h, number, block, &records);
+    unsigned sum = 0;
+    if (status != TERN_OK)
+        refused(status);
+    else
+        for (uint64_t i = 0; i < records * tern_file_record(h); i++)
+            sum += (unsigned char)block[TERN_FILE_BLOCK_HEAD + i];
+    require(sum <= 255 * bytes);
+    free(block);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
+    if (bytes == 0)
+        return 0;
+    const char *file = (const char *)input + 1;
+    size_t length = bytes - 1;
+    tern_file_header h;
+    memset(&h, 0, sizeof h);
+    size_t got = length < sizeof h ? length : sizeof h;
+    memcpy(&h, file, got);
+    if ((input[0] & SEAL_HEADER) && got == sizeof h)
+        tern_file_header_seal(&h);
+    tern_status status = tern_file_header_check("a file", &h, got, length);
+    if (status != TERN_OK) {
+        refused(status);
+        return 0;
+    }
+    require(tern_file_place(&h, h.blocks) == length);
+    require(h.key_bytes >= 1 && h.key_bytes <= 1024 && h.value_bytes <= 65536);
+    require(h.blocks == 0 || tern_file_block(&h) <= TERN_FILE_BLOCK);
+    for (uint64_t b = 0; b < h.blocks; b++)
+        read_block(&h, b, file + tern_file_place(&h, b), input[0] & SEAL_BLOCKS);
+    return 0;
+}
+
+/* Files of one, two and no blocks, checksums to be put right. */
+static void write_seeds(const char *folder) {
+    for (unsigned i = 0; i < 3; i++) {
+        char path[600], blocks[2 * 64] = {0};
+        tern_file_header h = {.counter = i == 1, .key_bytes = 8, .value_bytes = i == 1 ? 0 : 8};
+        h.block_records = 3;
+        h.blocks = i;
+        h.count = 2 * i;
+        tern_file_header_seal(&h);
+        require(tern_file_block(&h) == 64);
+        for (uint64_t b = 0; b < i; b++)
+            tern_file_block_seal(&h, b, blocks + 64 * b, 2);
+        snprintf(path, sizeof path, "%s/table%u", folder, i);
+        FILE *seed = fopen(path, "wb");
+        require(seed != NULL && fputc(SEAL_HEADER | SEAL_BLOCKS, seed) != EOF);
+        require(fwrite(&h, sizeof h, 1, seed) == 1 && fwrite(blocks, 1, 64 * i, seed) == 64 * i);
+        require(fclose(seed) == 0);
+    }
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc;
+    (void)argv;
+    const char *folder = getenv("TERN_FUZZ_SEEDS");
+    if (folder != NULL) {
+        write_seeds(folder);
+        exit(0);
+    }
+    return 0;
+}

@@ -1,0 +1,333 @@
+// tern-test: transports
+
+/*
+ * Tables in files: what one number of ranks has saved, another loads; files that are damaged are
+ * refused, and a save that fails leaves what was there.
+ */
+
+#include "table_tools.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <dirent.h>
+#include <unistd.h>
+
+#include "hashtable/file_format.h"
+#include "tern/hashtable_file.h"
+
+static char folder[64], path[96];
+
+/* Collective: a folder of this test's own, known to all ranks. */
+static void make_folder(void) {
+    if (tern_test_rank() == 0) {
+        snprintf(folder, sizeof folder, "/tmp/tern-test-XXXXXX");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    }
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s/table", folder);
+}
+
+/* Collective: by rank 0, when nobody uses it any more. */
+static void remove_folder(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (tern_test_rank() == 0) {
+        (void)unlink(path);
+        /* Not empty: a save left its new file behind. */
+        CU_ASSERT_EQUAL(rmdir(folder), 0);
+    }
+}
+
+typedef struct content {
+    size_t key_bytes, value_bytes;
+    uint64_t keys;
+    uint64_t version; /* of the values */
+} content;
+
+static uint64_t count_of(const content *c, uint64_t number) {
+    return number % 7 == 0 ? 0 : number * 3 + c->version;
+}
+
+/* Collective: a table with the content, whose keys all ranks insert in turn. */
+static tern_hashtable *make(fixture *f, const content *c, int call_only) {
+    tern_hashtable *table = NULL;
+    char key[KEY_MAX], *value = malloc(VALUE_MAX);
+    EXPECT_OK(tern_hashtable_create(f->worker,
+                                    &(tern_hashtable_options){.key_bytes = c->key_bytes,
+                                                              .value_bytes = c->value_bytes,
+                                                              .counter = c->value_bytes == 0,
+                                                              .call_only = call_only,
+                                                              .capacity = c->keys + 1},
+                                    &table));
+    tern_via via = call_only ? TERN_VIA_CALL : TERN_VIA_RMA;
+    for (uint64_t k = f->rank; k < c->keys; k += f->size) {
+        make_key(key, c->key_bytes, k);
+        make_value(value, c->value_bytes, k, c->version);
+        if (c->value_bytes > 0)
+            EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, TERN_PROMISE_WRITE_ONLY,
+                                            via, NULL));
+        else
+            EXPECT_OK(tern_hashtable_add(f->worker, table, key, count_of(c, k),
+                                         TERN_PROMISE_WRITE_ONLY, via, NULL));
+    }
+    free(value);
+    return table;
+}
+
+typedef struct audit {
+    const content *c;
+    uint64_t seen, wrong;
+} audit;
+
+static int audit_one(const void *key, const void *value, void *argument) {
+    audit *a = argument;
+    uint64_t number = 0, count;
+    char wanted[KEY_MAX];
+    memcpy(&number, key, a->c->key_bytes < 8 ? a->c->key_bytes : 8);
+    make_key(wanted, a->c->key_bytes, number);
+    a->wrong += number >= a->c->keys || memcmp(key, wanted, a->c->key_bytes) != 0;
+    if (a->c->value_bytes > 0) {
+        a->wrong += !is_value(value, a->c->value_bytes, number, a->c->version);
+    } else {
+        memcpy(&count, value, sizeof count);
+        a->wrong += count != count_of(a->c, number);
+    }
+    a->seen++;
+    return 0;
+}
+
+/* Collective: the table has this content and nothing else. Destroys it. */
+static void expect_content(fixture *f, tern_hashtable *table, const content *c) {
+    audit mine = {.c = c};
+    EXPECT_OK(tern_hashtable_for_each(f->worker, table, audit_one, &mine));
+    CU_ASSERT_EQUAL(mine.wrong, 0);
+    CU_ASSERT_EQUAL(total_keys(f, table), c->keys);
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+/* Collective: the file has this content, as the first ranks, as many as it says, see it. */
+static void expect_file(uint32_t ranks, const content *c, const tern_hashtable_options *options) {
+    MPI_Comm some;
+    MPI_Comm_split(MPI_COMM_WORLD, (uint32_t)tern_test_rank() < ranks ? 0 : MPI_UNDEFINED, 0,
+                   &some);
+    fixture f;
+    if (some == MPI_COMM_NULL)
+        return;
+    if (fixture_open_on(&f, some, NULL)) {
+        tern_hashtable *table = NULL;
+        if (EXPECT_OK(tern_hashtable_load(f.worker, path, options, &table)))
+            expect_content(&f, table, c);
+        fixture_close(&f);
+    }
+    MPI_Comm_free(&some);
+}
+
+/* Blocks of one record and of many; more than one block a rank; more ranks than records. */
+static void any_ranks_to_any_other(void) {
+    static const content contents[] = {
+        {8, 8, 300, 1}, {3, 5, 100, 2}, {8, 0, 300, 3}, {1024, 60000, 13, 4},
+        {20, 0, 2, 5},  {8, 16, 0, 6},  {1, 1, 1, 7},   {8, 4000, 150, 8},
+    };
+    uint32_t size = (uint32_t)tern_test_size();
+    uint64_t random = tern_test_seed();
+    make_folder();
+    size_t step = tern_test_full() ? 1 : 2;
+    for (size_t i = below(&random, step); i < sizeof contents / sizeof *contents; i += step) {
+        const content *c = &contents[i];
+        uint32_t savers = 1 + (uint32_t)below(&random, size);
+        int call_only = c->value_bytes < 100 && below(&random, 2);
+        MPI_Comm some;
+        MPI_Comm_split(MPI_COMM_WORLD, (uint32_t)tern_test_rank() < savers ? 0 : MPI_UNDEFINED, 0,
+                       &some);
+        fixture f;
+        if (some != MPI_COMM_NULL) {
+            if (fixture_open_on(&f, some, NULL)) {
+                tern_hashtable *table = make(&f, c, call_only);
+                EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+                expect_content(&f, table, c);
+                fixture_close(&f);
+            }
+            MPI_Comm_free(&some);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        tern_hashtable_options options = {.key_bytes = c->key_bytes, .call_only = call_only};
+        expect_file(1 + (uint32_t)below(&random, size), c, below(&random, 2) ? &options : NULL);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    remove_folder();
+}
+
+static size_t slurp(char *bytes, size_t room) {
+    FILE *file = fopen(path, "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size_t got = fread(bytes, 1, room, file);
+    fclose(file);
+    return got;
+}
+
+static void spill(const char *bytes, size_t count) {
+    FILE *file = fopen(path, "wb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, count, file), count);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void expect_refused(fixture *f, tern_status status) {
+    tern_hashtable *table = NULL;
+    EXPECT(status, tern_hashtable_load(f->worker, path, NULL, &table));
+    CU_ASSERT_PTR_NULL(table);
+    EXPECT_DETAIL(path);
+}
+
+/* Rank 0 alone: each byte changed, each length that is too short, a byte too many. */
+static void refuse_changes(fixture *f, const content *c) {
+    char bytes[1024];
+    tern_hashtable *table = make(f, c, 0);
+    EXPECT_OK(tern_hashtable_save(f->worker, table, path));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+    size_t count = slurp(bytes, sizeof bytes);
+    CU_ASSERT(count > sizeof(tern_file_header) && count < sizeof bytes);
+    uint64_t random = tern_test_seed();
+    for (size_t i = 0; i < count; i++) {
+        char was = bytes[i];
+        bytes[i] = (char)(was ^ (char)(1 + below(&random, 255)));
+        spill(bytes, count);
+        table = NULL;
+        tern_status status = tern_hashtable_load(f->worker, path, NULL, &table);
+        /* A version that is greater may be one. */
+        CU_ASSERT(status == TERN_ERR_ARGUMENT ||
+                  (status == TERN_ERR_UNSUPPORTED && i >= 12 && i < 16));
+        CU_ASSERT_PTR_NULL(table);
+        EXPECT_DETAIL(path);
+        bytes[i] = was;
+    }
+    for (size_t i = 0; i < count; i++) {
+        spill(bytes, i);
+        expect_refused(f, TERN_ERR_ARGUMENT);
+    }
+    bytes[count] = 0;
+    spill(bytes, count + 1);
+    expect_refused(f, TERN_ERR_ARGUMENT);
+    spill(bytes, count);
+    table = NULL;
+    if (EXPECT_OK(tern_hashtable_load(f->worker, path, NULL, &table)))
+        expect_content(f, table, c);
+}
+
+static void damage_is_refused(void) {
+    fixture f;
+    make_folder();
+    if (tern_test_rank() == 0 && fixture_open_on(&f, MPI_COMM_SELF, NULL)) {
+        refuse_changes(&f, &(content){5, 3, 3, 1});
+        refuse_changes(&f, &(content){8, 0, 2, 1});
+        fixture_close(&f);
+    }
+    remove_folder();
+}
+
+/* Rank 0 alone: what a header says beside its checksum. */
+static void strangers_are_refused(void) {
+    fixture f;
+    make_folder();
+    if (tern_test_rank() == 0 && fixture_open_on(&f, MPI_COMM_SELF, NULL)) {
+        tern_file_header h = {.key_bytes = 8, .value_bytes = 8};
+        tern_file_header_seal(&h);
+        spill((const char *)&h, sizeof h);
+        tern_hashtable *table = NULL;
+        if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+            expect_content(&f, table, &(content){8, 8, 0, 0});
+        tern_file_header newer = h;
+        newer.version = TERN_FILE_VERSION + 1;
+        spill((const char *)&newer, sizeof newer);
+        expect_refused(&f, TERN_ERR_UNSUPPORTED);
+        EXPECT_DETAIL("version 2");
+        newer.order = __builtin_bswap32(TERN_FILE_ORDER);
+        spill((const char *)&newer, sizeof newer);
+        expect_refused(&f, TERN_ERR_UNSUPPORTED);
+        EXPECT_DETAIL("byte order");
+        spill("a file of somebody else, and one that is longer than any header of tern's is, to be "
+              "sure",
+              86);
+        expect_refused(&f, TERN_ERR_ARGUMENT);
+        EXPECT_DETAIL("no file of tern_hashtable_save");
+        CU_ASSERT_EQUAL(unlink(path), 0);
+        expect_refused(&f, TERN_ERR_NOT_FOUND);
+        fixture_close(&f);
+    }
+    remove_folder();
+}
+
+/* Collective: a save that fails on some rank fails on all; the file that was there is whole. */
+static void failed_saves_change_nothing(void) {
+    fixture f;
+    make_folder();
+    if (!fixture_open(&f, NULL))
+        return;
+    const content old = {8, 64, 100, 1}, new = {8, 4000, 300, 2};
+    tern_hashtable *table = make(&f, &old, 0), *larger = make(&f, &new, 0);
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    struct rlimit limit, unlimited;
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit = unlimited;
+    limit.rlim_cur = 1000000;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    tern_status full = tern_hashtable_save(f.worker, larger, path);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    CU_ASSERT_EQUAL(full, TERN_ERR_MPI);
+    EXPECT_DETAIL("cannot save to");
+    tern_status nowhere = tern_hashtable_save(f.worker, larger, "/proc/no/such/folder");
+    CU_ASSERT(nowhere == TERN_ERR_NOT_FOUND || nowhere == TERN_ERR_MPI);
+    EXPECT_OK(tern_barrier(f.worker));
+    table = NULL;
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+        expect_content(&f, table, &old);
+    EXPECT_OK(tern_hashtable_save(f.worker, larger, path));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, larger));
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+        expect_content(&f, table, &new);
+    fixture_close(&f);
+    remove_folder();
+}
+
+static void arguments(void) {
+    fixture f;
+    make_folder();
+    if (!fixture_open(&f, NULL))
+        return;
+    const content c = {8, 8, 3, 1};
+    tern_hashtable *table = make(&f, &c, 0), *got = NULL;
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(NULL, table, path));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, NULL, path));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, ""));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(NULL, path, NULL, &got));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, NULL, NULL, &got));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, NULL));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_load(f.worker, path, NULL, &got));
+    if (f.size > 1)
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_hashtable_save(f.worker, table, f.rank == 0 ? path : folder));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    tern_hashtable_options others = {.value_bytes = 16};
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, &others, &got));
+    EXPECT_DETAIL("values of 8");
+    CU_ASSERT_PTR_NULL(got);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+    remove_folder();
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"any_ranks_to_any_other", any_ranks_to_any_other},
+        {"damage_is_refused", damage_is_refused},
+        {"strangers_are_refused", strangers_are_refused},
+        {"failed_saves_change_nothing", failed_saves_change_nothing},
+        {"arguments", arguments},
+    };
+    return tern_test_main(argc, argv, "hashtable_file", tests, sizeof tests / sizeof *tests);
+}
