@@ -1,3 +1,4 @@
+#include "hashtable/auto.h"
 #include "hashtable/batch_call.h"
 #include "hashtable/operations.h"
 #include "hashtable/probe.h"
@@ -194,6 +195,8 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
+    if (via == TERN_VIA_AUTO)
+        return tern_auto_add_many(worker, table, keys, count, delta, promise, added);
     size_t done, counted = 0;
     bool far_put = false;
     if (via == TERN_VIA_RMA)

@@ -1,3 +1,4 @@
+#include "hashtable/auto.h"
 #include "hashtable/call.h"
 
 #include <sys/random.h>
@@ -133,6 +134,8 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
             status = tern_fail_system("getrandom");
     }
+    if (status == TERN_OK)
+        status = tern_auto_make(t);
     status = tern_collective_agree(context, worker, status, "tern_hashtable_create");
     if (status == TERN_OK)
         status = tern_collective_allgather(context, worker, &me, sizeof me, all);
@@ -211,6 +214,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     return TERN_OK;
 fail:
     (void)tern_free(worker, memory);
+    if (t != NULL)
+        tern_chooser_free(&t->chooser);
     free(t);
     free(part);
     free(all);
@@ -235,6 +240,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
     *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0, NULL};
     tern_status freed = tern_free(worker, memory);
+    tern_chooser_free(&table->chooser);
     free(table->part);
     free(table);
     return status == TERN_OK ? freed : status;

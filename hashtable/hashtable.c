@@ -34,7 +34,7 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
         return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
                          promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
                                                            : "TERN_PROMISE_WRITE_ONLY");
-    if ((unsigned)via > TERN_VIA_CALL)
+    if ((unsigned)via > TERN_VIA_AUTO)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
     if (via == TERN_VIA_RMA && table->call_only)
         return tern_fail(TERN_ERR_UNSUPPORTED,
@@ -73,7 +73,7 @@ static tern_status insert(tern_worker *worker, tern_hashtable *table, const void
         status = tern_hashtable_check_kind(table, 0, name);
     if (status == TERN_OK && value == NULL && table->value_bytes > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
-    if (status == TERN_OK && via == TERN_VIA_CALL)
+    if (status == TERN_OK && (via == TERN_VIA_CALL || table->call_only))
         status = tern_call_check_insert(table);
     if (status != TERN_OK)
         return status;
@@ -81,11 +81,13 @@ static tern_status insert(tern_worker *worker, tern_hashtable *table, const void
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
     bool there;
-    if (in_place(worker, table, owner, via))
+    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (in_place(worker, table, owner, pick.via))
         status =
             tern_operation_insert(worker, table, k.words, k.hash, value, only_new, promise, &there);
     else
         status = tern_call_insert(worker, table, owner, &k, value, only_new, &there);
+    tern_pick_done(&pick);
     if (status == TERN_OK && existed != NULL)
         *existed = there;
     return tern_hashtable_outcome(table, owner, status);
@@ -112,10 +114,12 @@ tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, con
     tern_key k;
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
-    if (in_place(worker, table, owner, via))
+    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (in_place(worker, table, owner, pick.via))
         status = tern_operation_erase(worker, table, k.words, k.hash);
     else
         status = tern_call_erase(worker, table, owner, &k);
+    tern_pick_done(&pick);
     return tern_hashtable_outcome(table, owner, status);
 }
 
@@ -132,10 +136,12 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
     uint64_t was;
-    if (in_place(worker, table, owner, via))
+    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (in_place(worker, table, owner, pick.via))
         status = tern_operation_add(worker, table, k.words, k.hash, delta, promise, &was);
     else
         status = tern_call_add(worker, table, owner, &k, delta, &was);
+    tern_pick_done(&pick);
     if (status == TERN_OK && before != NULL)
         *before = was;
     return tern_hashtable_outcome(table, owner, status);
@@ -166,11 +172,13 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
     uint64_t was;
-    if (in_place(worker, table, owner, via))
+    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (in_place(worker, table, owner, pick.via))
         status =
             tern_operation_compare_swap(worker, table, k.words, k.hash, expected, desired, &was);
     else
         status = tern_call_compare_swap(worker, table, owner, &k, expected, desired, &was);
+    tern_pick_done(&pick);
     if (status == TERN_OK && before != NULL)
         *before = was;
     return tern_hashtable_outcome(table, owner, status);
@@ -182,17 +190,19 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
                                               via, "tern_hashtable_find");
     if (status == TERN_OK && value == NULL && table->value_bytes > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_find: value is NULL");
-    if (status == TERN_OK && via == TERN_VIA_CALL)
+    if (status == TERN_OK && (via == TERN_VIA_CALL || table->call_only))
         status = tern_call_check_find(table);
     if (status != TERN_OK)
         return status;
     tern_key k;
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
-    if (in_place(worker, table, owner, via))
+    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_READ, via);
+    if (in_place(worker, table, owner, pick.via))
         status = tern_operation_find(worker, table, k.words, k.hash, promise, value);
     else
         status = tern_call_find(worker, table, owner, &k, value);
+    tern_pick_done(&pick);
     return tern_hashtable_outcome(table, owner, status);
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "choice/choice.h"
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
 #include "src/context.h"
@@ -46,7 +47,12 @@ struct tern_hashtable {
     void *key_argument;
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank */
+    tern_chooser chooser;   /* of TERN_VIA_AUTO, for the kinds below */
 };
+
+/* Kinds of operations that TERN_VIA_AUTO tells apart. MANY is chosen for all ranks at once, under
+ * the name of this one. */
+enum { TERN_KIND_WRITE, TERN_KIND_READ, TERN_KIND_MANY, TERN_KINDS };
 
 /* A key as it lies in an entry, and its hash. */
 typedef struct tern_key {

@@ -98,6 +98,16 @@ static void meet_host(tern_queue *q, const introduction *host) {
     *(tern_queue_anchor *)tern_local(q->context, q->anchor) = (tern_queue_anchor){q->nonce, q};
 }
 
+/* The ways that the options leave to TERN_VIA_AUTO. */
+static tern_status choose(tern_queue *q) {
+    const bool rma = !q->call_only;
+    const tern_kind kinds[TERN_QUEUE_KINDS] = {
+        [TERN_KIND_PUSH] = {TERN_MODEL_PUSH, rma, tern_queue_call_check_push(q) == TERN_OK || !rma},
+        [TERN_KIND_POP] = {TERN_MODEL_POP, rma, tern_queue_call_check_pop(q) == TERN_OK || !rma},
+    };
+    return tern_chooser_make(&q->chooser, q->context, q->host, 1, kinds, TERN_QUEUE_KINDS);
+}
+
 /* Allocates the memory at the hosts and tells everybody. [out] memory: this rank's own, to be freed
  * on an error too, unless it is null. */
 static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t count,
@@ -107,6 +117,8 @@ static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t coun
     tern_status status = TERN_OK;
     if (context->rank - parts->host < count)
         status = allocate(worker, &parts[context->rank - parts->host], &me.memory);
+    for (size_t i = 0; i < count && status == TERN_OK; i++)
+        status = choose(&parts[i]);
     *memory = me.memory;
     if (status == TERN_OK &&
         getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
@@ -149,6 +161,12 @@ static tern_status agree(tern_worker *worker, const tern_queue_options *o, bool 
     return tern_collective_same(context, worker, agreed, sizeof agreed, what);
 }
 
+static void drop(tern_queue *parts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        tern_chooser_free(&parts[i].chooser);
+    free(parts);
+}
+
 tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
                                     bool everywhere, const char *name, tern_queue **parts) {
     if (worker == NULL)
@@ -160,7 +178,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
         return status;
     tern_context *context = worker->context;
     tern_ptr memory = TERN_NULL;
-    size_t count = everywhere ? context->size : 1;
+    size_t count = everywhere ? context->size : 1, ready = 0;
     introduction *all = calloc(context->size, sizeof *all);
     tern_queue *made = aligned_alloc(_Alignof(tern_queue), count * sizeof *made);
     if (all == NULL || made == NULL)
@@ -168,8 +186,9 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    for (size_t i = 0; i < count; i++)
-        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
+    for (; ready < count; ready++)
+        made[ready] =
+            part_of(context, options, everywhere ? (uint32_t)ready : options->host, everywhere);
     status = introduce(worker, made, count, all, &memory, name);
     /* An operation may come as soon as another rank has returned: the memory is cleared before. */
     if (status == TERN_OK)
@@ -183,7 +202,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     return TERN_OK;
 fail:
     (void)tern_free(worker, memory);
-    free(made);
+    drop(made, ready);
     free(all);
     return status;
 }
@@ -210,7 +229,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         tern_status freed = tern_free(worker, q->anchor);
         status = status == TERN_OK ? freed : status;
     }
-    free(parts);
+    drop(parts, count);
     return status;
 }
 

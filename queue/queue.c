@@ -30,7 +30,7 @@ static tern_status check_how(const tern_queue *queue, tern_promise promise, tern
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: TERN_PROMISE_LOCAL is for rank %u, which holds the queue", name,
                          queue->host);
-    if ((unsigned)via > TERN_VIA_CALL)
+    if ((unsigned)via > TERN_VIA_AUTO)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
     if (via == TERN_VIA_RMA && queue->call_only)
         return tern_fail(TERN_ERR_UNSUPPORTED,
@@ -82,17 +82,19 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
     tern_status status = check(worker, queue, items, name);
     if (status == TERN_OK)
         status = check_how(queue, run.promise, TERN_PROMISE_READ_ONLY, via, name);
-    if (status == TERN_OK && via == TERN_VIA_CALL)
+    if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
         status = tern_queue_call_check_push(queue);
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    if (in_place(worker, queue, via))
+    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, TERN_KIND_PUSH, via);
+    if (in_place(worker, queue, pick.via))
         status = tern_queue_do_push(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
+    tern_pick_done(&pick);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
 }
 
@@ -101,17 +103,19 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
     tern_status status = check(worker, queue, items, name);
     if (status == TERN_OK)
         status = check_how(queue, run.promise, TERN_PROMISE_WRITE_ONLY, via, name);
-    if (status == TERN_OK && via == TERN_VIA_CALL)
+    if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
         status = tern_queue_call_check_pop(queue);
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    if (in_place(worker, queue, via))
+    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, TERN_KIND_POP, via);
+    if (in_place(worker, queue, pick.via))
         status = tern_queue_do_pop(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
+    tern_pick_done(&pick);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
 }
 

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "choice/choice.h"
 #include "src/context.h"
 #include "src/error.h"
 #include "tern/queue.h"
@@ -51,6 +52,7 @@ struct tern_queue {
     bool is_part; /* of a distributed queue, which destroys it */
     tern_ptr anchor, tail, head, pushed, popped, slots, turns;
     tern_phase_hook hook;
+    tern_chooser chooser; /* of TERN_VIA_AUTO, for the kinds below */
 
     /* What this process knows: values that were true once, of words that only grow. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
@@ -73,6 +75,9 @@ typedef struct tern_queue_run {
     uint64_t until;
     size_t count; /* at least 1; at most so many */
 } tern_queue_run;
+
+/* Kinds of operations that TERN_VIA_AUTO tells apart. */
+enum { TERN_KIND_PUSH, TERN_KIND_POP, TERN_QUEUE_KINDS };
 
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a
  * handler. [out] done: how many items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and

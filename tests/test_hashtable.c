@@ -143,8 +143,8 @@ static void arguments_are_checked(void) {
     EXPECT_DETAIL("TERN_PROMISE_WRITE_ONLY");
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, (tern_promise)3, rma, &out));
     EXPECT_DETAIL("promise 3");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rw, (tern_via)2, &out));
-    EXPECT_DETAIL("via 2");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rw, (tern_via)3, &out));
+    EXPECT_DETAIL("via 3");
 
     EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, counters, &key, &key, rw, rma, NULL));
     EXPECT_DETAIL("tern_hashtable_add");

@@ -27,9 +27,15 @@ typedef enum tern_algorithm {
     TERN_ALGO_CHECKSUM  /* the paper's checksum queue */
 } tern_algorithm;
 
+/* AUTO begins with what the model says (tern/model.h) and goes on with what the operations of the
+ * same kind by this worker on the same rank are seen to cost, so ranks that compute and do not
+ * attend are left alone. It tries the other way now and then, for some percent of the time at most:
+ * each rank has to make progress some time, as for calls. Where one way is not permitted
+ * (call_only, too large for a call, in a handler, no future left) it takes the other. */
 typedef enum tern_via {
-    TERN_VIA_RMA, /* one-sided, by the caller */
-    TERN_VIA_CALL /* remote invocation, by the owner's progress */
+    TERN_VIA_RMA,  /* one-sided, by the caller */
+    TERN_VIA_CALL, /* remote invocation, by the owner's progress */
+    TERN_VIA_AUTO  /* the cheaper of the two */
 } tern_via;
 
 #ifdef __cplusplus

@@ -21,6 +21,7 @@
 #include "tern/log.h"
 #include "tern/memory.h"
 #include "tern/message.h"
+#include "tern/model.h"
 #include "tern/notify.h"
 #include "tern/progress.h"
 #include "tern/promise.h"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# layers.sh ROOT: every #include points down (src, rma, rpc, lock, queue and hashtable, mcts), and public
+# layers.sh ROOT: every #include points down (src, rma, rpc, choice, lock, queue and hashtable, mcts), and public
 # headers include public and system headers only.
 set -eu
 cd "$1"
 
-files=$(for folder in src rma rpc lock queue hashtable mcts include; do
+files=$(for folder in src rma rpc choice lock queue hashtable mcts include; do
     [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done)
 
@@ -12,7 +12,8 @@ done)
 awk '
 BEGIN {
     height["src"] = 0; height["rma"] = 1; height["rpc"] = 2
-    height["lock"] = 3; height["queue"] = 3; height["hashtable"] = 3; height["mcts"] = 4
+    height["choice"] = 3; height["lock"] = 4; height["queue"] = 4; height["hashtable"] = 4
+    height["mcts"] = 5
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     split(FILENAME, part, "/"); own = part[1]

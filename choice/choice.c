@@ -1,0 +1,196 @@
+#include "choice/choice.h"
+
+#include "choice/ticks.h"
+#include "src/error.h"
+
+/*
+ * Learning what each way costs. The chosen way is timed now and then, every time where operations
+ * take so long that timing does not matter. The other way is tried now and then: a trial goes on
+ * while it takes less than the chosen way, which costs nothing, and what the first that takes more
+ * has cost is paid back before the next trial. Trials that keep losing become rarer still, until
+ * the cost of the chosen way has changed.
+ *
+ * Means weigh the latest by an eighth. One operation that was interrupted must not settle anything,
+ * and where one in fifty waits for a time slice that must count: so an outlier counts, up to
+ * OUTLIER times the mean, and the next operation is timed too.
+ */
+#define WEIGHT 0.125F
+#define OUTLIER 256.0F
+#define SURPRISE 4.0F     /* times the mean: look again at once */
+#define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
+#define CHANGE 1.5F       /* times: the load is another one */
+#define TRIAL_SHARE 0.03F /* of the time is what trials may lose */
+#define FIRST_SHARE 0.25F /* the first trial opens a ring: the second comes soon */
+#define TIMING 8000.0F    /* ticks of other operations between two that are timed */
+
+enum {
+    GAP_MAX = 64,      /* operations between two that are timed */
+    TRIAL_MIN = 16,    /* operations between two trials, and before the first */
+    LOSSES_MAX = 3,    /* doublings of the time between trials */
+    OWN_PROGRESS = 16, /* operations on what is the caller's own, with one round of progress */
+    LINE = 64,
+    KNOWN = 2 /* operations timed until a mean is a measurement */
+};
+
+static float less(float a, float b) { return a < b ? a : b; }
+
+static tern_via other_than(uint8_t via) {
+    return via == TERN_VIA_RMA ? TERN_VIA_CALL : TERN_VIA_RMA;
+}
+
+void tern_choice_begin(tern_choice *choice, const double *costs) {
+    *choice = (tern_choice){.rest = TRIAL_MIN, .mean = {(float)costs[0], (float)costs[1]}};
+    choice->via = costs[TERN_VIA_CALL] < costs[TERN_VIA_RMA] ? TERN_VIA_CALL : TERN_VIA_RMA;
+    choice->then = choice->mean[choice->via];
+}
+
+/* Operations whose time is to timing, or to trials, what is set apart for these. */
+static void plan(tern_choice *c) {
+    float gap = less(TIMING / (c->mean[c->via] + 1), GAP_MAX);
+    c->left = c->gap = (uint32_t)gap;
+}
+
+/* [in] excess: ticks that a trial has cost more, or will. */
+static uint32_t pay_back(const tern_choice *c, float excess, float share) {
+    float operations = excess / (share * (c->mean[c->via] + 1));
+    operations *= (float)(1U << c->losses);
+    return operations < TRIAL_MIN ? TRIAL_MIN : (uint32_t)less(operations, 2e9F);
+}
+
+static void count_down(tern_choice *c, uint64_t operations) {
+    c->rest = operations < c->rest ? c->rest - (uint32_t)operations : 0;
+}
+
+tern_pick tern_choice_sample(tern_choice *choice) {
+    if (choice->fixed) {
+        choice->left = choice->own ? OWN_PROGRESS - 1 : UINT32_MAX;
+        /* By call, what is the caller's own is done in place, with a round of progress. */
+        return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
+    }
+    count_down(choice, choice->gap);
+    choice->gap = 0;
+    bool trial = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
+    tern_via via = trial ? other_than(choice->via) : (tern_via)choice->via;
+    return (tern_pick){via, choice, tern_ticks()};
+}
+
+static void learn_mean(tern_choice *c, tern_via via, float ticks) {
+    float *mean = &c->mean[via], most = OUTLIER * (*mean + 1);
+    if (c->seen[via] >= KNOWN)
+        *mean += WEIGHT * (less(ticks, most) - *mean);
+    else if (++c->seen[via] == KNOWN)
+        *mean = less(ticks, most);
+}
+
+/* Who changes to and fro does so ever more rarely. */
+static void lose(tern_choice *c) {
+    if (c->losses < LOSSES_MAX)
+        c->losses++;
+}
+
+static void change_over(tern_choice *c) {
+    c->via = (uint8_t)other_than(c->via);
+    lose(c);
+    c->then = c->mean[c->via];
+    c->rest = pay_back(c, c->mean[other_than(c->via)] - c->then, TRIAL_SHARE);
+}
+
+static bool dearer(const tern_choice *c, float margin) {
+    return c->mean[c->via] > margin * c->mean[other_than(c->via)];
+}
+
+static void after_trial(tern_choice *c, tern_via way, float ticks) {
+    float chosen = c->mean[c->via];
+    if (ticks >= chosen && c->seen[way] < KNOWN) {
+        c->rest = pay_back(c, ticks - chosen, FIRST_SHARE);
+    } else if (ticks >= chosen) {
+        c->rest = pay_back(c, ticks - chosen, TRIAL_SHARE);
+        lose(c);
+    }
+    c->then = chosen;
+}
+
+/* Both ways may have changed with the load, if the chosen one has. A way that takes more than the
+ * model says of the other, which was never tried, makes that the next. */
+static void notice_change(tern_choice *c) {
+    float chosen = c->mean[c->via];
+    if (c->seen[other_than(c->via)] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
+        c->rest = 0;
+    if (chosen < CHANGE * c->then && c->then < CHANGE * chosen)
+        return;
+    c->then = chosen;
+    c->losses /= 2;
+    uint32_t soon = pay_back(c, c->mean[other_than(c->via)] - chosen, TRIAL_SHARE);
+    c->rest = c->rest < soon ? c->rest : soon;
+}
+
+void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count) {
+    if ((int64_t)ticks < 0 || count == 0)
+        return;
+    float each = (float)ticks / (float)count, before = choice->mean[via];
+    learn_mean(choice, via, each);
+    bool trial = via != choice->via;
+    if (trial) {
+        after_trial(choice, via, each);
+    } else {
+        count_down(choice, count);
+        notice_change(choice);
+    }
+    /* After a trial the margin is none: who wins every trial must not go on trying for ever. */
+    if (choice->seen[other_than(choice->via)] >= KNOWN && dearer(choice, trial ? 1 : MARGIN))
+        change_over(choice);
+    plan(choice);
+    /* A trial that has won goes on, and so does a look at what was unusual. */
+    if (choice->rest == 0 || each > SURPRISE * before)
+        choice->left = choice->gap = 0;
+}
+
+/* What the model says of a kind of operations on target, in ticks. */
+static void prior(const tern_context *context, uint32_t target, const tern_kind *kind, double rate,
+                  double *costs) {
+    tern_costs own, there;
+    tern_transport transport = TERN_SHM;
+    (void)tern_context_transport(context, target, &transport);
+    tern_costs_guess(TERN_SHM, &own);
+    tern_costs_guess(transport, &there);
+    for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        (void)tern_model_predict(kind->operation, TERN_PROMISE_READ_WRITE, via, &there, &own,
+                                 &costs[via]);
+        costs[via] *= rate;
+    }
+}
+
+tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context, uint32_t first,
+                              uint32_t targets, const tern_kind *kinds, uint32_t count) {
+    size_t rows = (size_t)context->workers * targets, bytes = rows * count * sizeof(tern_choice);
+    tern_choice *choice = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (choice == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the choices of %u workers and %u ranks",
+                         context->workers, targets);
+    *chooser = (tern_chooser){choice, targets, count};
+    double rate = tern_ticks_per_ns(), costs[2];
+    for (size_t i = 0; i < rows * count; i++) {
+        uint32_t target = first + (uint32_t)(i / count % targets);
+        const tern_kind *kind = &kinds[i % count];
+        prior(context, target, kind, rate, costs);
+        tern_choice_begin(&choice[i], costs);
+        choice[i].own = target == context->rank && kind->rma;
+        choice[i].fixed = choice[i].own || !kind->rma || !kind->call;
+        if (choice[i].fixed)
+            choice[i].via = kind->rma ? TERN_VIA_RMA : TERN_VIA_CALL;
+    }
+    return TERN_OK;
+}
+
+void tern_pick_end(const tern_pick *pick, uint64_t count) {
+    tern_choice_learn(pick->choice, pick->via, tern_ticks() - pick->start, count);
+}
+
+tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker *worker,
+                                 uint32_t target, uint32_t kind) {
+    tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
+    if (choice->fixed || !tern_chooser_waits(worker))
+        return (tern_pick){choice->fixed ? (tern_via)choice->via : TERN_VIA_RMA, NULL, 0};
+    choice->gap = 0; /* what is picked together is counted when it is over */
+    return tern_choice_sample(choice);
+}

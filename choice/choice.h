@@ -1,0 +1,112 @@
+#ifndef TERN_CHOICE_CHOICE_H
+#define TERN_CHOICE_CHOICE_H
+
+/*
+ * Choice: which of two ways an operation goes (TERN_VIA_AUTO), by what each is seen to cost. There
+ * is one for each worker, target and kind of operation, so a target that does not attend is known
+ * by the cost of calls to it, and no choice is shared between threads.
+ *
+ * Budget. An operation that is not timed pays a load, a decrement and a store: 1 to 2 ns. Timing
+ * takes about a fiftieth of the time, trials of the dearer way a thirtieth (the constants are in
+ * choice.c): no operation is timed for nothing that takes less than some 80 ns, and each trial is
+ * paid back by operations the cheaper way before the next.
+ */
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "rma/reply.h"
+#include "src/context.h"
+#include "tern/model.h"
+
+/* 32 bytes, so that one never lies across cache lines. */
+typedef struct tern_choice {
+    uint32_t left;   /* operations until the next that is timed */
+    uint32_t gap;    /* what left began with */
+    uint32_t rest;   /* operations until the next trial */
+    float mean[2];   /* of each way, in ticks; at first the model's */
+    float then;      /* the chosen way's, when the last trial ended */
+    uint8_t via;     /* the chosen way */
+    uint8_t seen[2]; /* operations timed of each way, up to 2: the first one warms up */
+    uint8_t losses;  /* trials lost in succession */
+    uint8_t fixed;   /* there is no other way */
+    uint8_t own;     /* the target is the caller's rank */
+} tern_choice;
+
+/* A way taken. choice is NULL unless the operation is timed. */
+typedef struct tern_pick {
+    tern_via via;
+    tern_choice *choice;
+    uint64_t start;
+} tern_pick;
+
+/* costs: what the model says of each way, in ticks. */
+void tern_choice_begin(tern_choice *choice, const double *costs);
+
+/* The slow half of tern_choice_take: a timed operation, by one way or the other. */
+tern_pick tern_choice_sample(tern_choice *choice);
+
+/* Count operations that were picked together took so many ticks. */
+void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count);
+
+static inline tern_pick tern_choice_take(tern_choice *choice) {
+    if (__builtin_expect(choice->left == 0, 0))
+        return tern_choice_sample(choice);
+    choice->left--;
+    return (tern_pick){(tern_via)choice->via, NULL, 0};
+}
+
+/* The choices of a container. */
+typedef struct tern_chooser {
+    tern_choice *choice;
+    uint32_t targets, kinds;
+} tern_chooser;
+
+/* What a container tells of a kind of its operations. */
+typedef struct tern_kind {
+    tern_model_operation operation; /* that stands for all of the kind */
+    bool rma, call;                 /* which ways are permitted; one is */
+} tern_kind;
+
+/* For targets that are the ranks from first on. TERN_ERR_MEMORY. */
+tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context, uint32_t first,
+                              uint32_t targets, const tern_kind *kinds, uint32_t count);
+static inline void tern_chooser_free(const tern_chooser *chooser) { free(chooser->choice); }
+
+/* A choice for one operation, or for count at once. In a handler, where no call may be waited for,
+ * it is RMA. */
+tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker *worker,
+                                 uint32_t target, uint32_t kind);
+void tern_pick_end(const tern_pick *pick, uint64_t count);
+
+static inline bool tern_chooser_waits(const tern_worker *worker) {
+    return !worker->in_handler && !worker->in_progress;
+}
+
+static inline tern_choice *tern_chooser_at(const tern_chooser *chooser, const tern_worker *worker,
+                                           uint32_t target, uint32_t kind) {
+    size_t row = (size_t)worker->index * chooser->targets + target;
+    return &chooser->choice[row * chooser->kinds + kind];
+}
+
+/* The way of an operation that was asked for via. */
+static inline tern_pick tern_chooser_take(const tern_chooser *chooser, const tern_worker *worker,
+                                          uint32_t target, uint32_t kind, tern_via via) {
+    if (__builtin_expect(via != TERN_VIA_AUTO, 1))
+        return (tern_pick){via, NULL, 0};
+    tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
+    if (__builtin_expect(!tern_chooser_waits(worker), 0))
+        return (tern_pick){choice->fixed ? (tern_via)choice->via : TERN_VIA_RMA, NULL, 0};
+    tern_pick pick = tern_choice_take(choice);
+    if (pick.via == TERN_VIA_CALL && !choice->fixed && !tern_reply_room(worker))
+        pick = (tern_pick){TERN_VIA_RMA, NULL, 0};
+    return pick;
+}
+
+/* The operation is over. */
+static inline void tern_pick_done(const tern_pick *pick) {
+    if (__builtin_expect(pick->choice != NULL, 0))
+        tern_pick_end(pick, 1);
+}
+
+#endif

@@ -1,0 +1,82 @@
+#include "tern/model.h"
+
+#include "src/error.h"
+
+/*
+ * How often each component occurs in an operation. Each row is one of tern's tables of costs
+ * (tern/hashtable.h, tern/queue.h) or the paper's (003, tables II and III): tests/test_*_cost.c
+ * count that tern's are true.
+ */
+typedef struct profile {
+    double get, put, flush, cas, fetch, hot;
+} profile;
+
+typedef struct profiles {
+    profile read_write, phase;
+} profiles;
+
+#define BOTH(...)                                                                                  \
+    {                                                                                              \
+        {__VA_ARGS__}, { __VA_ARGS__ }                                                             \
+    }
+
+/* A persistent CAS (the paper's classic queue) succeeds at once where nobody else is on his way. */
+static const profiles table[TERN_MODEL_OPERATIONS] = {
+    [TERN_MODEL_INSERT] = {{.cas = 1, .put = 1, .flush = 1}, {.cas = 1, .put = 1}},
+    [TERN_MODEL_UPDATE] = BOTH(.get = 1, .cas = 2, .put = 1),
+    [TERN_MODEL_FIND] = BOTH(.get = 1),
+    [TERN_MODEL_MISS] = {{.get = 1, .fetch = 1}, {.get = 1}},
+    [TERN_MODEL_ADD] = BOTH(.get = 1, .fetch = 1),
+    [TERN_MODEL_ADD_NEW] = {{.get = 1, .cas = 1, .fetch = 1, .put = 1, .flush = 1},
+                            {.get = 1, .cas = 1, .fetch = 1, .put = 1}},
+    [TERN_MODEL_PUSH] = BOTH(.hot = 1, .put = 1),
+    [TERN_MODEL_POP] = BOTH(.get = 1, .hot = 1, .put = 1),
+    [TERN_MODEL_CLASSIC_INSERT] = {{.cas = 1, .put = 1, .fetch = 1}, {.cas = 1, .put = 1}},
+    [TERN_MODEL_CLASSIC_FIND] = {{.get = 1, .fetch = 2}, {.get = 1}},
+    [TERN_MODEL_CLASSIC_PUSH] = {{.hot = 2, .put = 1}, {.hot = 1, .put = 1}},
+    [TERN_MODEL_CLASSIC_POP] = {{.hot = 2, .get = 1}, {.hot = 1, .get = 1}},
+    [TERN_MODEL_CHECKSUM_PUSH] = BOTH(.hot = 1, .put = 1),
+};
+
+static double sum(const profile *p, const tern_costs *c) {
+    return p->get * c->get + p->put * c->put + p->flush * c->flush + p->cas * c->cas +
+           p->fetch * c->fetch + p->hot * c->hot;
+}
+
+void tern_costs_guess(tern_transport transport, tern_costs *costs) {
+    static const tern_costs near = {
+        .get = 60, .put = 20, .flush = 10, .cas = 50, .fetch = 50, .hot = 50, .call = 400};
+    static const tern_costs rma = {.get = 1500,
+                                   .put = 700,
+                                   .flush = 1000,
+                                   .cas = 2500,
+                                   .fetch = 2500,
+                                   .hot = 2500,
+                                   .call = 4000};
+    static const tern_costs p2p = {.get = 4000,
+                                   .put = 500,
+                                   .flush = 3500,
+                                   .cas = 4000,
+                                   .fetch = 4000,
+                                   .hot = 4000,
+                                   .call = 4500};
+    if (costs != NULL)
+        *costs = transport == TERN_SHM ? near : transport == TERN_RMA ? rma : p2p;
+}
+
+tern_status tern_model_predict(tern_model_operation operation, tern_promise promise, tern_via via,
+                               const tern_costs *target, const tern_costs *own, double *ns) {
+    static const char name[] = "tern_model_predict";
+    if (target == NULL || own == NULL || ns == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: target, own or ns is NULL", name);
+    if ((unsigned)operation >= TERN_MODEL_OPERATIONS)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: operation %d is none", name, (int)operation);
+    if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
+    if ((unsigned)via > TERN_VIA_CALL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d has no cost of its own", name, (int)via);
+    const profiles *row = &table[operation];
+    const profile *p = promise == TERN_PROMISE_READ_WRITE ? &row->read_write : &row->phase;
+    *ns = via == TERN_VIA_RMA ? sum(p, target) : target->call + sum(p, own);
+    return TERN_OK;
+}

@@ -1,0 +1,211 @@
+// tern-test: unit
+
+/*
+ * What TERN_VIA_AUTO chooses, without any communication: operations whose costs are made up, what
+ * they take by the choice beside what they would have taken by the better way; and the model.
+ */
+
+#include "harness.h"
+#include "choice/choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OPERATIONS = 200000, TIMED = 100 /* ticks that timing takes */ };
+
+/* What a way costs: ticks, some more at random, now and then much more. */
+typedef struct way {
+    double ticks, noise;
+    double rare, often; /* ticks more, in so many of a thousand operations */
+} way;
+
+typedef struct load {
+    way way[2];
+} load;
+
+typedef struct outcome {
+    double took, best, fixed[2];
+    uint64_t by[2];
+} outcome;
+
+static double cost_of(const way *w, uint64_t *random) {
+    double at = (double)(tern_test_random(random) % 1000000) / 1e6;
+    bool rare = (double)(tern_test_random(random) % 1000000) < 1e3 * w->often;
+    return w->ticks + w->noise * at + (rare ? w->rare : 0);
+}
+
+static double mean_of(const way *w) { return w->ticks + w->noise / 2 + w->rare * w->often / 1e3; }
+
+/* count operations of each load in succession. */
+static outcome play(const double *prior, const load *loads, size_t phases, uint64_t count) {
+    tern_choice choice;
+    outcome o = {0};
+    uint64_t random = tern_test_seed() + 5;
+    tern_choice_begin(&choice, prior);
+    for (size_t phase = 0; phase < phases; phase++) {
+        double rma = mean_of(&loads[phase].way[0]), call = mean_of(&loads[phase].way[1]);
+        o.best += (double)count * (rma < call ? rma : call);
+        o.fixed[0] += (double)count * rma;
+        o.fixed[1] += (double)count * call;
+        for (uint64_t i = 0; i < count; i++) {
+            tern_pick pick = tern_choice_take(&choice);
+            double ticks = cost_of(&loads[phase].way[pick.via], &random);
+            o.took += ticks;
+            o.by[pick.via]++;
+            if (pick.choice == NULL)
+                continue;
+            tern_choice_learn(&choice, pick.via, (uint64_t)ticks, 1);
+            o.took += TIMED;
+        }
+    }
+    return o;
+}
+
+static void within(const outcome *o, double times, const char *what) {
+    bool is = o->took <= times * o->best;
+    if (!is)
+        fprintf(stderr, "%s: %.0f ticks, the best is %.0f: %.3f times\n", what, o->took, o->best,
+                o->took / o->best);
+    CU_ASSERT(is);
+}
+
+/* The better way is found whatever the model said, and nearly all goes by it. */
+static void finds_the_better(void) {
+    static const double priors[][2] = {{200, 1000}, {1000, 200}, {500, 500}, {20000, 10}};
+    static const load loads[] = {
+        {{{200, 40, 0, 0}, {1000, 500, 0, 0}}},   {{{200, 40, 0, 0}, {900000, 500, 0, 0}}},
+        {{{9000, 900, 0, 0}, {3000, 300, 0, 0}}}, {{{3000, 300, 0, 0}, {90000, 80000, 0, 0}}},
+        {{{1000, 500, 0, 0}, {1100, 500, 0, 0}}},
+    };
+    for (size_t p = 0; p < sizeof priors / sizeof *priors; p++)
+        for (size_t l = 0; l < sizeof loads / sizeof *loads; l++) {
+            outcome o = play(priors[p], &loads[l], 1, OPERATIONS);
+            within(&o, 1.1, "one load");
+            tern_via better = mean_of(&loads[l].way[0]) < mean_of(&loads[l].way[1]) ? TERN_VIA_RMA
+                                                                                    : TERN_VIA_CALL;
+            if (l < 4)
+                CU_ASSERT(o.by[better] > OPERATIONS * 9 / 10);
+            CU_ASSERT(o.by[better] < OPERATIONS); /* it went on looking */
+        }
+}
+
+/* Half-way the other way becomes the better one: less is lost than by either alone. */
+static void follows_a_change(void) {
+    static const double prior[2] = {5000, 10000};
+    static const load changes[][2] = {
+        {{{{5000, 500, 0, 0}, {40000, 30000, 0, 0}}}, {{{5000, 500, 0, 0}, {2000, 300, 0, 0}}}},
+        {{{{5000, 500, 0, 0}, {2000, 300, 0, 0}}}, {{{5000, 500, 0, 0}, {40000, 30000, 0, 0}}}},
+        {{{{8000, 500, 0, 0}, {2000, 300, 0, 0}}}, {{{200, 50, 0, 0}, {2000, 300, 0, 0}}}},
+        {{{{200, 50, 0, 0}, {2000, 300, 0, 0}}}, {{{9000, 50, 0, 0}, {2000, 300, 0, 0}}}},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        outcome o = play(prior, changes[i], 2, OPERATIONS);
+        within(&o, 1.1, "a change");
+        CU_ASSERT(o.took < o.fixed[0] && o.took < o.fixed[1]);
+        CU_ASSERT(o.by[0] > OPERATIONS / 2 && o.by[1] > OPERATIONS / 2);
+    }
+}
+
+/* Means count, not what is usual; but one interruption settles nothing. */
+static void judges_by_means(void) {
+    static const double prior[2] = {5000, 1000};
+    static const load slices = {{{5000, 500, 0, 0}, {1000, 100, 1e6, 20}}};
+    outcome o = play(prior, &slices, 1, OPERATIONS);
+    CU_ASSERT(o.by[TERN_VIA_RMA] > OPERATIONS / 2);
+    within(&o, 1.5, "one in fifty waits long");
+    static const load interrupted = {{{250, 50, 1e7, 0.02}, {1000, 100, 1e7, 0.02}}};
+    o = play(prior, &interrupted, 1, OPERATIONS);
+    CU_ASSERT(o.by[TERN_VIA_RMA] > OPERATIONS * 9 / 10);
+}
+
+/* The first call opens a ring; a target that is away for long is not asked again soon. */
+static void pays_back(void) {
+    const double prior[2] = {200, 1000};
+    tern_choice choice;
+    tern_choice_begin(&choice, prior);
+    uint64_t calls = 0;
+    for (uint64_t i = 0; i < OPERATIONS; i++) {
+        tern_pick pick = tern_choice_take(&choice);
+        calls += pick.via == TERN_VIA_CALL;
+        if (pick.choice != NULL)
+            tern_choice_learn(&choice, pick.via, pick.via == TERN_VIA_CALL ? 100000000 : 200, 1);
+    }
+    CU_ASSERT(calls == 1);
+}
+
+static void nonsense_is_ignored(void) {
+    const double prior[2] = {200, 1000};
+    tern_choice choice, before;
+    tern_choice_begin(&choice, prior);
+    before = choice;
+    tern_choice_learn(&choice, TERN_VIA_RMA, UINT64_MAX - 5, 1);
+    tern_choice_learn(&choice, TERN_VIA_RMA, 5, 0);
+    CU_ASSERT_EQUAL(memcmp(&choice, &before, sizeof choice), 0);
+    CU_ASSERT_EQUAL(sizeof choice, 32);
+    tern_choice_learn(&choice, TERN_VIA_CALL, UINT64_MAX >> 1, UINT64_MAX);
+    tern_choice_learn(&choice, TERN_VIA_CALL, UINT64_MAX >> 1, 1);
+    CU_ASSERT(choice.via == TERN_VIA_RMA && choice.rest > OPERATIONS);
+}
+
+static double predict(tern_model_operation operation, tern_promise promise, tern_via via,
+                      const tern_costs *there, const tern_costs *own) {
+    double ns = -1;
+    CU_ASSERT_EQUAL(tern_model_predict(operation, promise, via, there, own, &ns), TERN_OK);
+    return ns;
+}
+
+static void the_model_adds_up(void) {
+    const tern_costs there = {1, 10, 100, 1000, 10000, 100000, 1000000};
+    const tern_costs own = {2, 20, 200, 2000, 20000, 200000, 2000000};
+    const tern_promise rw = TERN_PROMISE_READ_WRITE, wo = TERN_PROMISE_WRITE_ONLY,
+                       ro = TERN_PROMISE_READ_ONLY;
+    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_INSERT, rw, rma, &there, &own), 1110);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_INSERT, wo, rma, &there, &own), 1010);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_UPDATE, wo, rma, &there, &own), 2011);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_FIND, ro, rma, &there, &own), 1);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_MISS, rw, rma, &there, &own), 10001);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_FIND, rw, call, &there, &own), 1000002);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_INSERT, rw, rma, &there, &own), 11010);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_FIND, rw, rma, &there, &own), 20001);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_PUSH, wo, rma, &there, &own), 100010);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_PUSH, rw, rma, &there, &own), 200010);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_POP, rw, call, &there, &own), 1200022);
+    double ns = 7;
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_OPERATIONS, rw, rma, &there, &own, &ns),
+                    TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_FIND, (tern_promise)3, rma, &there, &own, &ns),
+                    TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_FIND, rw, TERN_VIA_AUTO, &there, &own, &ns),
+                    TERN_ERR_ARGUMENT);
+    CU_ASSERT(strstr(tern_error_detail(), "via 2") != NULL);
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_FIND, rw, rma, NULL, &own, &ns),
+                    TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_FIND, rw, rma, &there, &own, NULL),
+                    TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(ns, 7);
+}
+
+/* Guesses say what is known of every machine: near memory by RMA, many round trips by call. */
+static void guesses_choose(void) {
+    tern_costs near, p2p;
+    tern_costs_guess(TERN_SHM, &near);
+    tern_costs_guess(TERN_P2P, &p2p);
+    const tern_promise rw = TERN_PROMISE_READ_WRITE;
+    for (tern_model_operation o = 0; o < TERN_MODEL_OPERATIONS; o++)
+        CU_ASSERT(predict(o, rw, TERN_VIA_RMA, &near, &near) <
+                  predict(o, rw, TERN_VIA_CALL, &near, &near));
+    CU_ASSERT(predict(TERN_MODEL_UPDATE, rw, TERN_VIA_CALL, &p2p, &near) <
+              predict(TERN_MODEL_UPDATE, rw, TERN_VIA_RMA, &p2p, &near));
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"finds_the_better", finds_the_better},
+                                           {"follows_a_change", follows_a_change},
+                                           {"judges_by_means", judges_by_means},
+                                           {"pays_back", pays_back},
+                                           {"nonsense_is_ignored", nonsense_is_ignored},
+                                           {"the_model_adds_up", the_model_adds_up},
+                                           {"guesses_choose", guesses_choose}};
+    return tern_test_main(argc, argv, "choice", tests, sizeof tests / sizeof *tests);
+}
