@@ -139,11 +139,12 @@ static double block(bench *b, const bench_side *side, size_t index, uint64_t n, 
         side->prepare(b, side->state, n);
     (void)from_all(b, TAG_READY);
     int64_t mine = switches(), theirs = 0;
+    b->idle = 0;
     double start = bench_now();
     side->origin(b, side->state, n);
     if (side->target != NULL)
         theirs = from_all(b, TAG_DONE);
-    double time = bench_now() - start;
+    double time = bench_now() - start - b->idle;
     *disturbed = theirs > 0 || switches() > mine;
     return time / (double)n;
 }
@@ -203,14 +204,14 @@ static uint64_t calibrate(bench *b, const bench_side *side, size_t index, double
     unsigned ignored = 0;
     double total = 0;
     for (;;) {
-        total = quiet_block(b, side, index, n, &ignored) * (double)n;
+        total = quiet_block(b, side, index, n, &ignored) * (double)n + b->idle;
         if (total > block_ns / 4 || n == side->most || n > UINT64_MAX / 8)
             break;
         n = at_most(side, (double)n * (total < block_ns / 64 ? 8 : 2));
     }
     for (int again = 0; again < 2; again++) {
         n = at_most(side, (double)n * block_ns / total + 1);
-        total = quiet_block(b, side, index, n, &ignored) * (double)n;
+        total = quiet_block(b, side, index, n, &ignored) * (double)n + b->idle;
     }
     return at_most(side, (double)n * block_ns / total + 1);
 }

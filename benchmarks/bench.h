@@ -70,6 +70,7 @@ typedef struct bench {
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
+    double idle;        /* ns of a block that its side says are not its own: they are subtracted */
     unsigned *reported; /* cases, */
     unsigned *missed;   /* and targets: of all frames, at the origin */
 } bench;
@@ -122,6 +123,7 @@ typedef struct bench_case {
     uint64_t operations; /* of every block; 0: so many as fill it */
     unsigned runs;       /* pairs of blocks; 0: as many as the options say */
     uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
+    const struct bench_model *model; /* of a cell (cells.h), or NULL */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
@@ -218,12 +220,16 @@ void bench_cpu_name(char *name, size_t room);
 void bench_transfer(bench *b);
 void bench_call(bench *b);
 void bench_attention(bench *b);
-void bench_containers(bench *b);
 void bench_notify(bench *b);
 void bench_put(bench *b);
 void bench_zerocopy(bench *b);
 void bench_update(bench *b);
 void bench_archive(bench *b);
+/* Of two ranks or, in groups of ever more, of all: what every rank calls. */
+void bench_model_all(bench *b);
+void bench_hash(bench *b);
+void bench_queue(bench *b);
+void bench_attentive(bench *b);
 /* What ranks 2 and up do meanwhile, where there are any. */
 void bench_notify_sleep(MPI_Comm world);
 void bench_call_many(bench *b);

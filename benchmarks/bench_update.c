@@ -8,6 +8,7 @@
  */
 
 #include "bench.h"
+#include "cells.h"
 #include "window.h"
 #include "ceilings/ceilings.h"
 
@@ -226,27 +227,11 @@ static void measure(bench *b, field *f, const char *load) {
     verify(b, f);
 }
 
-/* Which object each update is of. By Zipf's law object k, counted from 1, has 1 / k of the first
- * one's share; the numbers are mixed, so that the frequent ones lie anywhere. */
+/* Which object each update is of. */
 static void draw(bench *b, field *f, const char *load) {
-    static double upto[OBJECTS];
-    uint64_t random = 7 + (uint64_t)b->rank;
-    bool zipf = strcmp(load, "zipf") == 0;
-    double sum = 0;
-    for (size_t k = 0; k < OBJECTS; k++)
-        upto[k] = sum += zipf ? 1.0 / (double)(k + 1) : 1.0;
-    for (size_t i = 0; i < UPDATES; i++) {
-        double at = (double)ceiling_random(&random, 1u << 30) / (double)(1u << 30) * sum;
-        size_t low = 0, high = OBJECTS - 1;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (upto[middle] > at)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        f->which[i] = strcmp(load, "one") == 0 ? 0 : (uint32_t)(low * 2654435761u % OBJECTS);
-    }
+    cells_draw(b, f->which, UPDATES, OBJECTS, strcmp(load, "zipf") == 0);
+    if (strcmp(load, "one") == 0)
+        memset(f->which, 0, UPDATES * sizeof *f->which);
 }
 
 /* A window that no rank has locked. */

@@ -13,18 +13,29 @@ typedef struct subject {
     const char *name;
     void (*run)(bench *b);
     const char *what;
+    void (*many)(bench *b); /* what ranks 2 and up do, or NULL: it measures between two */
 } subject;
 
 static const subject subjects[] = {
-    {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's"},
-    {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads"},
-    {"attention", bench_attention, "a put to a target that computes and calls nobody"},
-    {"containers", bench_containers, "hash table and queue by RMA and by call"},
-    {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's"},
-    {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own"},
-    {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets"},
-    {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own"},
-    {"archive", bench_archive, "records written and read beside memcpy and other serializers"},
+    {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's",
+     NULL},
+    {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads",
+     bench_call_many},
+    {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL},
+    {"model", bench_model_all, "gets, puts, atomics and calls, and what they say of containers",
+     bench_model_all},
+    {"hash", bench_hash, "hash table by RMA, by call and by choice", bench_hash},
+    {"queue", bench_queue, "queues by RMA, by call and by choice", bench_queue},
+    {"attentive", bench_attentive, "the same while all compute in between", bench_attentive},
+    {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
+     NULL},
+    {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",
+     NULL},
+    {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL},
+    {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own",
+     NULL},
+    {"archive", bench_archive, "records written and read beside memcpy and other serializers",
+     NULL},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -35,7 +46,7 @@ static void usage(FILE *to) {
             "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
             "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
             "       mpirun -n N tern-bench [options] notify --only idle\n"
-            "       mpirun -n N tern-bench [options] call\n\n"
+            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive\n\n"
             "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
             "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
             "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
@@ -201,7 +212,8 @@ static int check_ranks(const bench *b, int count, char **names) {
     int size;
     MPI_Comm_size(b->world, &size);
     if (size == 2 ||
-        (size > 2 && (is_idle(b, count, names) || (count == 1 && strcmp(names[0], "call") == 0))))
+        (size > 2 && (is_idle(b, count, names) ||
+                      (count == 1 && find(names[0]) != NULL && find(names[0])->many != NULL))))
         return -1;
     return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
 }
@@ -215,7 +227,7 @@ static int run(bench *b, int count, char **names) {
         if (is_idle(b, count, names))
             bench_notify_sleep(b->world);
         else
-            bench_call_many(b);
+            find(names[0])->many(b);
         return BENCH_EXIT_OK;
     }
     bench_pin(b);
@@ -252,8 +264,8 @@ static int run(bench *b, int count, char **names) {
 static int thread_level(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
-        if (strcmp(name, "flood") == 0 || strcmp(name, "workers") == 0 ||
-            strncmp(name, "service", 7) == 0)
+        if (strcmp(name, "flood") == 0 || strcmp(name, "attentive") == 0 ||
+            strcmp(name, "workers") == 0 || strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }
     return MPI_THREAD_SINGLE;

@@ -3,6 +3,7 @@
 /* The table to read, and the JSON: one object a line, first the machine, then one for each case. */
 
 #include "bench.h"
+#include "cells.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -172,6 +173,8 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
                     verdict(b, times.value >= peer->at_least));
         fputc('\n', b->table);
     }
+    if (c->model != NULL)
+        cells_table(b->table, c, t);
     fflush(b->table);
 }
 
@@ -219,6 +222,8 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         }
         fputc(']', b->json);
     }
+    if (c->model != NULL)
+        cells_json(b->json, c, t);
     fprintf(b->json, "}\n");
     fflush(b->json);
 }

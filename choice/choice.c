@@ -19,15 +19,16 @@
 #define SURPRISE 4.0F     /* times the mean: look again at once */
 #define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
 #define CHANGE 1.5F       /* times: the load is another one */
-#define TRIAL_SHARE 0.03F /* of the time is what trials may lose */
+#define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
 #define FIRST_SHARE 0.25F /* the first trial opens a ring: the second comes soon */
 #define TIMING 8000.0F    /* ticks of other operations between two that are timed */
 
 enum {
-    GAP_MAX = 64,      /* operations between two that are timed */
-    TRIAL_MIN = 16,    /* operations between two trials, and before the first */
-    LOSSES_MAX = 3,    /* doublings of the time between trials */
-    OWN_PROGRESS = 16, /* operations on what is the caller's own, with one round of progress */
+    GAP_MAX = 64,    /* operations between two that are timed */
+    TRIAL_MIN = 16,  /* operations between two trials, and before the first */
+    LOSSES_MAX = 3,  /* doublings of the time between trials */
+    NEAR_ROUND = 16, /* operations on what is the caller's own with one round of progress, */
+    FAR_ROUND = 256, /* and where progress asks MPI */
     LINE = 64,
     KNOWN = 2 /* operations timed until a mean is a measurement */
 };
@@ -63,7 +64,7 @@ static void count_down(tern_choice *c, uint64_t operations) {
 
 tern_pick tern_choice_sample(tern_choice *choice) {
     if (choice->fixed) {
-        choice->left = choice->own ? OWN_PROGRESS - 1 : UINT32_MAX;
+        choice->left = choice->own ? choice->gap : UINT32_MAX;
         /* By call, what is the caller's own is done in place, with a round of progress. */
         return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
     }
@@ -88,23 +89,23 @@ static void lose(tern_choice *c) {
         c->losses++;
 }
 
-static void change_over(tern_choice *c) {
+static void change_over(tern_choice *c, float count) {
     c->via = (uint8_t)other_than(c->via);
     lose(c);
     c->then = c->mean[c->via];
-    c->rest = pay_back(c, c->mean[other_than(c->via)] - c->then, TRIAL_SHARE);
+    c->rest = pay_back(c, count * (c->mean[other_than(c->via)] - c->then), TRIAL_SHARE);
 }
 
 static bool dearer(const tern_choice *c, float margin) {
     return c->mean[c->via] > margin * c->mean[other_than(c->via)];
 }
 
-static void after_trial(tern_choice *c, tern_via way, float ticks) {
+static void after_trial(tern_choice *c, tern_via way, float ticks, float count) {
     float chosen = c->mean[c->via];
     if (ticks >= chosen && c->seen[way] < KNOWN) {
-        c->rest = pay_back(c, ticks - chosen, FIRST_SHARE);
+        c->rest = pay_back(c, count * (ticks - chosen), FIRST_SHARE);
     } else if (ticks >= chosen) {
-        c->rest = pay_back(c, ticks - chosen, TRIAL_SHARE);
+        c->rest = pay_back(c, count * (ticks - chosen), TRIAL_SHARE);
         lose(c);
     }
     c->then = chosen;
@@ -112,7 +113,7 @@ static void after_trial(tern_choice *c, tern_via way, float ticks) {
 
 /* Both ways may have changed with the load, if the chosen one has. A way that takes more than the
  * model says of the other, which was never tried, makes that the next. */
-static void notice_change(tern_choice *c) {
+static void notice_change(tern_choice *c, float count) {
     float chosen = c->mean[c->via];
     if (c->seen[other_than(c->via)] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
         c->rest = 0;
@@ -120,25 +121,25 @@ static void notice_change(tern_choice *c) {
         return;
     c->then = chosen;
     c->losses /= 2;
-    uint32_t soon = pay_back(c, c->mean[other_than(c->via)] - chosen, TRIAL_SHARE);
+    uint32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
 }
 
 void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count) {
     if ((int64_t)ticks < 0 || count == 0)
         return;
-    float each = (float)ticks / (float)count, before = choice->mean[via];
+    float together = (float)count, each = (float)ticks / together, before = choice->mean[via];
     learn_mean(choice, via, each);
     bool trial = via != choice->via;
     if (trial) {
-        after_trial(choice, via, each);
+        after_trial(choice, via, each, together);
     } else {
         count_down(choice, count);
-        notice_change(choice);
+        notice_change(choice, together);
     }
     /* After a trial the margin is none: who wins every trial must not go on trying for ever. */
     if (choice->seen[other_than(choice->via)] >= KNOWN && dearer(choice, trial ? 1 : MARGIN))
-        change_over(choice);
+        change_over(choice, together);
     plan(choice);
     /* A trial that has won goes on, and so does a look at what was unusual. */
     if (choice->rest == 0 || each > SURPRISE * before)
@@ -160,6 +161,14 @@ static void prior(const tern_context *context, uint32_t target, const tern_kind 
     }
 }
 
+static bool any_far(const tern_context *context) {
+    tern_transport transport;
+    for (uint32_t rank = 0; rank < context->size; rank++)
+        if (tern_context_transport(context, rank, &transport) == TERN_OK && transport != TERN_SHM)
+            return true;
+    return false;
+}
+
 tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context, uint32_t first,
                               uint32_t targets, const tern_kind *kinds, uint32_t count) {
     size_t rows = (size_t)context->workers * targets, bytes = rows * count * sizeof(tern_choice);
@@ -169,12 +178,14 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
                          context->workers, targets);
     *chooser = (tern_chooser){choice, targets, count};
     double rate = tern_ticks_per_ns(), costs[2];
+    uint32_t round = any_far(context) ? FAR_ROUND : NEAR_ROUND;
     for (size_t i = 0; i < rows * count; i++) {
         uint32_t target = first + (uint32_t)(i / count % targets);
         const tern_kind *kind = &kinds[i % count];
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
         choice[i].own = target == context->rank && kind->rma;
+        choice[i].gap = choice[i].own ? round - 1 : 0;
         choice[i].fixed = choice[i].own || !kind->rma || !kind->call;
         if (choice[i].fixed)
             choice[i].via = kind->rma ? TERN_VIA_RMA : TERN_VIA_CALL;

@@ -7,7 +7,7 @@
  * by the cost of calls to it, and no choice is shared between threads.
  *
  * Budget. An operation that is not timed pays a load, a decrement and a store: 1 to 2 ns. Timing
- * takes about a fiftieth of the time, trials of the dearer way a thirtieth (the constants are in
+ * takes about a fiftieth of the time, trials of the dearer way as much (the constants are in
  * choice.c): no operation is timed for nothing that takes less than some 80 ns, and each trial is
  * paid back by operations the cheaper way before the next.
  */

@@ -64,6 +64,22 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
         *costs = transport == TERN_SHM ? near : transport == TERN_RMA ? rma : p2p;
 }
 
+void tern_costs_computing(const tern_costs *attentive, tern_transport transport, double compute_ns,
+                          tern_costs *costs) {
+    if (attentive == NULL || costs == NULL)
+        return;
+    const double wait = compute_ns / 2;
+    *costs = *attentive;
+    costs->call += wait;
+    if (transport != TERN_P2P)
+        return;
+    costs->get += wait;
+    costs->flush += wait;
+    costs->cas += wait;
+    costs->fetch += wait;
+    costs->hot += wait;
+}
+
 tern_status tern_model_predict(tern_model_operation operation, tern_promise promise, tern_via via,
                                const tern_costs *target, const tern_costs *own, double *ns) {
     static const char name[] = "tern_model_predict";

@@ -133,6 +133,23 @@ static void pays_back(void) {
     CU_ASSERT(calls == 1);
 }
 
+/* Many operations that go together count as many. */
+static void batches_count(void) {
+    enum { TOGETHER = 1000, BATCHES = 20000 };
+    const double prior[2] = {80, 1000};
+    tern_choice choice;
+    tern_choice_begin(&choice, prior);
+    uint64_t calls = 0;
+    for (uint64_t i = 0; i < BATCHES; i++) {
+        choice.gap = 0;
+        tern_pick pick = tern_choice_sample(&choice);
+        calls += pick.via == TERN_VIA_CALL;
+        tern_choice_learn(&choice, pick.via, TOGETHER * (pick.via == TERN_VIA_CALL ? 800 : 80),
+                          TOGETHER);
+    }
+    CU_ASSERT(calls > 1 && calls < BATCHES / 200);
+}
+
 static void nonsense_is_ignored(void) {
     const double prior[2] = {200, 1000};
     tern_choice choice, before;
@@ -171,6 +188,12 @@ static void the_model_adds_up(void) {
     CU_ASSERT_EQUAL(predict(TERN_MODEL_PUSH, wo, rma, &there, &own), 100010);
     CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_PUSH, rw, rma, &there, &own), 200010);
     CU_ASSERT_EQUAL(predict(TERN_MODEL_POP, rw, call, &there, &own), 1200022);
+    tern_costs waiting;
+    tern_costs_computing(&there, TERN_RMA, 8, &waiting);
+    CU_ASSERT(waiting.call == 1000004 && waiting.get == 1 && waiting.hot == 100000);
+    tern_costs_computing(&there, TERN_P2P, 8, &waiting);
+    CU_ASSERT(waiting.call == 1000004 && waiting.get == 5 && waiting.put == 10);
+    CU_ASSERT(waiting.flush == 104 && waiting.cas == 1004 && waiting.fetch == 10004);
     double ns = 7;
     CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_OPERATIONS, rw, rma, &there, &own, &ns),
                     TERN_ERR_ARGUMENT);
@@ -200,12 +223,10 @@ static void guesses_choose(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"finds_the_better", finds_the_better},
-                                           {"follows_a_change", follows_a_change},
-                                           {"judges_by_means", judges_by_means},
-                                           {"pays_back", pays_back},
-                                           {"nonsense_is_ignored", nonsense_is_ignored},
-                                           {"the_model_adds_up", the_model_adds_up},
-                                           {"guesses_choose", guesses_choose}};
+    static const tern_test_case tests[] = {
+        {"finds_the_better", finds_the_better},   {"follows_a_change", follows_a_change},
+        {"judges_by_means", judges_by_means},     {"pays_back", pays_back},
+        {"batches_count", batches_count},         {"nonsense_is_ignored", nonsense_is_ignored},
+        {"the_model_adds_up", the_model_adds_up}, {"guesses_choose", guesses_choose}};
     return tern_test_main(argc, argv, "choice", tests, sizeof tests / sizeof *tests);
 }

@@ -54,6 +54,12 @@ typedef enum tern_model_operation {
 /* Guesses for a transport, of the right order of magnitude. Any thread. */
 TERN_API void tern_costs_guess(tern_transport transport, tern_costs *costs);
 
+/* [out] costs: the same towards a target that attends only every compute_ns, between which it
+ * computes: what needs it waits half that time, by p2p everything but a put that need not arrive,
+ * else calls alone. Any thread. */
+TERN_API void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
+                                   double compute_ns, tern_costs *costs);
+
 /* [out] ns: what the operation costs its caller by RMA or by call, where components towards the
  * owner cost target, and towards itself, at the owner, own. TERN_ERR_ARGUMENT: a pointer is NULL;
  * no such operation or promise; via is TERN_VIA_AUTO, which has no cost of its own. Any thread. */

@@ -1,0 +1,138 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Attentiveness (paper 003, figure 6): every rank computes for a while between two operations,
+ * which is subtracted, so that calls wait for their target; without and with tern's service
+ * threads. And a load that changes: the first half of a block with computing, the second without.
+ */
+
+#include "bench_containers.h"
+#include "ceilings/ceilings.h"
+
+enum { KEYS = 4096, WINDOW = 4096, HALF_US = 16 };
+
+typedef struct attentive {
+    tern_queue *queue[2]; /* with the first rank and the second; of more ranks these are all */
+    tern_hashtable *table;
+    double compute_ns;
+    uint64_t random;
+    bool half; /* computing ends half-way */
+} attentive;
+
+static void compute(bench *b, double ns) {
+    if (ns <= 0)
+        return;
+    const double start = bench_now();
+    double now;
+    do
+        now = bench_now();
+    while (now < start + ns);
+    b->idle += now - start;
+}
+
+static void push(bench *b, void *work, tern_via via, uint64_t n) {
+    attentive *a = work;
+    for (; n > 0; n--) {
+        compute(b, a->compute_ns);
+        tern_queue *queue = a->queue[ceiling_random(&a->random, 2)];
+        tern_status status = tern_queue_push(b->worker, queue, &n, TERN_PROMISE_READ_WRITE, via);
+        if (status != TERN_OK)
+            bench_fail("tern_queue_push", status);
+    }
+}
+
+static void update(bench *b, void *work, tern_via via, uint64_t n) {
+    attentive *a = work;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!a->half || 2 * i < n)
+            compute(b, a->compute_ns);
+        uint64_t key = ceiling_random(&a->random, KEYS);
+        bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, TERN_PROMISE_READ_WRITE, via,
+                                       NULL),
+                 "tern_hashtable_insert");
+    }
+}
+
+static void empty(bench *b, void *work, uint64_t n) {
+    attentive *a = work;
+    tern_status status = TERN_OK;
+    bench_meet(b);
+    (void)n;
+    for (uint64_t item; b->rank < 2 && status == TERN_OK;)
+        status = tern_queue_pop(b->worker, a->queue[b->rank], &item, TERN_PROMISE_READ_WRITE,
+                                TERN_VIA_RMA);
+}
+
+static void measure_cell(bench *b, const cells *costs, attentive *a, bool pushes,
+                         const char *service) {
+    uint64_t ns = (uint64_t)a->compute_ns;
+    /* Without a service thread messages wait, as calls do, until the target is back. */
+    bool served = strcmp(service, "none") != 0;
+    cells waiting = *costs;
+    tern_costs_computing(&costs->others, served ? TERN_SHM : b->transport,
+                         a->half ? a->compute_ns / 2 : a->compute_ns, &waiting.others);
+    cell one = {.name = pushes    ? "push"
+                        : a->half ? "update, half computing"
+                                  : "update",
+                .params = {{"compute_us", ns / 1000, NULL}, {"service_threads", served, NULL}},
+                .promise = TERN_PROMISE_READ_WRITE,
+                .operation = pushes ? TERN_MODEL_PUSH : TERN_MODEL_UPDATE,
+                .own = pushes && b->ranks > 2 ? 0.0 : 1.0 / b->ranks,
+                .work = a,
+                .run = pushes ? push : update,
+                .prepare = pushes ? empty : NULL,
+                .most = pushes ? CELLS_ELEMENTS / (uint64_t)b->ranks : 0};
+    cells_measure(b, &waiting, &one);
+}
+
+static void measure_all(bench *b, const char *service) {
+    static const unsigned us[] = {0, 1, 2, 4, 8, 16, 32};
+    attentive a = {.random = 9 + (uint64_t)b->rank};
+    cells costs;
+    cells_costs(b, &costs);
+    for (uint32_t host = 0; host < 2; host++)
+        bench_ok(tern_queue_create(b->worker,
+                                   &(tern_queue_options){.host = host,
+                                                         .item_bytes = sizeof(uint64_t),
+                                                         .capacity = CELLS_ELEMENTS + WINDOW},
+                                   &a.queue[host]),
+                 "tern_queue_create");
+    bench_ok(tern_hashtable_create(b->worker,
+                                   &(tern_hashtable_options){.key_bytes = sizeof(uint64_t),
+                                                             .value_bytes = sizeof(uint64_t),
+                                                             .capacity = KEYS},
+                                   &a.table),
+             "tern_hashtable_create");
+    update(b, &a, TERN_VIA_RMA, KEYS);
+    for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
+        a.compute_ns = 1e3 * us[i];
+        measure_cell(b, &costs, &a, true, service);
+        measure_cell(b, &costs, &a, false, service);
+    }
+    a.half = true;
+    a.compute_ns = 1e3 * HALF_US;
+    measure_cell(b, &costs, &a, false, service);
+    for (uint32_t host = 0; host < 2; host++)
+        bench_ok(tern_queue_destroy(b->worker, a.queue[host]), "tern_queue_destroy");
+    bench_ok(tern_hashtable_destroy(b->worker, a.table), "tern_hashtable_destroy");
+}
+
+static void measure(bench *b) { measure_all(b, "none"); }
+
+void bench_attentive(bench *b) {
+    int size;
+    cells_groups(b, measure);
+    MPI_Comm_size(b->world, &size);
+    if (size > 2)
+        return;
+    bench own;
+    tern_config config;
+    bench_ok(tern_config_init(&config), "tern_config_init");
+    config.service_threads = 1;
+    bench_group_open(b, &own, 2, &config, 2);
+    measure_all(&own, "1");
+    bench_group_close(&own);
+    bench_unpin(b);
+    bench_pin(b);
+    cells_summary(b);
+}

@@ -1,0 +1,363 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Hash table (paper 003, figure 5): 100,000 keys of 8 bytes a rank, that lie with any rank by
+ * chance; every rank inserts new ones into a fresh table, or looks for, replaces and counts random
+ * ones. Then with larger values, with keys by Zipf's law, and at higher loads.
+ */
+
+#include "bench_containers.h"
+#include "ceilings/ceilings.h"
+
+#include <stdlib.h>
+
+enum { BATCH = 1024, DRAWN = 1 << 16, VALUE_MAX = 4096, PART_MAX = 40 << 20, LOAD = 66 };
+
+typedef struct hash {
+    tern_hashtable *table;
+    size_t value_bytes;
+    int counter;
+    unsigned load;  /* percent, about */
+    uint64_t keys;  /* of all ranks */
+    uint64_t first; /* number of the first key that a block inserts */
+    uint32_t *numbers;
+    uint64_t drawn, added, random;
+    tern_promise promise;
+    ceiling_table bare;
+    tern_ptr place[2];
+    char value[VALUE_MAX];
+} hash;
+
+static void create_table(bench *b, hash *h) {
+    /* A table has half as many buckets again as it is to take keys. */
+    tern_hashtable_options options = {.key_bytes = sizeof(uint64_t),
+                                      .value_bytes = h->counter ? 0 : h->value_bytes,
+                                      .counter = h->counter,
+                                      .capacity = h->keys * 200 / (3 * (uint64_t)h->load) + 1};
+    bench_ok(tern_hashtable_create(b->worker, &options, &h->table), "tern_hashtable_create");
+}
+
+static void destroy_table(bench *b, hash *h) {
+    bench_ok(tern_hashtable_destroy(b->worker, h->table), "tern_hashtable_destroy");
+    h->table = NULL;
+}
+
+static uint64_t next_number(hash *h) { return h->numbers[h->drawn++ % DRAWN]; }
+
+static void put_pair(bench *b, hash *h, uint64_t number, tern_via via) {
+    uint64_t key = ceiling_mix(number);
+    memcpy(h->value, &number, sizeof number);
+    bench_ok(tern_hashtable_insert(b->worker, h->table, &key, h->value, h->promise, via, NULL),
+             "tern_hashtable_insert");
+}
+
+static void insert(bench *b, void *work, tern_via via, uint64_t n) {
+    hash *h = work;
+    for (uint64_t i = 0; i < n; i++)
+        put_pair(b, h, h->first + i * (uint64_t)b->ranks, via);
+}
+
+static void update(bench *b, void *work, tern_via via, uint64_t n) {
+    for (; n > 0; n--)
+        put_pair(b, work, next_number(work), via);
+}
+
+static void find(bench *b, void *work, tern_via via, uint64_t n) {
+    hash *h = work;
+    for (; n > 0; n--) {
+        uint64_t number = next_number(h), key = ceiling_mix(number), found;
+        bench_ok(tern_hashtable_find(b->worker, h->table, &key, h->promise, via, h->value),
+                 "tern_hashtable_find");
+        memcpy(&found, h->value, sizeof found);
+        if (__builtin_expect(found != number, 0))
+            bench_fail("tern_hashtable_find gave another value", TERN_ERR_SYSTEM);
+    }
+}
+
+static void miss(bench *b, void *work, tern_via via, uint64_t n) {
+    hash *h = work;
+    for (; n > 0; n--) {
+        uint64_t key = ceiling_mix(h->keys + next_number(h));
+        tern_status status =
+            tern_hashtable_find(b->worker, h->table, &key, h->promise, via, h->value);
+        if (__builtin_expect(status != TERN_ERR_NOT_FOUND, 0))
+            bench_fail("tern_hashtable_find of an absent key", status);
+    }
+}
+
+static void add(bench *b, void *work, tern_via via, uint64_t n) {
+    hash *h = work;
+    h->added += n;
+    for (; n > 0; n--) {
+        uint64_t key = ceiling_mix(next_number(h));
+        bench_ok(tern_hashtable_add(b->worker, h->table, &key, 1, h->promise, via, NULL),
+                 "tern_hashtable_add");
+    }
+}
+
+static void add_many(bench *b, void *work, tern_via via, uint64_t n) {
+    hash *h = work;
+    uint64_t keys[BATCH];
+    h->added += n;
+    while (n > 0) {
+        size_t count = n < BATCH ? (size_t)n : BATCH;
+        for (size_t i = 0; i < count; i++)
+            keys[i] = ceiling_mix(next_number(h));
+        bench_ok(
+            tern_hashtable_add_many(b->worker, h->table, keys, count, 1, h->promise, via, NULL),
+            "tern_hashtable_add_many");
+        n -= count;
+    }
+}
+
+/* An empty table, and keys that differ from block to block. */
+static void fresh_table(bench *b, void *work, uint64_t n) {
+    hash *h = work;
+    destroy_table(b, h);
+    create_table(b, h);
+    h->first += n * (uint64_t)b->ranks;
+}
+
+/* The bare table, where two ranks share memory. */
+
+static void open_bare(bench *b, hash *h) {
+    if (!b->shared || b->ranks != 2)
+        return;
+    h->bare.buckets = h->keys * 5 / 8;
+    for (int owner = 0; owner < 2; owner++) {
+        void *part;
+        h->place[owner] = bench_place(b, owner, h->bare.buckets * sizeof(ceiling_bucket), &part);
+        h->bare.part[owner] = part;
+    }
+}
+
+static void close_bare(bench *b, hash *h) {
+    for (int owner = 0; owner < 2 && h->bare.buckets > 0; owner++)
+        bench_unplace(b, owner, h->place[owner]);
+}
+
+static void fresh_bare(bench *b, void *work, uint64_t n) {
+    hash *h = work;
+    memset(h->bare.part[b->rank], 0, h->bare.buckets * sizeof(ceiling_bucket));
+    h->first += 2 * n;
+}
+
+static void bare_insert(bench *b, void *work, uint64_t n) {
+    (void)b;
+    ceiling_table_insert(&((hash *)work)->bare, ((hash *)work)->first, n);
+}
+
+static void bare_find(bench *b, void *work, uint64_t n) {
+    hash *h = work;
+    (void)b;
+    if (ceiling_table_find(&h->bare, &h->random, h->keys, n) != 0)
+        bench_fail("the bare table gave another value", TERN_ERR_SYSTEM);
+}
+
+static void bare_add(bench *b, void *work, uint64_t n) {
+    hash *h = work;
+    (void)b;
+    ceiling_table_add(&h->bare, &h->random, h->keys, n);
+}
+
+static void bare_add_many(bench *b, void *work, uint64_t n) {
+    hash *h = work;
+    (void)b;
+    ceiling_table_add_many(&h->bare, &h->random, h->keys, n);
+}
+
+static int sum_counter(const void *key, const void *value, void *argument) {
+    uint64_t count;
+    (void)key;
+    memcpy(&count, value, sizeof count);
+    *(uint64_t *)argument += count;
+    return 0;
+}
+
+/* Nothing was lost and nothing counted twice. */
+static void check_added(bench *b, const hash *h) {
+    uint64_t mine[2] = {h->added, 0}, all[2];
+    cells_end(b);
+    bench_ok(tern_hashtable_for_each(b->worker, h->table, sum_counter, &mine[1]),
+             "tern_hashtable_for_each");
+    bench_mpi(MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, b->comm), "MPI_Allreduce");
+    if (all[0] != all[1])
+        bench_fail("the counters do not sum up to what was added", TERN_ERR_SYSTEM);
+}
+
+/* The numbers below keys in both tables, a share by each rank. */
+static void fill(bench *b, hash *h) {
+    h->promise = TERN_PROMISE_READ_WRITE;
+    for (uint64_t number = (uint64_t)b->rank; number < h->keys; number += (uint64_t)b->ranks) {
+        uint64_t key = ceiling_mix(number);
+        if (!h->counter)
+            put_pair(b, h, number, TERN_VIA_RMA);
+        else
+            bench_ok(
+                tern_hashtable_add(b->worker, h->table, &key, 0, h->promise, TERN_VIA_RMA, NULL),
+                "tern_hashtable_add");
+    }
+    if (h->bare.buckets > 0) {
+        fresh_bare(b, h, 0);
+        bench_meet(b);
+        ceiling_table_insert(&h->bare, (uint64_t)b->rank, h->keys / 2);
+    }
+    cells_end(b);
+}
+
+typedef struct row {
+    const char *name;
+    tern_promise promise;
+    tern_model_operation operation;
+    void (*run)(bench *, void *, tern_via, uint64_t);
+    const char *ceiling;
+    void (*bare)(bench *, void *, uint64_t);
+    bool fresh;
+} row;
+
+static const row value_rows[] = {
+    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_INSERT, insert, "hash, CAS, store", bare_insert,
+     true},
+    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_INSERT, insert, "hash, CAS, store", bare_insert,
+     true},
+    {"update", TERN_PROMISE_READ_WRITE, TERN_MODEL_UPDATE, update, NULL, NULL, false},
+    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, find, "hash, load, compare", bare_find,
+     false},
+    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, find, "hash, load, compare", bare_find,
+     false},
+    {"miss", TERN_PROMISE_READ_WRITE, TERN_MODEL_MISS, miss, NULL, NULL, false},
+    {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, NULL, NULL, false},
+};
+static const row counter_rows[] = {
+    {"add", TERN_PROMISE_READ_WRITE, TERN_MODEL_ADD, add, "hash, load, fetch-and-add", bare_add,
+     false},
+    {"add_many", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, add_many,
+     "hash, prefetch, fetch-and-add", bare_add_many, false},
+};
+
+static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
+    bool bare = h->bare.buckets > 0 && h->value_bytes == 8 && r->bare != NULL;
+    cell one = {.name = r->name,
+                .params = {{"bytes", h->counter ? 8 : h->value_bytes, NULL}, param},
+                .promise = r->promise,
+                .operation = r->operation,
+                .own = 1.0 / b->ranks,
+                .rma_alone = r->run != insert && h->value_bytes > TERN_RESULT_MAX,
+                .work = h,
+                .run = r->run,
+                .prepare = r->fresh ? fresh_table : NULL,
+                .most = r->fresh ? h->keys / (uint64_t)b->ranks : 0,
+                .ceiling = bare ? r->ceiling : NULL,
+                .bare = r->bare,
+                .bare_prepare = r->fresh ? fresh_bare : NULL};
+    h->promise = r->promise;
+    cells_measure(b, costs, &one);
+}
+
+/* Rows with a table of their own: fresh ones first, then those of a full table. */
+static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows, size_t count,
+                         bench_param param) {
+    size_t share = (size_t)CELLS_ELEMENTS / (b->options.quick ? 10 : 1);
+    size_t most = PART_MAX / (h->value_bytes + 32);
+    h->keys = (share < most ? share : most) * (uint64_t)b->ranks;
+    h->first = (uint64_t)b->rank;
+    h->added = 0;
+    cells_draw(b, h->numbers, DRAWN, (uint32_t)h->keys,
+               strcmp(param.text ? param.text : "", "zipf") == 0);
+    if (h->value_bytes == 8 && param.name == NULL)
+        open_bare(b, h);
+    create_table(b, h);
+    bool filled = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].fresh && !filled) {
+            destroy_table(b, h);
+            create_table(b, h);
+            fill(b, h);
+            filled = true;
+        }
+        measure_row(b, costs, h, &rows[i], param);
+    }
+    if (h->counter)
+        check_added(b, h);
+    destroy_table(b, h);
+    close_bare(b, h);
+    h->bare.buckets = 0;
+}
+
+static hash *open_hash(const bench *b) {
+    hash *h = calloc(1, sizeof *h);
+    if (h != NULL)
+        h->numbers = malloc(DRAWN * sizeof *h->numbers);
+    if (h == NULL || h->numbers == NULL)
+        bench_fail("malloc", TERN_ERR_MEMORY);
+    h->random = 77 + (uint64_t)b->rank;
+    h->value_bytes = 8;
+    h->load = LOAD;
+    return h;
+}
+
+static void close_hash(hash *h) {
+    free(h->numbers);
+    free(h);
+}
+
+#define ROWS(rows) rows, sizeof rows / sizeof *rows
+
+void containers_hash(bench *b, const cells *costs) {
+    hash *h = open_hash(b);
+    measure_rows(b, costs, h, ROWS(value_rows), (bench_param){0});
+    h->counter = 1;
+    measure_rows(b, costs, h, ROWS(counter_rows), (bench_param){0});
+    close_hash(h);
+}
+
+/* Buckets that linear probing looks at, in a table of the same load filled at random. [out] there:
+ * for a key that is there; returns for one that is not. */
+static double probes(unsigned load, double *there) {
+    enum { BUCKETS = 1 << 17 };
+    static unsigned char taken[BUCKETS];
+    uint64_t random = 3, keys = (uint64_t)BUCKETS * load / 100, looked = 0, missed = 0;
+    memset(taken, 0, sizeof taken);
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t at = ceiling_random(&random, BUCKETS);
+        for (looked++; taken[at]; looked++)
+            at = (at + 1) % BUCKETS;
+        taken[at] = 1;
+    }
+    for (uint64_t i = 0, run = 0; i < 2 * (uint64_t)BUCKETS; i++) {
+        /* From the end of a run of taken buckets backwards each sees one more. */
+        run = taken[(2 * (uint64_t)BUCKETS - 1 - i) % BUCKETS] ? run + 1 : 0;
+        missed += i >= BUCKETS ? run + 1 : 0;
+    }
+    *there = (double)looked / (double)keys;
+    return (double)missed / BUCKETS;
+}
+
+static void measure(bench *b) {
+    static const size_t sizes[] = {64, 512, 1024, 4096};
+    static const unsigned loads[] = {50, 80, 90};
+    cells costs;
+    cells_costs(b, &costs);
+    containers_hash(b, &costs);
+    hash *h = open_hash(b);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        h->value_bytes = sizes[i];
+        measure_rows(b, &costs, h, value_rows, 4, (bench_param){0});
+    }
+    h->value_bytes = 8;
+    measure_rows(b, &costs, h, value_rows + 2, 2, (bench_param){"keys", 0, "zipf"});
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        double there, absent = probes(loads[i], &there);
+        bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
+                   loads[i], there, absent);
+        h->load = loads[i];
+        measure_rows(b, &costs, h, value_rows + 3, 3,
+                     (bench_param){"load_percent", loads[i], NULL});
+    }
+    h->load = LOAD;
+    h->counter = 1;
+    measure_rows(b, &costs, h, counter_rows, 1, (bench_param){"keys", 0, "zipf"});
+    close_hash(h);
+}
+
+void bench_hash(bench *b) { cells_groups(b, measure); }

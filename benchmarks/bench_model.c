@@ -1,0 +1,15 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/* The cost model (paper 003, section IV): components, and what it makes of them for each operation
+ * under each promise beside what these take, by RMA and by call. */
+
+#include "bench_containers.h"
+
+static void measure(bench *b) {
+    cells costs;
+    cells_costs(b, &costs);
+    containers_queue(b, &costs);
+    containers_hash(b, &costs);
+}
+
+void bench_model_all(bench *b) { cells_groups(b, measure); }

@@ -1,0 +1,66 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Cells: an operation of a container by RMA, by call and by TERN_VIA_AUTO, in blocks by turns, with
+ * what the cost model says of the first two from component costs measured in the same run. All
+ * ranks operate at once and leave a block when all are through, serving each other meanwhile; the
+ * figure is the time of one operation of one rank.
+ */
+
+#ifndef TERN_BENCHMARKS_CELLS_H
+#define TERN_BENCHMARKS_CELLS_H
+
+#include "bench.h"
+
+enum { CELLS_ELEMENTS = 100000 /* of each rank, as in the paper */ };
+
+/* What the components cost, at the origin, and bare units. */
+typedef struct cells {
+    tern_costs own, others; /* towards the own rank and, on average, the others */
+    double fetch_add, missing_load;
+} cells;
+
+/* components.c: measures them, whatever --only says. */
+void cells_costs(bench *b, cells *costs);
+
+typedef struct cell {
+    const char *name;
+    bench_param params[BENCH_PARAMS - 1]; /* and the promise */
+    tern_promise promise;
+    tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
+    double own;     /* the share of operations that are on what the rank itself owns */
+    bool rma_alone; /* too large for a call */
+    void *work;
+    void (*run)(bench *b, void *work, tern_via via, uint64_t n);
+    void (*prepare)(bench *b, void *work, uint64_t n);
+    uint64_t most;
+    const char *ceiling; /* its name, or NULL */
+    void (*bare)(bench *b, void *work, uint64_t n);
+    void (*bare_prepare)(bench *b, void *work, uint64_t n);
+} cell;
+
+void cells_measure(bench *b, const cells *costs, const cell *one);
+
+/* Waits until every rank is here, with progress. */
+void cells_end(bench *b);
+
+/* How often the model and TERN_VIA_AUTO were right so far. */
+void cells_summary(bench *b);
+
+/* Runs measure among two ranks, or in groups of ever more where there are more. */
+void cells_groups(bench *b, void (*measure)(bench *own));
+
+/* Draws count numbers below keys, evenly or by Zipf's law. */
+void cells_draw(const bench *b, uint32_t *numbers, size_t count, uint32_t keys, bool zipf);
+
+/* output.c's: the lines of a case that is a cell. */
+typedef struct bench_model {
+    double rma, call; /* predicted, ns; 0: not */
+    bool has_call;    /* there is a peer by call */
+    double fetch_add, missing_load;
+} bench_model;
+
+void cells_table(FILE *to, const bench_case *c, const bench_times *times);
+void cells_json(FILE *to, const bench_case *c, const bench_times *times);
+
+#endif
