@@ -17,7 +17,7 @@ static inline tern_queue *make_queue(fixture *f, tern_queue_options options) {
 }
 
 static inline tern_via any_via(uint64_t *random) {
-    return below(random, 2) ? TERN_VIA_RMA : TERN_VIA_CALL;
+    return (tern_via)below(random, TERN_VIA_AUTO + 1);
 }
 
 /* Item number of a producer: the rest of it follows from the first bytes. */

@@ -43,7 +43,7 @@ static inline tern_promise any_reader(uint64_t *random) {
 }
 
 static inline tern_via any_via(uint64_t *random) {
-    return below(random, 2) ? TERN_VIA_RMA : TERN_VIA_CALL;
+    return (tern_via)below(random, TERN_VIA_AUTO + 1);
 }
 
 /* The first number from start on whose key of 8 bytes rank owns. */

@@ -27,7 +27,7 @@ static void *work(void *argument) {
     uint64_t random = fixture_seed(j->f, j->index * 1000);
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
     for (int i = 0; i < j->times && j->failures == 0; i++) {
-        tern_via via = below(&random, 4) ? TERN_VIA_RMA : TERN_VIA_CALL;
+        tern_via via = (tern_via)(below(&random, 4) % 3);
         uint64_t key = below(&random, KEYS), value[2], keys[20];
         for (int k = 0; k < 20; k++)
             keys[k] = below(&random, KEYS);
