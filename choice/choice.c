@@ -25,7 +25,7 @@
 
 enum {
     GAP_MAX = 64,    /* operations between two that are timed */
-    TRIAL_MIN = 16,  /* operations between two trials, and before the first */
+    TRIAL_MIN = 16,  /* operations between two trials, at least */
     LOSSES_MAX = 3,  /* doublings of the time between trials */
     NEAR_ROUND = 16, /* operations on what is the caller's own with one round of progress, */
     FAR_ROUND = 256, /* and where progress asks MPI */
@@ -39,12 +39,6 @@ static tern_via other_than(uint8_t via) {
     return via == TERN_VIA_RMA ? TERN_VIA_CALL : TERN_VIA_RMA;
 }
 
-void tern_choice_begin(tern_choice *choice, const double *costs) {
-    *choice = (tern_choice){.rest = TRIAL_MIN, .mean = {(float)costs[0], (float)costs[1]}};
-    choice->via = costs[TERN_VIA_CALL] < costs[TERN_VIA_RMA] ? TERN_VIA_CALL : TERN_VIA_RMA;
-    choice->then = choice->mean[choice->via];
-}
-
 /* Operations whose time is to timing, or to trials, what is set apart for these. */
 static void plan(tern_choice *c) {
     float gap = less(TIMING / (c->mean[c->via] + 1), GAP_MAX);
@@ -56,6 +50,14 @@ static uint32_t pay_back(const tern_choice *c, float excess, float share) {
     float operations = excess / (share * (c->mean[c->via] + 1));
     operations *= (float)(1U << c->losses);
     return operations < TRIAL_MIN ? TRIAL_MIN : (uint32_t)less(operations, 2e9F);
+}
+
+void tern_choice_begin(tern_choice *choice, const double *costs) {
+    *choice = (tern_choice){.mean = {(float)costs[0], (float)costs[1]}};
+    choice->via = costs[TERN_VIA_CALL] < costs[TERN_VIA_RMA] ? TERN_VIA_CALL : TERN_VIA_RMA;
+    choice->then = choice->mean[choice->via];
+    choice->rest =
+        pay_back(choice, choice->mean[other_than(choice->via)] - choice->then, TRIAL_SHARE);
 }
 
 static void count_down(tern_choice *c, uint64_t operations) {
