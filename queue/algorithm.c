@@ -59,11 +59,8 @@ static tern_status see_word(tern_worker *worker, tern_queue *q, tern_ptr word, u
     return TERN_OK;
 }
 
-tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                     tern_promise promise, tern_slot_state *state) {
-    *state = SLOT_READY;
-    if (__builtin_expect(ticket < tern_queue_known(&q->room), 1))
-        return TERN_OK;
+tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                    tern_promise promise, tern_slot_state *state) {
     *state = SLOT_NONE;
     if (promise != TERN_PROMISE_READ_WRITE || q->algorithm == TERN_ALGO_CHECKSUM)
         return see_word(worker, q, q->head, ticket, state);
@@ -185,10 +182,8 @@ static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t
         continue;
 }
 
-tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                   size_t count, tern_promise promise) {
-    if (q->algorithm != TERN_ALGO_CLASSIC)
-        return TERN_OK;
+tern_status tern_queue_commit_in_line(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                      size_t count, tern_promise promise) {
     if (!in_line(q, promise)) {
         leave_to_phase(q, &q->phase_pushed, ticket + count);
         return TERN_OK;
@@ -199,7 +194,9 @@ tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q, uint64_t 
 
 static tern_status post_turns(tern_worker *worker, const tern_queue *q, uint64_t ticket,
                               size_t count) {
-    uint64_t lap = tern_slot_lap(q, ticket) + 1, turns[2 * TURNS];
+    uint64_t lap = tern_slot_lap(q, ticket) + 1, turns[2 * TURNS], one[2] = {lap, ~lap};
+    if (count == 1)
+        return tern_slot_put(worker, tern_turn_place(q, ticket), one, 2);
     tern_status status = TERN_OK;
     while (count > 0 && status == TERN_OK) {
         size_t some = count < TURNS ? count : TURNS;

@@ -25,7 +25,7 @@
  * slots, they are sequentially consistent atomics after the slot was read, or written and fenced.
  */
 
-#include "queue/queue.h"
+#include "queue/slot.h"
 #include "src/wait.h"
 
 typedef enum {
@@ -35,9 +35,19 @@ typedef enum {
     SLOT_PAST   /* the ticket is gone */
 } tern_slot_state;
 
-/* Whether ticket may be pushed. READY: q->room is beyond it; and if it is so already. */
-tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                     tern_promise promise, tern_slot_state *state);
+/* Whether ticket may be pushed, where that is not known yet. */
+tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                    tern_promise promise, tern_slot_state *state);
+
+/* Whether ticket may be pushed. READY: q->room is beyond it. */
+static inline tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q,
+                                                   uint64_t ticket, tern_promise promise,
+                                                   tern_slot_state *state) {
+    *state = SLOT_READY;
+    if (__builtin_expect(ticket < tern_queue_known(&q->room), 1))
+        return TERN_OK;
+    return tern_queue_ask_for_room(worker, q, ticket, promise, state);
+}
 
 /* Whether ticket may be popped, and of *count that follow each other from it how many: if READY, 1
  * or more. slots: room for them; they are in it already where tern_queue_reads_early. drawn: the
@@ -55,9 +65,18 @@ static inline bool tern_queue_reads_early(const tern_queue *q) {
 tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                                 tern_promise promise);
 
+/* What the classic push leaves. */
+tern_status tern_queue_commit_in_line(tern_worker *worker, tern_queue *q, uint64_t ticket,
+                                      size_t count, tern_promise promise);
+
 /* What push and pop leave, once count slots from ticket on are written or read. */
-tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                   size_t count, tern_promise promise);
+static inline tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q,
+                                                 uint64_t ticket, size_t count,
+                                                 tern_promise promise) {
+    return q->algorithm == TERN_ALGO_CLASSIC
+               ? tern_queue_commit_in_line(worker, q, ticket, count, promise)
+               : TERN_OK;
+}
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
                                   tern_promise promise);
 
