@@ -56,11 +56,11 @@ static void update(bench *b, void *work, tern_via via, uint64_t n) {
 static void empty(bench *b, void *work, uint64_t n) {
     attentive *a = work;
     tern_status status = TERN_OK;
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
     (void)n;
     for (uint64_t item; b->rank < 2 && status == TERN_OK;)
-        status = tern_queue_pop(b->worker, a->queue[b->rank], &item, TERN_PROMISE_READ_WRITE,
-                                TERN_VIA_RMA);
+        status = tern_queue_try_pop(b->worker, a->queue[b->rank], &item, TERN_PROMISE_READ_WRITE,
+                                    TERN_VIA_RMA);
 }
 
 static void measure_cell(bench *b, const cells *costs, attentive *a, bool pushes,

@@ -42,22 +42,22 @@ static void pop(bench *b, void *work, tern_via via, uint64_t n) {
 static void empty(bench *b, void *work, uint64_t n) {
     tern_queue *own = ((queues *)work)->queue[b->rank];
     tern_status status = TERN_OK;
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends the phase */
     for (uint64_t item; status == TERN_OK;)
-        status = tern_queue_pop(b->worker, own, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+        status = tern_queue_try_pop(b->worker, own, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
     (void)n;
     if (status != TERN_ERR_EMPTY)
-        bench_fail("tern_queue_pop", status);
+        bench_fail("tern_queue_try_pop", status);
 }
 
 static void fill(bench *b, void *work, uint64_t n) {
     tern_queue *own = ((queues *)work)->queue[b->rank];
     tern_status status = TERN_OK;
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends the phase */
     while (status == TERN_OK)
-        status = tern_queue_push(b->worker, own, &n, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+        status = tern_queue_try_push(b->worker, own, &n, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
     if (status != TERN_ERR_FULL)
-        bench_fail("tern_queue_push", status);
+        bench_fail("tern_queue_try_push", status);
 }
 
 static void bare_push(bench *b, void *work, uint64_t n) {

@@ -48,14 +48,14 @@ static void prepare_way(bench *b, void *state, uint64_t n) {
     const way *w = state;
     if (w->cell->prepare != NULL)
         w->cell->prepare(b, w->cell->work, n);
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends a phase */
 }
 
 static void prepare_bare(bench *b, void *state, uint64_t n) {
     const way *w = state;
     if (w->cell->bare_prepare != NULL)
         w->cell->bare_prepare(b, w->cell->work, n);
-    bench_meet(b);
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
 
 static bench_side side_of(const char *name, way *w) {
