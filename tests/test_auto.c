@@ -152,12 +152,12 @@ static void items_come_out_once(int call_only) {
     for (uint64_t waits = 0; popped < mine && waits < 100000000; waits++) {
         uint64_t item = f.rank * 1000003 + pushed;
         if (pushed < mine) {
-            tern_status status = tern_queue_push(f.worker, queue, &item, rw, aut);
+            tern_status status = tern_queue_try_push(f.worker, queue, &item, rw, aut);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
             pushed += status == TERN_OK;
             sums[0] += status == TERN_OK ? item * item : 0;
         }
-        tern_status status = tern_queue_pop(f.worker, queue, &item, rw, aut);
+        tern_status status = tern_queue_try_pop(f.worker, queue, &item, rw, aut);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         popped += status == TERN_OK;
         sums[1] += status == TERN_OK ? item * item : 0;
