@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include "hashtable/parked.h"
 #include "src/collective.h"
 #include "tern/transfer.h"
 
@@ -241,6 +242,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0, NULL};
     tern_status freed = tern_free(worker, memory);
     tern_chooser_free(&table->chooser);
+    tern_parked_free(table);
     free(table->part);
     free(table);
     return status == TERN_OK ? freed : status;

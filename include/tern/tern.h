@@ -17,6 +17,7 @@
 #include "tern/hashtable.h"
 #include "tern/hashtable_modify.h"
 #include "tern/hashtable_file.h"
+#include "tern/hashtable_batch.h"
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"

@@ -1,0 +1,218 @@
+#include "hashtable/window.h"
+
+#include <stdlib.h>
+
+#include "hashtable/flight.h"
+
+enum { FLIGHTS = 16 };
+
+typedef struct window {
+    tern_worker *worker;
+    tern_hashtable *table;
+    const tern_items *items;
+    char *flights;
+    size_t begun, ended;    /* in the order of flights */
+    size_t number[FLIGHTS]; /* of a flight's item */
+} window;
+
+static tern_flight *flight_of(const window *w, size_t flight) {
+    return (tern_flight *)(void *)(w->flights + flight % FLIGHTS * tern_flight_bytes(w->table));
+}
+
+static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *table,
+                               const tern_items *items) {
+    *w = (window){worker, table, items, malloc(FLIGHTS * tern_flight_bytes(table)), 0, 0, {0}};
+    if (w->flights != NULL)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", FLIGHTS);
+}
+
+/* Takes a step with every flight whose request is complete by now. */
+static void step_all(const window *w) {
+    for (size_t i = w->ended; i < w->begun; i++) {
+        tern_flight *f = flight_of(w, i);
+        int done = 0;
+        if (!tern_flight_moves(f))
+            continue;
+        tern_status status = tern_test(w->worker, &f->request, &done);
+        if (status != TERN_OK) {
+            f->stage = TERN_FLIGHT_DONE;
+            f->outcome = status;
+        } else if (done) {
+            tern_flight_step(f);
+        }
+    }
+}
+
+/* Does what cannot go on by itself. */
+static void finish(const window *w, tern_flight *f) {
+    for (size_t i = w->ended; i < w->begun; i++)
+        tern_flight_land(flight_of(w, i));
+    tern_flight_finish(f);
+}
+
+/* Brings the oldest flight to its end. */
+static tern_flight *end_oldest(window *w) {
+    tern_flight *f = flight_of(w, w->ended);
+    while (f->stage != TERN_FLIGHT_DONE) {
+        if (f->stage == TERN_FLIGHT_BLOCKED) {
+            finish(w, f);
+            break;
+        }
+        tern_status status = tern_wait(w->worker, &f->request);
+        if (status != TERN_OK) {
+            f->stage = TERN_FLIGHT_DONE;
+            f->outcome = status;
+            break;
+        }
+        tern_flight_step(f);
+        if (f->stage != TERN_FLIGHT_DONE)
+            step_all(w);
+    }
+    w->ended++;
+    return f;
+}
+
+static bool under_way(const window *w, uint64_t hash) {
+    for (size_t i = w->ended; i < w->begun; i++)
+        if (flight_of(w, i)->probe.hash == hash)
+            return true;
+    return false;
+}
+
+/* The next flight is to be of this item. */
+static tern_flight *begin(window *w, size_t item) {
+    w->number[w->begun % FLIGHTS] = item;
+    return flight_of(w, w->begun++);
+}
+
+static bool is_near(const tern_hashtable *table, uint64_t hash) {
+    return table->part[tern_hash_owner(table, hash)].near != NULL;
+}
+
+static tern_items one_of(const tern_items *items, size_t number) {
+    tern_items one = *items;
+    one.keys += number * one.key_step;
+    one.values = one.value_step > 0 ? one.values + number * one.value_step : one.values;
+    one.count = 1;
+    return one;
+}
+
+static tern_status count_insert(window *w, size_t *stored) {
+    const tern_flight *f = end_oldest(w);
+    *stored += f->outcome == TERN_OK;
+    return f->outcome == TERN_ERR_FULL ? TERN_OK : f->outcome;
+}
+
+static tern_status insert_far(window *w, size_t *stored) {
+    const tern_items *items = w->items;
+    for (size_t i = 0; i < items->count; i++) {
+        const char *key = items->keys + i * items->key_step;
+        uint64_t hash = tern_key_hash(w->table, key);
+        if (is_near(w->table, hash))
+            continue;
+        while (w->begun - w->ended == FLIGHTS || under_way(w, hash)) {
+            tern_status status = count_insert(w, stored);
+            if (status != TERN_OK)
+                return status;
+        }
+        tern_flight_insert(begin(w, i), w->worker, w->table, key, hash,
+                           items->values + i * items->value_step, TERN_PROMISE_WRITE_ONLY);
+    }
+    return TERN_OK;
+}
+
+static tern_status insert_near(const window *w, size_t *stored) {
+    for (size_t i = 0; i < w->items->count; i++) {
+        tern_items one = one_of(w->items, i);
+        size_t done, kept;
+        if (!is_near(w->table, tern_key_hash(w->table, one.keys)))
+            continue;
+        tern_status status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
+        if (status != TERN_OK)
+            return status;
+        *stored += kept;
+    }
+    return TERN_OK;
+}
+
+tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                               size_t *stored) {
+    window w;
+    *stored = 0;
+    tern_status status = window_open(&w, worker, table, items);
+    if (status == TERN_OK)
+        status = insert_far(&w, stored);
+    while (w.ended < w.begun) {
+        tern_status ended = count_insert(&w, stored);
+        status = status == TERN_OK ? ended : status;
+    }
+    if (status == TERN_OK)
+        status = insert_near(&w, stored);
+    free(w.flights);
+    return status;
+}
+
+static tern_status count_find(window *w, unsigned char *found, size_t *present) {
+    size_t number = w->number[w->ended % FLIGHTS];
+    const tern_flight *f = end_oldest(w);
+    *present += f->outcome == TERN_OK;
+    if (found != NULL)
+        found[number] = f->outcome == TERN_OK;
+    return f->outcome == TERN_ERR_NOT_FOUND ? TERN_OK : f->outcome;
+}
+
+/* found may be NULL, here and below. */
+static tern_status find_far(window *w, tern_promise promise, char *values, unsigned char *found,
+                            size_t *present) {
+    for (size_t i = 0; i < w->items->count; i++) {
+        const char *key = w->items->keys + i * w->items->key_step;
+        uint64_t hash = tern_key_hash(w->table, key);
+        if (is_near(w->table, hash))
+            continue;
+        if (w->begun - w->ended == FLIGHTS) {
+            tern_status status = count_find(w, found, present);
+            if (status != TERN_OK)
+                return status;
+        }
+        tern_flight_find(begin(w, i), w->worker, w->table, key, hash, promise,
+                         values + i * tern_found_bytes(w->table));
+    }
+    return TERN_OK;
+}
+
+static tern_status find_near(const window *w, tern_promise promise, char *values,
+                             unsigned char *found, size_t *present) {
+    for (size_t i = 0; i < w->items->count; i++) {
+        tern_items one = one_of(w->items, i);
+        size_t done, there;
+        if (!is_near(w->table, tern_key_hash(w->table, one.keys)))
+            continue;
+        tern_status status = tern_run_find(w->worker, w->table, &one, promise, false,
+                                           values + i * tern_found_bytes(w->table),
+                                           found == NULL ? NULL : found + i, &done, &there);
+        if (status != TERN_OK)
+            return status;
+        *present += there;
+    }
+    return TERN_OK;
+}
+
+tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                             tern_promise promise, char *values, unsigned char *found,
+                             size_t *present) {
+    window w;
+    *present = 0;
+    tern_status status = window_open(&w, worker, table, items);
+    if (status == TERN_OK)
+        status = find_far(&w, promise, values, found, present);
+    /* Whatever happened: gets under way write into the flights. */
+    while (w.ended < w.begun) {
+        tern_status ended = count_find(&w, found, present);
+        status = status == TERN_OK ? ended : status;
+    }
+    if (status == TERN_OK)
+        status = find_near(&w, promise, values, found, present);
+    free(w.flights);
+    return status;
+}

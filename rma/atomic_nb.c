@@ -1,0 +1,52 @@
+#include "rma/atomic_nb.h"
+
+#include "rma/far.h"
+#include "rma/state.h"
+#include "rma/window.h"
+#include "src/wait.h"
+
+/* Whether the owner applies it on receipt of a message. */
+static bool by_message(const tern_context *context, tern_ptr p) {
+    if (p.rank >= context->size || tern_is_near(context, p.rank) || p.segment != 0)
+        return false;
+    const tern_window *window = tern_rma_of(context)->window;
+    return p.domain == TERN_DOMAIN_OWNER ||
+           (p.domain == TERN_DOMAIN_GLOBAL && (window == NULL || !tern_window_has_atomics(window)));
+}
+
+tern_status tern_atomic_nb(tern_worker *worker, tern_ptr p, tern_atomic_op op, uint64_t operand,
+                           uint64_t expected, uint64_t *old, tern_request *request) {
+    tern_context *context = worker->context;
+    const tern_transport_ops *far = tern_rma_of(context)->far;
+    uint64_t offset = 0;
+    request->state[0] = 0;
+    void *word = tern_atomic_address(worker, p, 8);
+    if (word != NULL) {
+        *old = tern_atomic_apply(word, op, 8, operand, expected);
+        return TERN_OK;
+    }
+    if (!by_message(context, p) || p.offset % 8 != 0 || worker->in_handler)
+        return tern_atomic_far(worker, p, op, 8, operand, expected, old);
+    tern_status status = tern_segment_check(context, p, 8, &offset);
+    if (status != TERN_OK)
+        return status;
+    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
+                            .origin = worker->id,
+                            .offset = offset,
+                            .bytes = (uint64_t)op | UINT64_C(8) << 8,
+                            .operand = {operand, expected}};
+    MPI_Request answer;
+    tern_wait_state wait = TERN_WAIT_START;
+    worker->stats.atomics++;
+    while ((status = tern_message_ask(worker, p.rank, &message, old, sizeof *old, &answer)) ==
+           TERN_ERR_AGAIN) {
+        if (tern_progress_round(worker) + far->poll(worker) > 0)
+            continue;
+        status = tern_wait_step(context, &wait, p.rank);
+        if (status != TERN_OK)
+            return status;
+    }
+    if (status == TERN_OK)
+        tern_request_set(request, p.rank, answer, NULL);
+    return status;
+}

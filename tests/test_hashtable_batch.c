@@ -1,0 +1,378 @@
+// tern-test: transports
+
+/* Many keys of the hash table at once: sizes, limits, duplicates, what races, against what each
+ * rank remembers. */
+
+#include "table_tools.h"
+
+#include <stdlib.h>
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+
+static void arguments_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *values = NULL, *counters = NULL, *calls = NULL, *large = NULL;
+    tern_worker *w = f.worker;
+    EXPECT_OK(tern_hashtable_create(
+        w, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 10}, &values));
+    EXPECT_OK(tern_hashtable_create(
+        w, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 10}, &counters));
+    EXPECT_OK(tern_hashtable_create(
+        w,
+        &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 10, .call_only = 1},
+        &calls));
+    EXPECT_OK(tern_hashtable_create(
+        w, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 65536, .capacity = 10},
+        &large));
+    uint64_t key[2] = {1, 2}, out[2] = {77, 77};
+    unsigned char found[2] = {9, 9};
+    size_t many = 55;
+    static char big[65536];
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_insert_many(NULL, values, key, key, 1, rw, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, NULL, key, key, 1, rw, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, NULL, key, 1, rw, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, key, NULL, 1, rw, call, &many));
+    EXPECT_DETAIL("values is NULL");
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_insert_many(w, values, key, key, 1, TERN_PROMISE_READ_ONLY, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_insert_many(w, values, key, key, 1, rw, (tern_via)9, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_insert_many(w, values, key, key, SIZE_MAX / 4, rw, call, &many));
+    EXPECT_DETAIL("no memory holds");
+    EXPECT(TERN_ERR_UNSUPPORTED,
+           tern_hashtable_insert_many(w, counters, key, key, 1, rw, rma, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, calls, key, key, 1, rw, rma, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, large, key, big, 1, rw, call, NULL));
+    EXPECT_DETAIL("TERN_RING_SIZE");
+    CU_ASSERT_EQUAL(many, 55);
+
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_find_many(w, values, NULL, 1, rw, rma, out, found, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_find_many(w, values, key, 1, rw, call, NULL, found, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_find_many(w, values, key, 2, rw, rma, &key[1], found, &many));
+    EXPECT_DETAIL("overlap");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, key, 2, rw, call, out,
+                                                       (unsigned char *)out + 15, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, key, 1, TERN_PROMISE_WRITE_ONLY,
+                                                       rma, out, found, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_find_many(w, values, key, SIZE_MAX / 8, rw, rma, out, found, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED,
+           tern_hashtable_find_many(w, calls, key, 1, rw, rma, out, found, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED,
+           tern_hashtable_find_many(w, large, key, 1, rw, call, big, found, &many));
+    EXPECT_DETAIL("TERN_VIA_RMA");
+    CU_ASSERT(many == 55 && out[0] == 77 && out[1] == 77 && found[0] == 9 && found[1] == 9);
+
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        many = 55;
+        EXPECT_OK(tern_hashtable_insert_many(w, values, NULL, NULL, 0, rw, (tern_via)via, &many));
+        CU_ASSERT_EQUAL(many, 0);
+        many = 55;
+        EXPECT_OK(
+            tern_hashtable_find_many(w, values, NULL, 0, rw, (tern_via)via, NULL, NULL, &many));
+        CU_ASSERT_EQUAL(many, 0);
+        EXPECT_OK(
+            tern_hashtable_find_many(w, counters, key, 2, rw, (tern_via)via, out, found, &many));
+        CU_ASSERT(many == 0 && found[0] == 0 && found[1] == 0 && out[0] == 77);
+    }
+    EXPECT_OK(tern_barrier(w));
+    CU_ASSERT_EQUAL(total_keys(&f, values) + total_keys(&f, counters), 0);
+    EXPECT_OK(tern_hashtable_destroy(w, values));
+    EXPECT_OK(tern_hashtable_destroy(w, counters));
+    EXPECT_OK(tern_hashtable_destroy(w, calls));
+    EXPECT_OK(tern_hashtable_destroy(w, large));
+    fixture_close(&f);
+}
+
+/* Each rank inserts keys of its own and overwrites them; then it finds those of the next rank, and
+ * some that are nobody's. */
+static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, tern_via via) {
+    enum { EACH = 12, ASKED = 16 };
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {
+        .key_bytes = key_bytes, .value_bytes = value_bytes, .capacity = EACH * f->size};
+    if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &table)))
+        return;
+    char *keys = malloc(ASKED * key_bytes), *values = malloc(ASKED * value_bytes + 1);
+    uint64_t random = fixture_seed(f, key_bytes * 100000 + value_bytes);
+    for (uint64_t version = 0; version < 2; version++) {
+        size_t stored = 0, present = 0;
+        unsigned char found[ASKED];
+        for (uint64_t i = 0; i < EACH; i++) {
+            make_key(keys + i * key_bytes, key_bytes, f->rank * EACH + i);
+            make_value(values + i * value_bytes, value_bytes, f->rank * EACH + i, version);
+        }
+        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, keys,
+                                             value_bytes > 0 ? values : NULL, EACH,
+                                             any_writer(&random), via, &stored));
+        CU_ASSERT_EQUAL(stored, EACH);
+        EXPECT_OK(tern_barrier(f->worker));
+        for (uint64_t i = 0; i < ASKED; i++)
+            make_key(keys + i * key_bytes, key_bytes,
+                     i < EACH ? (f->rank + 1) % f->size * EACH + i : 200 + i);
+        memset(values, 0xee, ASKED * value_bytes + 1);
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, keys, ASKED, any_reader(&random), via,
+                                           value_bytes > 0 ? values : NULL, found, &present));
+        CU_ASSERT_EQUAL(present, EACH);
+        for (uint64_t i = 0; i < ASKED; i++) {
+            CU_ASSERT_EQUAL(found[i], i < EACH);
+            const char *value = values + i * value_bytes;
+            uint64_t number = (f->rank + 1) % f->size * EACH + i;
+            CU_ASSERT(i < EACH ? is_value(value, value_bytes, number, version)
+                               : value_bytes == 0 || (unsigned char)*value == 0xee);
+        }
+        CU_ASSERT_EQUAL(total_keys(f, table), EACH * f->size);
+    }
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+    free(keys);
+    free(values);
+}
+
+static void all_sizes(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    static const size_t keys[] = {1, 7, 8, 9, 31, 1024}, values[] = {0, 1, 8, 13, 1000, 1025};
+    for (size_t i = 0; i < 6; i++) {
+        one_size(&f, keys[i], values[(i + tern_test_seed()) % 6], i % 2 ? call : rma);
+        one_size(&f, keys[(i + tern_test_seed()) % 6], values[i], i % 2 ? rma : call);
+    }
+    one_size(&f, 8, 20000, call);
+    one_size(&f, 1024, 65536, rma);
+    fixture_close(&f);
+}
+
+enum { EACH = 300, VALUE = 24, BATCH = 700, TABLE_KEYS = 64 * EACH };
+
+typedef struct batch {
+    size_t count;
+    uint64_t number[BATCH];
+    unsigned char keys[12 * BATCH], values[VALUE * BATCH], found[BATCH];
+} batch;
+
+static size_t any_count(uint64_t *random) {
+    static const size_t edges[] = {0, 1, 2, 15, 16, 17, 511, 512, 513, BATCH};
+    return below(random, 2) ? edges[below(random, 10)] : (size_t)below(random, 100);
+}
+
+/* Batches with keys many times in them, between phases of batches of finds. */
+static void random_batches(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    static batch b;
+    static uint64_t version[EACH], all[TABLE_KEYS];
+    memset(version, 0, sizeof version);
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){.key_bytes = 12, .value_bytes = VALUE, .capacity = EACH * f.size},
+        &table));
+    uint64_t random = fixture_seed(&f, 2);
+    for (int round = 0; round < 3; round++) {
+        tern_promise writes = round % 2 ? TERN_PROMISE_WRITE_ONLY : rw;
+        for (int i = fixture_times(&f, 40) / 4; i > 0; i--) {
+            size_t stored = 0;
+            b.count = any_count(&random);
+            for (size_t k = 0; k < b.count; k++) {
+                uint64_t own = below(&random, EACH);
+                make_key(b.keys + 12 * k, 12, f.rank * EACH + own);
+                make_value(b.values + VALUE * k, VALUE, f.rank * EACH + own, ++version[own]);
+            }
+            EXPECT_OK(tern_hashtable_insert_many(f.worker, table, b.keys, b.values, b.count, writes,
+                                                 any_via(&random), &stored));
+            CU_ASSERT_EQUAL(stored, b.count);
+        }
+        fixture_share(&f, version, sizeof version, all);
+        for (int i = fixture_times(&f, 40) / 4; i > 0; i--) {
+            size_t present = 0, wanted = 0;
+            b.count = any_count(&random);
+            for (size_t k = 0; k < b.count; k++) {
+                b.number[k] = below(&random, EACH * f.size);
+                make_key(b.keys + 12 * k, 12, b.number[k]);
+            }
+            EXPECT_OK(tern_hashtable_find_many(f.worker, table, b.keys, b.count,
+                                               any_reader(&random), any_via(&random), b.values,
+                                               b.found, &present));
+            for (size_t k = 0; k < b.count; k++) {
+                uint64_t v = all[b.number[k]];
+                wanted += v > 0;
+                CU_ASSERT_EQUAL(b.found[k], v > 0);
+                if (v > 0)
+                    CU_ASSERT(is_value(b.values + VALUE * k, VALUE, b.number[k], v));
+            }
+            CU_ASSERT_EQUAL(present, wanted);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+/* All ranks write the same few keys, many times each in a batch, and read them meanwhile: what is
+ * read is whole, and what stays is the last of somebody's batch. */
+static void all_write_the_same_keys(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 7, COUNT = 150 };
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = 100},
+        &table));
+    uint64_t random = fixture_seed(&f, 3), keys[COUNT], values[COUNT][2], seen[KEYS][2], all[KEYS];
+    unsigned char found[KEYS];
+    for (uint64_t k = 0; k < KEYS; k++)
+        all[k] = k;
+    int rounds = fixture_times(&f, 60) / 4 + 1;
+    for (int round = 0; round < rounds; round++) {
+        for (uint64_t i = 0; i < COUNT; i++) {
+            keys[i] = i % KEYS;
+            make_value(values[i], 16, keys[i], (i / KEYS) * 64 + f.rank);
+        }
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, rw,
+                                             any_via(&random), NULL));
+        size_t present = 0;
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, rw, any_via(&random), seen,
+                                           found, &present));
+        CU_ASSERT_EQUAL(present, KEYS);
+        for (uint64_t k = 0; k < KEYS; k++)
+            CU_ASSERT(seen[k][0] % 64 < f.size && is_value(seen[k], 16, k, seen[k][0]));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, rw, any_via(&random), seen, NULL,
+                                       NULL));
+    for (uint64_t k = 0; k < KEYS; k++)
+        CU_ASSERT_EQUAL(seen[k][0] / 64, (COUNT - 1 - k) / KEYS);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+/* A table that cannot hold all: what was refused is not there, everything else is. */
+static void full_is_exact(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { CAPACITY = 16, KEYS = 200 };
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        tern_hashtable *table = NULL;
+        EXPECT_OK(tern_hashtable_create(
+            f.worker,
+            &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = CAPACITY},
+            &table));
+        static uint64_t keys[KEYS], values[KEYS];
+        static unsigned char found[KEYS];
+        size_t stored = 0, present = 0;
+        for (uint64_t k = 0; k < KEYS; k++) {
+            keys[k] = k;
+            values[k] = k + 1000;
+        }
+        if (f.rank == 0) {
+            EXPECT(TERN_ERR_FULL, tern_hashtable_insert_many(f.worker, table, keys, values, KEYS,
+                                                             rw, (tern_via)via, &stored));
+            EXPECT_DETAIL("capacity");
+            CU_ASSERT(stored >= CAPACITY && stored < KEYS);
+            memset(values, 0, sizeof values);
+            EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, (tern_via)via,
+                                               values, found, &present));
+            CU_ASSERT_EQUAL(present, stored);
+            for (uint64_t k = 0; k < KEYS; k++)
+                CU_ASSERT_EQUAL(values[k], found[k] ? k + 1000 : 0);
+        }
+        uint64_t total = total_keys(&f, table);
+        CU_ASSERT(f.rank > 0 || total == stored);
+        EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    }
+    fixture_close(&f);
+}
+
+static void counters_are_found(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 300 };
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = KEYS},
+        &table));
+    static uint64_t keys[2 * KEYS], counts[2 * KEYS];
+    static unsigned char found[2 * KEYS];
+    size_t present = 0;
+    for (uint64_t k = 0; k < 2 * KEYS; k++)
+        keys[k] = k;
+    uint64_t random = fixture_seed(&f, 4);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, KEYS, f.rank + 1,
+                                      TERN_PROMISE_WRITE_ONLY, any_via(&random), NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        memset(counts, 0, sizeof counts);
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, 2 * KEYS, any_reader(&random),
+                                           (tern_via)via, counts, found, &present));
+        CU_ASSERT_EQUAL(present, KEYS);
+        for (uint64_t k = 0; k < 2 * KEYS; k++)
+            CU_ASSERT(found[k] == (k < KEYS) &&
+                      counts[k] == (k < KEYS ? f.size * (f.size + 1) / 2 : 0));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+static struct {
+    tern_hashtable *table;
+    tern_status insert[2], find[2];
+} handled;
+
+static tern_status use_batches_in_handler(tern_call_info *info, const void *arguments,
+                                          size_t bytes) {
+    uint64_t key = 1, value = 2;
+    (void)arguments, (void)bytes;
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        handled.insert[via] = tern_hashtable_insert_many(info->worker, handled.table, &key, &value,
+                                                         1, rw, (tern_via)via, NULL);
+        handled.find[via] = tern_hashtable_find_many(info->worker, handled.table, &key, 1, rw,
+                                                     (tern_via)via, &value, NULL, NULL);
+    }
+    return TERN_OK;
+}
+TERN_FUNCTION(use_batches_in_handler)
+
+static void in_a_handler(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 10},
+        &handled.table));
+    EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){f.rank, 0},
+                               &use_batches_in_handler_function, NULL, 0, NULL, 0, NULL));
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        CU_ASSERT_EQUAL(handled.insert[via], TERN_ERR_STATE);
+        CU_ASSERT_EQUAL(handled.find[via], TERN_ERR_STATE);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, handled.table));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"arguments_are_checked", arguments_are_checked},
+        {"all_sizes", all_sizes},
+        {"random_batches", random_batches},
+        {"all_write_the_same_keys", all_write_the_same_keys},
+        {"full_is_exact", full_is_exact},
+        {"counters_are_found", counters_are_found},
+        {"in_a_handler", in_a_handler},
+    };
+    return tern_test_main(argc, argv, "hashtable_batch", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,92 @@
+// tern-test: ranks survivors
+
+/* A rank dies that holds a bucket, and owns a part: batches that need either are told, the others
+ * go on. */
+
+#include "table_tools.h"
+
+#include "hashtable/table.h"
+#include "tern/transfer.h"
+
+/* Out of line: the compiler would think of keys that are longer than these. */
+static __attribute__((noinline)) uint64_t hash_of(const tern_hashtable *table,
+                                                  const uint64_t *key) {
+    return tern_key_hash(table, key);
+}
+
+static tern_ptr bucket_of(const tern_hashtable *table, const uint64_t *key) {
+    uint64_t hash = hash_of(table, key);
+    return tern_ptr_add(table->part[tern_hash_owner(table, hash)].buckets,
+                        (int64_t)(tern_hash_bucket(table, hash) * table->shape.stride));
+}
+
+enum { KEYS = 40 };
+
+static void a_rank_dies(void) {
+    fixture f;
+    if (tern_test_size() < 2) {
+        tern_test_skip("somebody has to be left");
+        return;
+    }
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 1000},
+        &table));
+    const tern_promise rw = TERN_PROMISE_READ_WRITE;
+    uint32_t victim = f.size - 1;
+    uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS], seen, of_dead = 0;
+    unsigned char found[KEYS];
+    for (uint64_t i = 0, next = 1000; i < KEYS; i++, next = keys[i - 1] + 1) {
+        keys[i] = number_owned_by(table, 0, next);
+        values[i] = keys[i] * 3;
+    }
+    of_dead = number_owned_by(table, victim, 5000);
+    if (f.rank == victim) {
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &held, &held, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, &held),
+                                  tern_state_taken(hash_of(table, &held), f.rank),
+                                  tern_state_locked(hash_of(table, &held), f.rank), &seen));
+        uint64_t torn = 12345;
+        EXPECT_OK(tern_put(f.worker, tern_ptr_add(bucket_of(table, &held), 24), &torn, 8));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == victim)
+        tern_test_kill((int)f.rank);
+
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        double start = MPI_Wtime();
+        size_t stored = 99, present = 99;
+        uint64_t with_held[3] = {keys[0], held, keys[1]}, out[3];
+        EXPECT(TERN_ERR_PEER, tern_hashtable_insert_many(f.worker, table, with_held, values, 3, rw,
+                                                         (tern_via)via, &stored));
+        EXPECT_DETAIL("has died");
+        CU_ASSERT_EQUAL(stored, 1);
+        EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, with_held, 3, rw,
+                                                       (tern_via)via, out, found, &present));
+        EXPECT_DETAIL("has died");
+        if (via == TERN_VIA_CALL)
+            EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, &of_dead, 1, rw,
+                                                           (tern_via)via, out, found, &present));
+        CU_ASSERT_EQUAL(present, 99);
+        CU_ASSERT(MPI_Wtime() - start < 5);
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, (tern_via)via,
+                                             &stored));
+        CU_ASSERT_EQUAL(stored, KEYS);
+        uint64_t got[KEYS];
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, (tern_via)via, got,
+                                           found, &present));
+        CU_ASSERT(present == KEYS && memcmp(got, values, sizeof got) == 0);
+    }
+    /* The others may still call this rank. */
+    for (double end = MPI_Wtime() + 1; MPI_Wtime() < end;)
+        tern_progress(f.worker);
+    EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"a_rank_dies", a_rank_dies}};
+    return tern_test_main(argc, argv, "hashtable_batch_faults", tests, 1);
+}
