@@ -18,6 +18,7 @@
 #include "tern/hashtable_modify.h"
 #include "tern/hashtable_file.h"
 #include "tern/hashtable_batch.h"
+#include "tern/hashtable_buffer.h"
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/memory.h"
