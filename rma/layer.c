@@ -18,7 +18,7 @@
 static tern_status place(tern_context *context, tern_rma *rma) {
     rma->parts = 1;
     hwloc_topology_t topology;
-    tern_status status = tern_topology_load(&topology);
+    tern_status status = tern_topology_load(&topology, false);
     if (status != TERN_OK)
         return status;
     hwloc_bitmap_t binding = hwloc_bitmap_alloc();

@@ -114,7 +114,7 @@ static void advise_heap(const tern_config *config, const tern_layout *layout,
 
 static void bind_heap(const tern_layout *layout, char *heap, const int *numa, size_t parts) {
     hwloc_topology_t topology;
-    if (tern_topology_load(&topology) != TERN_OK)
+    if (tern_topology_load(&topology, false) != TERN_OK)
         return;
     if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) > 1) {
         size_t part = layout->heap_bytes / parts / TERN_PAGE * TERN_PAGE;

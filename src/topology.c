@@ -4,10 +4,11 @@
 
 #include "src/error.h"
 
-tern_status tern_topology_load(hwloc_topology_t *topology) {
+tern_status tern_topology_load(hwloc_topology_t *topology, bool devices) {
     if (hwloc_topology_init(topology) != 0)
         return tern_fail_system("hwloc_topology_init");
-    hwloc_topology_set_io_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (devices)
+        hwloc_topology_set_io_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     if (hwloc_topology_load(*topology) != 0) {
         tern_status status = tern_fail_system("hwloc_topology_load");
         hwloc_topology_destroy(*topology);

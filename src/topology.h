@@ -21,8 +21,9 @@ size_t tern_topology_numa(hwloc_topology_t topology, hwloc_const_cpuset_t bindin
 /* The NUMA node nearest to the first network card (OpenFabrics first, then network), or -1. */
 int tern_topology_nic(hwloc_topology_t topology);
 
-/* Loads this machine's topology with I/O devices. The caller destroys it. */
-tern_status tern_topology_load(hwloc_topology_t *topology);
+/* Loads this machine's topology; with its I/O devices, which tern_topology_nic needs, it takes
+ * several times as long. The caller destroys it. */
+tern_status tern_topology_load(hwloc_topology_t *topology, bool devices);
 
 /* Numbers the nodes from who shares memory with whom: leader[r] is the lowest rank on r's machine.
  * With virtual_size > 0 each machine is cut into pieces of at most that many ranks in rank order.

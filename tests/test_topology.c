@@ -68,7 +68,7 @@ static void numbering_of_nodes(void) {
 
 static void this_machine(void) {
     hwloc_topology_t topology;
-    CU_ASSERT_EQUAL_FATAL(tern_topology_load(&topology), TERN_OK);
+    CU_ASSERT_EQUAL_FATAL(tern_topology_load(&topology, true), TERN_OK);
     int numa[TERN_NUMA_MAX];
     CU_ASSERT(tern_topology_numa(topology, hwloc_get_root_obj(topology)->cpuset, numa) >= 1);
     int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
