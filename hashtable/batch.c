@@ -1,7 +1,11 @@
 #include "hashtable/auto.h"
 #include "hashtable/batch_call.h"
+
+#include <stdlib.h>
+
 #include "hashtable/operations.h"
 #include "hashtable/probe.h"
+#include "hashtable/regions.h"
 
 /*
  * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,
@@ -172,13 +176,35 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
+/* Where there is no memory to put keys in order, in theirs. done counts keys then, and says nothing
+ * of which. */
+static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                                 size_t count, uint64_t delta, size_t *done, size_t *added) {
+    uint64_t *sorted = malloc(8 * (size_t)TERN_REGION_KEYS);
+    tern_status status = TERN_OK;
+    if (sorted == NULL)
+        return add_near8(worker, table, keys, count, delta, done, added);
+    while (count > 0 && status == TERN_OK) {
+        size_t here = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
+        tern_regions_sort(table, keys, here, sorted);
+        status = add_near8(worker, table, (const char *)sorted, here, delta, done, added);
+        keys += 8 * here;
+        count -= here;
+    }
+    free(sorted);
+    return status;
+}
+
 tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
                                     const void *keys, size_t step, size_t count, uint64_t delta,
                                     bool own, size_t *done, size_t *added, bool *far_put) {
     *done = 0;
     *added = 0;
     bool near = table->all_near || (own && table->part[table->rank].near != NULL);
-    if (near && table->key_bytes == 8 && table->key_hash == NULL)
+    bool plain = table->key_bytes == 8 && table->key_hash == NULL;
+    if (table->all_near && plain && tern_regions_pay(table, count))
+        return add_by_region(worker, table, keys, count, delta, done, added);
+    if (near && plain)
         return add_near8(worker, table, keys, count, delta, done, added);
     return add_pipelined(worker, table, keys, step, count, delta, done, added, far_put);
 }

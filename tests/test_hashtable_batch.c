@@ -327,6 +327,49 @@ static void counters_are_found(void) {
     fixture_close(&f);
 }
 
+/* A batch of adds that is put in the order of the table's memory first, on a table large enough. */
+static void large_batches_of_adds(void) {
+    fixture f;
+    enum { ADDS = 30000, KEYS = 4000, CAPACITY = 720000 };
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)64 << 20;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_hashtable *table = NULL;
+    if (!fixture_all_near(&f)) { /* where it is not done */
+        fixture_close(&f);
+        return;
+    }
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY},
+        &table));
+    static uint64_t keys[ADDS], sums[KEYS], counts[KEYS], all[64 * KEYS];
+    uint64_t random = fixture_seed(&f, 7);
+    size_t added = 0, present = 0;
+    memset(sums, 0, sizeof sums);
+    for (uint64_t i = 0; i < ADDS; i++) {
+        keys[i] = below(&random, KEYS);
+        sums[keys[i]] += 3;
+    }
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, ADDS, 3, TERN_PROMISE_WRITE_ONLY, rma,
+                                      &added));
+    CU_ASSERT_EQUAL(added, ADDS);
+    fixture_share(&f, sums, sizeof sums, all);
+    for (uint64_t k = 0; k < KEYS; k++) {
+        keys[k] = k;
+        for (uint32_t r = 1; r < f.size; r++)
+            all[k] += all[r * KEYS + k];
+    }
+    memset(counts, 0, sizeof counts);
+    EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, TERN_PROMISE_READ_ONLY, rma,
+                                       counts, NULL, &present));
+    CU_ASSERT(memcmp(counts, all, sizeof counts) == 0);
+    CU_ASSERT_EQUAL(total_keys(&f, table), present);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 static struct {
     tern_hashtable *table;
     tern_status insert[2], find[2];
@@ -372,6 +415,7 @@ int main(int argc, char **argv) {
         {"all_write_the_same_keys", all_write_the_same_keys},
         {"full_is_exact", full_is_exact},
         {"counters_are_found", counters_are_found},
+        {"large_batches_of_adds", large_batches_of_adds},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "hashtable_batch", tests, sizeof tests / sizeof tests[0]);
