@@ -105,14 +105,16 @@ static bool all_share_memory(const kmer_counter *counter) {
 }
 
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, kmer_error *error) {
+                      const tern_via *via, uint64_t capacity, bool ample, kmer_error *error) {
     *counter = (kmer_counter){.capacity = capacity};
     if (open_context(counter, comm, config, error) != 0)
         return -1;
+    bool shared = all_share_memory(counter);
+    counter->ample = ample && shared;
     if (via != NULL)
         counter->via = *via;
     else
-        counter->via = all_share_memory(counter) ? TERN_VIA_RMA : TERN_VIA_CALL;
+        counter->via = shared ? TERN_VIA_RMA : TERN_VIA_CALL;
     tern_hashtable_options options = {
         .key_bytes = sizeof(uint64_t),
         .counter = 1,
@@ -160,11 +162,14 @@ static int add_batch(kmer_sink *sink) {
 
 int kmer_counter_count(kmer_counter *counter, int (*read)(kmer_sink *sink, void *argument),
                        void *argument, kmer_error *error) {
-    /* For calls large enough to fill a message to every owner and keep it busy while others come:
-     * less halves the speed. One-sided operations need no more than to keep the pipeline full, and
-     * a full table, which is slow to find out for every k-mer of a batch, is found out early. */
-    enum { RMA_BATCH = 1024, CALL_BATCH = 8192 };
-    const size_t batch = counter->via == TERN_VIA_RMA ? RMA_BATCH : CALL_BATCH;
+    /* By call: enough to fill a message to every owner and keep it busy while others come; less
+     * halves the speed. In shared memory: so many that tern can go through the table in order,
+     * which is twice as fast; but no more than keeps its pipeline full where the table may fill up,
+     * which is slow to find out for every k-mer of a batch. */
+    enum { RMA_BATCH = 1024, AMPLE_BATCH = 1 << 20, CALL_BATCH = 8192 };
+    const size_t batch = counter->via == TERN_VIA_CALL ? CALL_BATCH
+                         : counter->ample              ? AMPLE_BATCH
+                                                       : RMA_BATCH;
 
     counter->error = error;
     counter->asked = kmer_now();

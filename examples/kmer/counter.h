@@ -19,6 +19,7 @@ typedef struct kmer_counter {
     tern_hashtable *table;
     tern_via via;
     uint64_t capacity;
+    bool ample; /* the capacity is certainly enough, and memory is shared */
     uint64_t counted;       /* k-mers, by this rank */
     double seconds;         /* in the table's operations */
     double asked;           /* when the next rank last gave a sign of life */
@@ -38,7 +39,7 @@ int kmer_counter_configure(tern_config *config, uint64_t capacity, int ranks, km
  * call; else call, which then was 100 times as fast and more. Fails on all ranks if it does on one.
  */
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, kmer_error *error);
+                      const tern_via *via, uint64_t capacity, bool ample, kmer_error *error);
 void kmer_counter_close(kmer_counter *counter);
 
 /* Collective. Every rank hands its k-mers to the sink that read gets; read is run once, and what it

@@ -24,6 +24,7 @@ typedef struct job {
     int input_count; /* that are open */
     uint64_t bytes;  /* of all inputs */
     uint64_t capacity;
+    bool ample; /* which is certainly enough */
     kmer_outfile dump, output, histogram;
     kmer_counter counter;
     kmer_totals totals;
@@ -48,8 +49,10 @@ static int open_inputs(job *j, kmer_error *error) {
 /* There are no more different k-mers than bases, nor than there can be. */
 static int choose_capacity(job *j, kmer_error *error) {
     uint64_t sum = 0, possible = kmer_how_many(j->options->k, j->options->canonical);
+    j->ample = j->options->capacity == 0;
     for (int i = 0; i < j->input_count && j->options->capacity == 0; i++) {
         uint64_t bases;
+        j->ample = j->ample && !j->inputs[i].gzip;
         if (kmer_input_bases(&j->inputs[i], &bases, error) != 0)
             return -1;
         sum += bases;
@@ -65,6 +68,7 @@ static int choose_capacity(job *j, kmer_error *error) {
 /* What the first rank does for all, and tells them. */
 typedef struct preparation {
     uint64_t capacity;
+    int ample;
     int memory_is_short; /* if all ranks are on one machine */
     char output[PATH_MAX], dump[PATH_MAX], histogram[PATH_MAX];
 } preparation;
@@ -77,6 +81,7 @@ static void prepare(job *j, preparation *p, kmer_error *error) {
         kmer_outfile_create(&j->histogram, options->histogram, error) != 0)
         return;
     p->capacity = j->capacity;
+    p->ample = j->ample;
     p->memory_is_short = j->capacity > kmer_counter_room_here();
     memcpy(p->output, j->output.part, PATH_MAX);
     memcpy(p->dump, j->dump.part, PATH_MAX);
@@ -90,6 +95,7 @@ static void follow(job *j, const preparation *p, kmer_error *error) {
     if (kmer_outfile_join(&j->output, options->output, p->output, error) == 0)
         (void)kmer_outfile_join(&j->dump, options->dump, p->dump, error);
     j->capacity = p->capacity;
+    j->ample = p->ample;
 }
 
 /* Collective. */
@@ -100,8 +106,10 @@ static void fit_memory(job *j, kmer_error *error) {
                   "--capacity %" PRIu64 ": the memory holds %" PRIu64
                   " k-mers: use a smaller one, or more machines",
                   j->options->capacity, room);
-    else if (j->capacity > room)
+    else if (j->capacity > room) {
         j->capacity = room;
+        j->ample = false;
+    }
 }
 
 /* Collective: all that can fail before anything takes long. Each round of messages between ranks
@@ -190,7 +198,8 @@ static int run(job *j, double started, kmer_error *error) {
     if (status != KMER_OK)
         return status;
     (void)kmer_counter_open(&j->counter, j->comm, &config,
-                            j->options->via_given ? &j->options->via : NULL, j->capacity, error);
+                            j->options->via_given ? &j->options->via : NULL, j->capacity, j->ample,
+                            error);
     if ((status = kmer_report(j->comm, error)) != KMER_OK)
         return status;
 
