@@ -220,6 +220,7 @@ void bench_cpu_name(char *name, size_t room);
 void bench_transfer(bench *b);
 void bench_call(bench *b);
 void bench_attention(bench *b);
+void bench_batch(bench *b);
 void bench_notify(bench *b);
 void bench_put(bench *b);
 void bench_zerocopy(bench *b);

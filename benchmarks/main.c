@@ -27,6 +27,8 @@ static const subject subjects[] = {
     {"hash", bench_hash, "hash table by RMA, by call and by choice", bench_hash},
     {"queue", bench_queue, "queues by RMA, by call and by choice", bench_queue},
     {"attentive", bench_attentive, "the same while all compute in between", bench_attentive},
+    {"batch", bench_batch, "many keys of a hash table at once, and buffered, beside one by one",
+     NULL},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
      NULL},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",

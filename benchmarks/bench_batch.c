@@ -1,0 +1,270 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Many keys of a hash table at once, beside one by one and beside a bare table in shared memory
+ * that prefetches nothing. Both ranks operate at the same time, on keys that lie with either of
+ * them by chance; the figure is the time of one key of one rank. The table that is searched is
+ * larger than the caches.
+ */
+
+#include "bench.h"
+#include "ceilings/ceilings.h"
+
+enum {
+    FRESH = 1 << 18, /* keys that a fresh table takes */
+    KEYS = 1 << 21,  /* in the table that is searched */
+    BATCH = 2048
+};
+
+typedef struct work {
+    tern_hashtable *table;
+    tern_hashtable_buffer *buffer;
+    ceiling_table bare;
+    uint64_t keys; /* of the table */
+    tern_via via;
+    uint64_t random;
+    uint64_t first; /* number of the first key that a block inserts */
+    tern_ptr there; /* the other's word, where both tell that they are through with a block */
+    uint64_t *here;
+    uint64_t blocks;
+} work;
+
+/* Both ranks leave when both are through; a rank that is serves the other. */
+static void end_together(bench *b, work *w) {
+    uint64_t blocks = ++w->blocks;
+    bench_ok(tern_put(b->worker, w->there, &blocks, sizeof blocks), "tern_put");
+    bench_ok(tern_flush(b->worker, b->other.rank), "tern_flush");
+    while (__atomic_load_n(w->here, __ATOMIC_ACQUIRE) < blocks)
+        (void)tern_progress(b->worker);
+}
+
+static void create_table(bench *b, work *w) {
+    tern_hashtable_options options = {.key_bytes = 8, .value_bytes = 8, .capacity = w->keys};
+    bench_ok(tern_hashtable_create(b->worker, &options, &w->table), "tern_hashtable_create");
+}
+
+static void destroy_table(bench *b, work *w) {
+    bench_ok(tern_hashtable_destroy(b->worker, w->table), "tern_hashtable_destroy");
+}
+
+static void fresh_table(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    destroy_table(b, w);
+    create_table(b, w);
+    w->first += 2 * n;
+}
+
+static uint64_t bare_bytes(const work *w) { return w->bare.buckets * sizeof(ceiling_bucket); }
+
+static void fresh_bare(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    memset(w->bare.part[b->rank], 0, bare_bytes(w));
+    w->first += 2 * n;
+    bench_meet(b);
+}
+
+static void insert_many(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    static uint64_t keys[BATCH], values[BATCH];
+    for (uint64_t number = w->first; n > 0;) {
+        size_t count = n < BATCH ? (size_t)n : BATCH;
+        for (size_t i = 0; i < count; i++, number += 2) {
+            keys[i] = ceiling_mix(number);
+            values[i] = number;
+        }
+        bench_ok(tern_hashtable_insert_many(b->worker, w->table, keys, values, count,
+                                            TERN_PROMISE_READ_WRITE, w->via, NULL),
+                 "tern_hashtable_insert_many");
+        n -= count;
+    }
+    end_together(b, w);
+}
+
+static void insert(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    for (uint64_t number = w->first; n > 0; n--, number += 2) {
+        uint64_t key = ceiling_mix(number);
+        bench_ok(tern_hashtable_insert(b->worker, w->table, &key, &number, TERN_PROMISE_READ_WRITE,
+                                       w->via, NULL),
+                 "tern_hashtable_insert");
+    }
+    end_together(b, w);
+}
+
+static void insert_buffered(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    for (uint64_t number = w->first; n > 0; n--, number += 2) {
+        uint64_t key = ceiling_mix(number);
+        bench_ok(tern_hashtable_buffer_insert(b->worker, w->buffer, &key, &number),
+                 "tern_hashtable_buffer_insert");
+    }
+    bench_ok(tern_hashtable_buffer_flush(b->worker, w->buffer, NULL),
+             "tern_hashtable_buffer_flush");
+    end_together(b, w);
+}
+
+static void fresh_buffered(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    bench_ok(tern_hashtable_buffer_destroy(b->worker, w->buffer, NULL), "tern_hashtable_buffer");
+    fresh_table(b, w, n);
+    bench_ok(tern_hashtable_buffer_create(b->worker, w->table, 0, &w->buffer),
+             "tern_hashtable_buffer_create");
+}
+
+static void bare_insert(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    ceiling_table_insert(&w->bare, w->first, n);
+    end_together(b, w);
+}
+
+static void find_many(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    static uint64_t keys[BATCH], values[BATCH], numbers[BATCH];
+    while (n > 0) {
+        size_t count = n < BATCH ? (size_t)n : BATCH;
+        for (size_t i = 0; i < count; i++) {
+            numbers[i] = ceiling_random(&w->random, KEYS);
+            keys[i] = ceiling_mix(numbers[i]);
+        }
+        bench_ok(tern_hashtable_find_many(b->worker, w->table, keys, count, TERN_PROMISE_READ_WRITE,
+                                          w->via, values, NULL, NULL),
+                 "tern_hashtable_find_many");
+        if (__builtin_expect(memcmp(values, numbers, count * sizeof *values) != 0, 0))
+            bench_fail("tern_hashtable_find_many gave another value", TERN_ERR_SYSTEM);
+        n -= count;
+    }
+    end_together(b, w);
+}
+
+static void find(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    while (n-- > 0) {
+        uint64_t number = ceiling_random(&w->random, KEYS), key = ceiling_mix(number), value = 0;
+        bench_ok(
+            tern_hashtable_find(b->worker, w->table, &key, TERN_PROMISE_READ_WRITE, w->via, &value),
+            "tern_hashtable_find");
+        if (__builtin_expect(value != number, 0))
+            bench_fail("tern_hashtable_find gave another value", TERN_ERR_SYSTEM);
+    }
+    end_together(b, w);
+}
+
+static void bare_find(bench *b, void *state, uint64_t n) {
+    work *w = state;
+    if (ceiling_table_find(&w->bare, &w->random, KEYS, n) != 0)
+        bench_fail("the bare table gave another value", TERN_ERR_SYSTEM);
+    end_together(b, w);
+}
+
+/* A side on a fresh table, in blocks that it can take. */
+static bench_side filling(const char *name, void (*run)(bench *, void *, uint64_t),
+                          void (*prepare)(bench *, void *, uint64_t), work *w) {
+    bench_side side = bench_way(name, run, run, w);
+    side.prepare = prepare;
+    side.most = FRESH / 2;
+    return side;
+}
+
+/* By call, many at once have to be four times as fast as one by one, where ranks share memory. */
+static void measure_insert(bench *b, work *w, const char *name, const char *what,
+                           void (*run)(bench *, void *, uint64_t),
+                           void (*prepare)(bench *, void *, uint64_t)) {
+    static const char *const vias[] = {[TERN_VIA_RMA] = "rma", [TERN_VIA_CALL] = "call"};
+    bench_case c = {.name = name,
+                    .params = {{"via", 0, vias[w->via]}},
+                    .measured = filling(what, run, prepare, w),
+                    .peer_count = 1};
+    if (b->shared)
+        c.ceiling = filling("hash, CAS, store", bare_insert, fresh_bare, w);
+    c.peers[0].side = filling("tern_hashtable_insert", insert, fresh_table, w);
+    c.peers[0].at_least = w->via == TERN_VIA_CALL && b->shared ? 4 : 0;
+    bench_measure(b, &c);
+}
+
+static void measure_find(bench *b, work *w) {
+    static const char *const vias[] = {[TERN_VIA_RMA] = "rma", [TERN_VIA_CALL] = "call"};
+    bench_case c = {.name = "batch_find",
+                    .params = {{"via", 0, vias[w->via]}},
+                    .measured = bench_way("tern_hashtable_find_many", find_many, find_many, w),
+                    .peer_count = 1};
+    if (b->shared)
+        c.ceiling = bench_way("hash, load, compare", bare_find, bare_find, w);
+    c.peers[0].side = bench_way("tern_hashtable_find", find, find, w);
+    bench_measure(b, &c);
+}
+
+static void open_bare(bench *b, work *w, tern_ptr *p) {
+    void *part[2];
+    w->bare.buckets = w->keys * 5 / 8; /* of a part: the same load */
+    for (int owner = 0; owner < 2; owner++) {
+        p[owner] = bench_place(b, owner, bare_bytes(w), &part[owner]);
+        w->bare.part[owner] = part[owner];
+    }
+}
+
+static void inserts(bench *b, work *w) {
+    tern_ptr p[2];
+    w->keys = FRESH;
+    open_bare(b, w, p);
+    create_table(b, w);
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        w->via = (tern_via)via;
+        measure_insert(b, w, "batch_insert", "tern_hashtable_insert_many", insert_many,
+                       fresh_table);
+    }
+    bench_ok(tern_hashtable_buffer_create(b->worker, w->table, 0, &w->buffer),
+             "tern_hashtable_buffer_create");
+    measure_insert(b, w, "batch_buffered", "tern_hashtable_buffer_insert", insert_buffered,
+                   fresh_buffered);
+    bench_ok(tern_hashtable_buffer_destroy(b->worker, w->buffer, NULL), "tern_hashtable_buffer");
+    destroy_table(b, w);
+    for (int owner = 0; owner < 2; owner++)
+        bench_unplace(b, owner, p[owner]);
+}
+
+/* The numbers below KEYS in both tables, half of them by each rank. */
+static void fill(bench *b, work *w) {
+    w->first = (uint64_t)b->rank;
+    if (b->shared) {
+        memset(w->bare.part[b->rank], 0, bare_bytes(w));
+        bench_meet(b);
+        ceiling_table_insert(&w->bare, w->first, KEYS / 2);
+    }
+    w->via = TERN_VIA_CALL;
+    insert_many(b, w, KEYS / 2);
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
+}
+
+static void finds(bench *b, work *w) {
+    tern_ptr p[2];
+    if (!bench_selected(b, "batch_find"))
+        return;
+    w->keys = KEYS;
+    open_bare(b, w, p);
+    create_table(b, w);
+    fill(b, w);
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        w->via = (tern_via)via;
+        measure_find(b, w);
+    }
+    destroy_table(b, w);
+    for (int owner = 0; owner < 2; owner++)
+        bench_unplace(b, owner, p[owner]);
+}
+
+void bench_batch(bench *b) {
+    tern_ptr words[2];
+    work w = {.first = (uint64_t)b->rank, .random = 77 + (uint64_t)b->rank};
+    for (int owner = 0; owner < 2; owner++) {
+        void *address;
+        words[owner] = bench_place(b, owner, sizeof(uint64_t), &address);
+        if (owner == b->rank)
+            w.here = address;
+        else
+            w.there = words[owner];
+    }
+    inserts(b, &w);
+    finds(b, &w);
+    bench_unplace(b, 0, words[0]);
+    bench_unplace(b, 1, words[1]);
+}
