@@ -1,7 +1,6 @@
 #include "tern/hashtable_buffer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "hashtable/insert_call.h"
@@ -11,9 +10,7 @@ enum { UNDER_WAY = 16 };
 
 struct tern_hashtable_buffer {
     tern_insert_batch batch;
-    uint64_t taken;     /* since the last report */
-    tern_status status; /* the first error of a message since then, with its detail */
-    char text[200];
+    uint64_t taken; /* since the last report */
 };
 
 _Static_assert(TERN_BUFFER_KEYS == TERN_PIECE_ITEMS, "a full buffer is a full piece");
@@ -53,14 +50,6 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     return TERN_OK;
 }
 
-/* Remembers what went wrong with a message until it is reported. */
-static void remember(tern_hashtable_buffer *buffer, tern_status status) {
-    if (status == TERN_OK || status == TERN_ERR_AGAIN || buffer->status != TERN_OK)
-        return;
-    buffer->status = status;
-    snprintf(buffer->text, sizeof buffer->text, "%s", tern_error_detail());
-}
-
 static tern_status give(tern_hashtable_buffer *buffer, const void *key, const void *value) {
     tern_scatter *scatter = &buffer->batch.scatter;
     uint32_t owner;
@@ -68,7 +57,7 @@ static tern_status give(tern_hashtable_buffer *buffer, const void *key, const vo
     if (status != TERN_OK)
         return status;
     buffer->taken++;
-    remember(buffer, tern_scatter_written(scatter, owner));
+    (void)tern_scatter_written(scatter, owner); /* what fails is told by the report */
     return TERN_OK;
 }
 
@@ -101,18 +90,18 @@ tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtable_buffer
 static tern_status report(tern_hashtable_buffer *buffer, uint64_t *refused) {
     tern_insert_batch *b = &buffer->batch;
     uint64_t unknown = buffer->taken - b->stored - b->refused, no_room = b->refused;
-    tern_status status = buffer->status;
-    if (status != TERN_OK)
-        status = tern_fail(status,
-                           "of %" PRIu64 " buffered keys it is not known whether they are "
-                           "in the table: %s",
-                           unknown, buffer->text);
+    tern_status status = TERN_OK, failed = tern_scatter_failure(&b->scatter);
+    /* An error of a message leaves some of its keys unknown; others have been told already. */
+    if (unknown > 0)
+        status = tern_fail(failed,
+                           "of %" PRIu64 " buffered keys it is not known whether they are in the "
+                           "table: %s",
+                           unknown, b->scatter.text);
     else if (no_room > 0)
         status = tern_fail(TERN_ERR_FULL,
                            "%" PRIu64 " of %" PRIu64 " buffered keys found no room; create the "
                            "table with a greater capacity",
                            no_room, buffer->taken);
-    buffer->status = TERN_OK;
     buffer->taken = b->stored = b->refused = 0;
     if (refused != NULL)
         *refused = no_room;
@@ -125,8 +114,7 @@ tern_status tern_hashtable_buffer_flush(tern_worker *worker, tern_hashtable_buff
     if (status != TERN_OK)
         return status;
     tern_status sent = tern_scatter_send(&buffer->batch.scatter);
-    remember(buffer, sent);
-    remember(buffer, tern_scatter_wait(&buffer->batch.scatter));
+    (void)tern_scatter_wait(&buffer->batch.scatter);
     return sent == TERN_ERR_AGAIN ? sent : report(buffer, refused);
 }
 

@@ -22,9 +22,10 @@ static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint
     return (tern_worker_id){owner, table->part[owner].worker};
 }
 
-/* The largest arguments that a ring takes. */
+/* The largest arguments that a ring takes of a call with a result, whose address goes before them.
+ */
 static inline size_t tern_call_room(const tern_context *context) {
-    size_t room = context->config.ring_size / 2 - 64;
+    size_t room = context->config.ring_size / 2 - 64 - 16;
     return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
 }
 

@@ -28,6 +28,8 @@ typedef struct find_values {
     unsigned char values[]; /* packed */
 } find_values;
 
+_Static_assert(sizeof(find_values) == TERN_PIECE_ITEMS + 16, "as tern_scatter_begin reckons");
+
 typedef struct find_batch {
     tern_scatter scatter;
     char *values;
@@ -241,9 +243,10 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
     waiting = &batch;
     status = gather(&batch, keys, count);
     /* Replies are written into futures of this frame until they have come. */
-    tern_status finished = tern_scatter_wait(&batch.scatter);
+    (void)tern_scatter_wait(&batch.scatter);
     waiting = NULL;
+    tern_status failed = tern_scatter_failure(&batch.scatter);
     tern_scatter_end(&batch.scatter);
     *present = batch.present;
-    return status == TERN_OK ? finished : status;
+    return failed != TERN_OK ? failed : status;
 }

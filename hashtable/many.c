@@ -49,10 +49,11 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table, co
     }
     if (status == TERN_OK)
         status = tern_scatter_send(&batch.scatter);
-    tern_status finished = tern_scatter_wait(&batch.scatter);
+    (void)tern_scatter_wait(&batch.scatter);
+    tern_status failed = tern_scatter_failure(&batch.scatter);
     tern_scatter_end(&batch.scatter);
     *stored = batch.stored;
-    return status == TERN_OK ? finished : status;
+    return failed != TERN_OK ? failed : status;
 }
 
 static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table, const char *keys,

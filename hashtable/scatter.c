@@ -1,6 +1,7 @@
 #include "hashtable/scatter.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
@@ -8,11 +9,13 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
                                const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
                                size_t expected, uint32_t limit) {
+    /* An answer has a head of its own, and a flag for each item. */
+    const size_t answer_room = tern_call_room(table->context) - TERN_PIECE_ITEMS - 16;
     size_t room = tern_call_room(table->context) - sizeof(tern_piece_head), item = 8 * item_words;
     size_t items =
         smaller(smaller(TERN_PIECE_ITEMS, expected), smaller(room, TERN_PIECE_BYTES) / item);
     if (answer_bytes > 0)
-        items = smaller(items, smaller(room - TERN_PIECE_ITEMS, TERN_PIECE_BYTES) / answer_bytes);
+        items = smaller(items, smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
     *scatter = (tern_scatter){.worker = worker,
                               .table = table,
                               .ops = ops,
@@ -23,6 +26,20 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
     if (scatter->open == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch to %u ranks", table->ranks);
     return TERN_OK;
+}
+
+static tern_status note(tern_scatter *s, tern_status status) {
+    if (status == TERN_OK || status == TERN_ERR_AGAIN || s->failed != TERN_OK)
+        return status;
+    s->failed = status;
+    snprintf(s->text, sizeof s->text, "%s", tern_error_detail());
+    return status;
+}
+
+tern_status tern_scatter_failure(tern_scatter *scatter) {
+    tern_status status = scatter->failed;
+    scatter->failed = TERN_OK;
+    return status == TERN_OK ? status : tern_fail(status, "%s", scatter->text);
 }
 
 static void put_away(tern_scatter *s, tern_piece *piece) {
@@ -63,7 +80,7 @@ static tern_status finish_oldest(tern_scatter *s) {
         (status = start_rest(s, piece, done)) == TERN_OK)
         return status;
     put_away(s, piece);
-    return status;
+    return note(s, status);
 }
 
 static tern_status start(tern_scatter *s, tern_piece *piece) {
@@ -99,11 +116,11 @@ static tern_status dispatch(tern_scatter *s, uint32_t owner) {
     tern_status status;
     s->open[owner] = NULL;
     if (owner == s->table->rank) {
-        status = s->ops->here(s, piece);
+        status = note(s, s->ops->here(s, piece));
         put_away(s, piece);
     } else if ((status = start(s, piece)) == TERN_ERR_AGAIN) {
         s->open[owner] = piece;
-    } else if (status != TERN_OK) {
+    } else if (note(s, status) != TERN_OK) {
         put_away(s, piece);
     }
     while (status == TERN_OK && s->under_way > s->limit)
@@ -120,7 +137,8 @@ static tern_status open_piece(tern_scatter *s, uint32_t owner) {
     else
         piece = malloc(sizeof *piece + 8 * words + s->piece_items * sizeof *piece->number);
     if (piece == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items);
+        return note(s,
+                    tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
     *piece = (tern_piece){.owner = owner,
                           .number = (size_t *)(void *)(piece->words + words),
                           .head = {tern_table_head_to(s->table, owner), 0}};

@@ -49,6 +49,8 @@ struct tern_scatter {
     uint32_t piece_items;
     uint32_t limit; /* of pieces under way */
     uint32_t under_way;
+    tern_status failed; /* the first error, and its detail: what comes later may overwrite that */
+    char text[240];
     tern_piece *unused;
     tern_piece *first, *last; /* under way, the oldest first */
     tern_piece **open;        /* by owner; NULL: none begun */
@@ -69,10 +71,13 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
  * of a piece, which has been given up. */
 tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner);
 
-/* Sends what is begun. Waits for every reply. Both return the first error and do all the rest;
- * TERN_ERR_AGAIN as above. */
+/* Sends what is begun. Waits for every reply. Both do all they can; TERN_ERR_AGAIN as above, other
+ * errors also as tern_scatter_failure. */
 tern_status tern_scatter_send(tern_scatter *scatter);
 tern_status tern_scatter_wait(tern_scatter *scatter);
+
+/* The first error since the last such call, with its detail; TERN_ERR_AGAIN is none. */
+tern_status tern_scatter_failure(tern_scatter *scatter);
 
 /* Nothing may be under way. */
 void tern_scatter_end(tern_scatter *scatter);

@@ -164,9 +164,9 @@ static size_t any_count(uint64_t *random) {
 }
 
 /* Batches with keys many times in them, between phases of batches of finds. */
-static void random_batches(void) {
+static void random_phases(const tern_config *config) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_open(&f, config))
         return;
     static batch b;
     static uint64_t version[EACH], all[TABLE_KEYS];
@@ -215,6 +215,17 @@ static void random_batches(void) {
     }
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
+}
+
+static void random_batches(void) { random_phases(NULL); }
+
+/* Which take few keys in a message. */
+static void small_rings(void) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.ring_size = 4096;
+    random_phases(&config);
 }
 
 /* All ranks write the same few keys, many times each in a batch, and read them meanwhile: what is
@@ -412,6 +423,7 @@ int main(int argc, char **argv) {
         {"arguments_are_checked", arguments_are_checked},
         {"all_sizes", all_sizes},
         {"random_batches", random_batches},
+        {"small_rings", small_rings},
         {"all_write_the_same_keys", all_write_the_same_keys},
         {"full_is_exact", full_is_exact},
         {"counters_are_found", counters_are_found},

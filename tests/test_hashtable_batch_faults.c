@@ -79,6 +79,21 @@ static void a_rank_dies(void) {
                                            found, &present));
         CU_ASSERT(present == KEYS && memcmp(got, values, sizeof got) == 0);
     }
+    /* What was buffered for the dead is told, once; the rest is there. */
+    tern_hashtable_buffer *buffer = NULL;
+    uint64_t refused = 7, got = 0, fresh = number_owned_by(table, 0, 9000 + 100 * f.rank);
+    double start = MPI_Wtime();
+    EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 2, &buffer));
+    EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &of_dead, &of_dead));
+    EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &fresh, &fresh));
+    EXPECT(TERN_ERR_PEER, tern_hashtable_buffer_flush(f.worker, buffer, &refused));
+    EXPECT_DETAIL("of 1 buffered keys");
+    EXPECT_DETAIL("has died");
+    CU_ASSERT(refused == 0 && MPI_Wtime() - start < 5);
+    EXPECT_OK(tern_hashtable_buffer_flush(f.worker, buffer, &refused));
+    EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &fresh, rw, TERN_VIA_RMA, &got));
+    CU_ASSERT_EQUAL(got, fresh);
     /* The others may still call this rank. */
     for (double end = MPI_Wtime() + 1; MPI_Wtime() < end;)
         tern_progress(f.worker);

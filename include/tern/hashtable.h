@@ -56,7 +56,7 @@ typedef struct tern_hashtable tern_hashtable;
 typedef struct tern_hashtable_options {
     size_t key_bytes;   /* 1 to 1,024 */
     size_t value_bytes; /* 0 to 65,536; plain values, put whole. By call: found up to
-                           TERN_RESULT_MAX, inserted if key and value fit TERN_RING_SIZE / 2 - 80 */
+                           TERN_RESULT_MAX, inserted if key and value fit TERN_RING_SIZE / 2 - 96 */
     int counter;        /* 1: each key has a counter, from 0, changed by tern_hashtable_add and
                            _compare_swap; a number of 62 bits, which wraps around from 2^61 - 1 to
                            -2^61 (as the uint64_t of the same two's complement); value_bytes must
