@@ -19,7 +19,7 @@ typedef struct kmer_counter {
     tern_hashtable *table;
     tern_via via;
     uint64_t capacity;
-    bool ample; /* the capacity is certainly enough, and memory is shared */
+    bool ample;             /* the capacity is certainly enough, and memory is shared */
     uint64_t counted;       /* k-mers, by this rank */
     double seconds;         /* in the table's operations */
     double asked;           /* when the next rank last gave a sign of life */
