@@ -2,17 +2,21 @@
 
 #include "hashtable/operations.h"
 
-/* Ahead: enough misses for what a processor has under way at once, few enough that no line is
- * driven out before it is used. */
-enum { AHEAD = 16, LINES_AHEAD = 4, ITEMS_PER_PROGRESS = 1024 };
+/* A group is looked at ahead of its turn, all its items together: what takes longest is the walk of
+ * the page tables, which a prefetch waits for, and only those close together in the program
+ * overlap.
+ */
+enum { GROUP = 16, LINES_AHEAD = 4, ITEMS_PER_PROGRESS = 1024 };
 
 /* What is known of the items ahead, by their number. */
 typedef struct lookahead {
-    uint64_t hash[AHEAD];
+    uint64_t hash[2 * GROUP];
     uint64_t key[TERN_KEY_MAX / 8]; /* the one that is worked on */
 } lookahead;
 
-static void prefetch(const tern_hashtable *table, uint32_t owner, uint64_t hash) {
+/* Inlined always: a call of a function that does no more has no effect for gcc, which drops it. */
+static inline __attribute__((always_inline)) void prefetch(const tern_hashtable *table,
+                                                           uint32_t owner, uint64_t hash) {
     const char *near = table->part[owner].near;
     if (near == NULL)
         return;
@@ -22,15 +26,21 @@ static void prefetch(const tern_hashtable *table, uint32_t owner, uint64_t hash)
 }
 
 /* False: the key has no business here. */
-static bool look_ahead(const tern_hashtable *table, const tern_items *items, size_t number,
-                       lookahead *ahead) {
-    if (number >= items->count)
-        return true;
+static inline __attribute__((always_inline)) bool
+look_at(const tern_hashtable *table, const tern_items *items, size_t number, lookahead *ahead) {
     uint64_t hash = tern_key_hash(table, items->keys + number * items->key_step);
     uint32_t owner = tern_hash_owner(table, hash);
-    ahead->hash[number % AHEAD] = hash;
+    ahead->hash[number % (2 * GROUP)] = hash;
     prefetch(table, owner, hash);
     return !items->own || owner == table->rank;
+}
+
+static bool look_ahead(const tern_hashtable *table, const tern_items *items, size_t first,
+                       lookahead *ahead) {
+    bool right = true;
+    for (size_t i = first; i < first + GROUP && i < items->count; i++)
+        right = look_at(table, items, i, ahead) && right;
+    return right;
 }
 
 static tern_status refuse(void) {
@@ -67,12 +77,11 @@ tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const te
                             size_t *done, size_t *stored) {
     lookahead ahead;
     *done = *stored = 0;
-    bool right = true;
-    for (size_t i = 0; i < AHEAD; i++)
-        right = look_ahead(table, items, i, &ahead) && right;
+    bool right = look_ahead(table, items, 0, &ahead);
     for (size_t i = 0; i < items->count && right; i++) {
-        uint64_t hash = ahead.hash[i % AHEAD];
-        right = look_ahead(table, items, i + AHEAD, &ahead);
+        uint64_t hash = ahead.hash[i % (2 * GROUP)];
+        if (i % GROUP == 0)
+            right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
         tern_status status =
             insert(worker, table, ahead.key, hash, items->values + i * items->value_step);
@@ -91,12 +100,11 @@ tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern
     const size_t step = tern_found_bytes(table);
     lookahead ahead;
     *done = *present = 0;
-    bool right = true;
-    for (size_t i = 0; i < AHEAD; i++)
-        right = look_ahead(table, items, i, &ahead) && right;
+    bool right = look_ahead(table, items, 0, &ahead);
     for (size_t i = 0; i < items->count && right; i++) {
-        uint64_t hash = ahead.hash[i % AHEAD];
-        right = look_ahead(table, items, i + AHEAD, &ahead);
+        uint64_t hash = ahead.hash[i % (2 * GROUP)];
+        if (i % GROUP == 0)
+            right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
         char *value = values + (packed ? *present : i) * step;
         tern_status status = tern_operation_find(worker, table, ahead.key, hash, promise, value);
