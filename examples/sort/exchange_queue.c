@@ -1,0 +1,115 @@
+/*
+ * The exchange through queues: each rank hosts one, which takes blocks of its keys from all others.
+ * What a rank will have in the end is known before, so it knows when it is done; a rank that is
+ * done has nobody left who sends to it. A rank whose block finds a full queue takes out of its own
+ * meanwhile, so there is always one that goes on, however small the queues are.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "check.h"
+#include "exchange.h"
+#include "job.h"
+
+typedef struct {
+    uint32_t count; /* keys in it; in others than a bucket's last block, all */
+    uint32_t keys[];
+} block;
+
+static tern_queue **queues; /* of each rank */
+static block *out, *in;
+
+static size_t block_bytes(const job *j) { return sizeof(block) + j->options->block * 4; }
+
+static void open_queues(job *j) {
+    queues = need(NULL, j->size, sizeof(tern_queue *));
+    for (uint32_t host = 0; host < j->size; host++) {
+        tern_queue_options o = {
+            .host = host, .item_bytes = block_bytes(j), .capacity = j->options->queue};
+        check(tern_queue_create(j->worker, &o, &queues[host]));
+    }
+    out = need(NULL, 1, block_bytes(j));
+    in = need(NULL, 1, block_bytes(j));
+}
+
+/* How many keys will be in this rank's bucket. Nobody gets the answer before all ranks are here, so
+ * no block comes from somebody who is an iteration ahead. */
+static size_t announce(const job *j) {
+    enum { MOST = TERN_COLLECTIVE_MAX / sizeof(uint64_t) };
+    size_t mine = 0;
+    for (uint32_t from = 0; from < j->size; from += MOST) {
+        uint64_t keys[MOST];
+        uint32_t count = j->size - from < MOST ? j->size - from : MOST;
+        for (uint32_t i = 0; i < count; i++)
+            keys[i] = bucket_size(j, from + i);
+        check(tern_notify_allreduce(j->worker, TERN_UINT64, TERN_REDUCE_SUM, keys, count));
+        if (j->rank - from < count)
+            mine = keys[j->rank - from];
+    }
+    return mine;
+}
+
+static void keep(job *j, const uint32_t *keys, size_t count) {
+    if (count > j->room - j->have)
+        give_up("more keys have come than were announced");
+    memcpy(j->mine + j->have, keys, count * sizeof *keys);
+    j->have += count;
+}
+
+/* Takes a block that has come, if there is one. The queue is this rank's: load and store. */
+static void receive(job *j) {
+    tern_status status =
+        tern_queue_pop(j->worker, queues[j->rank], in, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+    if (status == TERN_ERR_EMPTY || status == TERN_ERR_AGAIN) {
+        if (tern_progress(j->worker) == 0)
+            sched_yield();
+        return;
+    }
+    check(status);
+    keep(j, in->keys, in->count);
+}
+
+static void send(job *j, uint32_t to, const uint32_t *keys, size_t count) {
+    tern_status status;
+    out->count = (uint32_t)count;
+    memcpy(out->keys, keys, count * sizeof *keys);
+    while ((status = tern_queue_push(j->worker, queues[to], out, TERN_PROMISE_READ_WRITE,
+                                     j->options->via)) != TERN_OK) {
+        if (status != TERN_ERR_FULL && status != TERN_ERR_AGAIN)
+            check(status);
+        receive(j);
+    }
+}
+
+static void run_queues(job *j) {
+    size_t due = announce(j), block = j->options->block;
+    job_expect(j, due);
+    keep(j, j->outgoing + j->start[j->rank], bucket_size(j, j->rank));
+    bool more = true;
+    /* One block to each rank in turn, the next one first: nobody is everybody's first. */
+    for (size_t at = 0; more; at += block) {
+        more = false;
+        for (uint32_t k = 1; k < j->size; k++) {
+            uint32_t to = (j->rank + k) % j->size;
+            size_t left = bucket_size(j, to) > at ? bucket_size(j, to) - at : 0;
+            if (left == 0)
+                continue;
+            send(j, to, j->outgoing + j->start[to] + at, left < block ? left : block);
+            more |= left > block;
+            if (j->have < due)
+                receive(j);
+        }
+    }
+    while (j->have < due)
+        receive(j);
+}
+
+static void close_queues(job *j) {
+    for (uint32_t host = 0; host < j->size; host++)
+        check(tern_queue_destroy(j->worker, queues[host]));
+    free(queues);
+    free(out);
+    free(in);
+}
+
+const exchange exchange_queue = {"queue", open_queues, run_queues, close_queues};
