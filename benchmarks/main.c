@@ -36,6 +36,8 @@ static const subject subjects[] = {
     {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL},
     {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own",
      NULL},
+    {"apps", bench_apps, "histogram and index-gather: RMA, calls, blocks, MPI's own, bare memory",
+     NULL},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers",
      NULL},
 };

@@ -197,4 +197,14 @@ void ceiling_update_shared(char *objects, uint64_t apart, const uint32_t *which,
                            uint64_t n);
 void ceiling_update_private(uint64_t *counts, const uint32_t *which, uint64_t mask, uint64_t n);
 
+/*
+ * apps.c: words of a table over two parts, word i in part i % 2; which says, over and over, whose
+ * turn it is: 1 is added by the locked instruction, or the word is copied to got. mask: entries of
+ * which, and of got, less 1; first: the entry that comes first.
+ */
+void ceiling_histogram(uint64_t *const part[2], const uint32_t *which, uint64_t mask,
+                       uint64_t first, uint64_t n);
+void ceiling_gather(uint64_t *const part[2], const uint32_t *which, uint64_t mask, uint64_t first,
+                    uint64_t n, uint64_t *got);
+
 #endif

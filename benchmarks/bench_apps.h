@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The two kernels by which libraries for small messages are compared (Bale): histogram, where every
+ * rank adds 1 to random words of a distributed table, and index-gather, where every rank reads
+ * random words of one. Word i lies with rank i % 2.
+ */
+
+#ifndef TERN_BENCHMARKS_BENCH_APPS_H
+#define TERN_BENCHMARKS_BENCH_APPS_H
+
+#include "bench.h"
+#include "window.h"
+#include "ceilings/ceilings.h"
+
+enum {
+    APPS_RANKS = 2,
+    APPS_DRAWN = 1 << 20, /* indices of a rank; after the last one comes the first again */
+    APPS_EPOCH = 1024,    /* operations of MPI's, or of tern's that are waited for, at a time */
+    APPS_ROUND = 1 << 14  /* indices that go through MPI_Alltoallv at a time */
+};
+
+/* Indices of a round by owner, and what others have asked this rank for. */
+typedef struct apps_round {
+    uint32_t words[APPS_ROUND], asked[APPS_RANKS * APPS_ROUND];
+    uint32_t places[APPS_ROUND]; /* of the indices among those drawn */
+    int count[APPS_RANKS], at[APPS_RANKS];
+    int asked_count[APPS_RANKS], asked_at[APPS_RANKS];
+} apps_round;
+
+typedef struct apps {
+    uint64_t words; /* of each rank's part of the table */
+    tern_ptr part[APPS_RANKS];
+    uint64_t *address[APPS_RANKS]; /* NULL: not reached by load and store */
+    uint32_t *drawn;               /* indices of this rank */
+    uint64_t *got;                 /* what they led to, in an index-gather */
+    uint64_t first, in_block;      /* indices of a block: the first one, and how many */
+    bench_window window;           /* a second table, for MPI's own operations */
+    apps_round *round;
+    const char *table; /* its size, for people */
+    uint64_t added[2]; /* by this rank: to tern's table, to the window's */
+} apps;
+
+/* Of operation i of a block: the index's place among those drawn, and the index. */
+static inline size_t apps_slot(const apps *a, uint64_t i) { return (a->first + i) % APPS_DRAWN; }
+
+static inline uint32_t apps_index(const apps *a, uint64_t i) { return a->drawn[apps_slot(a, i)]; }
+
+static inline uint32_t apps_owner(uint32_t index) { return index % APPS_RANKS; }
+
+static inline uint32_t apps_word(uint32_t index) { return index / APPS_RANKS; }
+
+static inline tern_ptr apps_place(const apps *a, uint32_t index) {
+    return bench_opaque(
+        tern_ptr_add(a->part[apps_owner(index)], (int64_t)(apps_word(index) * sizeof(uint64_t))));
+}
+
+/* This rank's part, for its handlers. */
+extern uint64_t *apps_held;
+
+/* What a side prepares: a block of n operations goes on where the last one ended, so that a table
+ * that is larger than the caches is not found in them. */
+void apps_begin(bench *b, void *state, uint64_t n);
+bench_side apps_way(const char *name, void (*origin)(bench *, void *, uint64_t), apps *a);
+/* Every rank has done and been done to. */
+void apps_end(bench *b);
+/* When calls to both ranks are published from now on. */
+void apps_publish(bench *b, tern_publish policy);
+/* By all ranks: the words of count indices, of a block's from i on, go to their owners. Returns how
+ * many have come, in a->round->asked. */
+int apps_exchange(bench *b, const apps *a, uint64_t i, uint64_t count);
+
+/* The case of a kernel done one way, with no sides yet. */
+bench_case apps_case(const apps *a, const char *name, const char *way);
+void apps_add_peer(bench_case *c, const bench_side *side);
+
+/* bench_apps_histogram.c, bench_apps_gather.c: measured on a table of zeros, or of any words. */
+void apps_histogram(bench *b, apps *a);
+void apps_gather(bench *b, apps *a);
+
+#endif
