@@ -56,17 +56,21 @@ static void keep(job *j, const uint32_t *keys, size_t count) {
     j->have += count;
 }
 
-/* Takes a block that has come, if there is one. The queue is this rank's: load and store. */
-static void receive(job *j) {
+/* Takes a block, if one has come. The queue is this rank's: load and store. */
+static bool receive(job *j) {
     tern_status status =
         tern_queue_pop(j->worker, queues[j->rank], in, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
-    if (status == TERN_ERR_EMPTY || status == TERN_ERR_AGAIN) {
-        if (tern_progress(j->worker) == 0)
-            sched_yield();
-        return;
-    }
+    if (status == TERN_ERR_EMPTY || status == TERN_ERR_AGAIN)
+        return false;
     check(status);
     keep(j, in->keys, in->count);
+    return true;
+}
+
+/* The same where there is nothing else to do. */
+static void receive_or_rest(job *j) {
+    if (!receive(j) && tern_progress(j->worker) == 0)
+        sched_yield();
 }
 
 static void send(job *j, uint32_t to, const uint32_t *keys, size_t count) {
@@ -77,7 +81,7 @@ static void send(job *j, uint32_t to, const uint32_t *keys, size_t count) {
                                      j->options->via)) != TERN_OK) {
         if (status != TERN_ERR_FULL && status != TERN_ERR_AGAIN)
             check(status);
-        receive(j);
+        receive_or_rest(j);
     }
 }
 
@@ -101,7 +105,7 @@ static void run_queues(job *j) {
         }
     }
     while (j->have < due)
-        receive(j);
+        receive_or_rest(j);
 }
 
 static void close_queues(job *j) {
