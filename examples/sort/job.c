@@ -27,6 +27,8 @@ static void open_job(tern_worker *worker, const options *o, job *j) {
     j->keys = need(NULL, j->drawn, sizeof *j->keys);
     j->outgoing = need(NULL, j->drawn, sizeof *j->outgoing);
     j->start = need(NULL, j->size, sizeof *j->start);
+    j->mine = need(NULL, 0, sizeof *j->mine);
+    j->scratch = need(NULL, 0, sizeof *j->scratch);
     o->exchange->open(j);
 }
 
