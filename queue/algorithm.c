@@ -155,14 +155,15 @@ tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr wor
                                               : status;
 }
 
-/* The paper's persistent CAS. */
+/* The paper's persistent CAS. At the end of a phase in which others promised more than this caller,
+ * they may have raised the word beyond its ticket (queue/phase.c). */
 static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                            size_t count) {
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         uint64_t seen;
         tern_status status = tern_atomic_cas(worker, word, ticket, ticket + count, &seen);
-        if (status != TERN_OK || seen == ticket)
+        if (status != TERN_OK || seen == ticket || seen >= ticket + count)
             return status;
         status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
         if (status != TERN_OK)

@@ -112,6 +112,8 @@ static history_outcome table_batch(history_crew *crew, bool counter, uint64_t nu
                                       .value_bytes = counter ? 0 : target.bytes,
                                       .counter = counter,
                                       .capacity = (uint64_t)histories * KEYS};
+    if (!counter && below(&common, 3) == 0)
+        options.algorithm = TERN_ALGO_CLASSIC;
     if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &target.table)))
         return (history_outcome){0};
     history_part part = {&target, history_value_kinds, history_value_count, .objects = KEYS};
@@ -135,7 +137,8 @@ static history_outcome queue_batch(history_crew *crew, uint64_t number, int hist
     target.start.word[0] = 1 + below(&common, 6);
     tern_queue_options options = {.host = (uint32_t)below(&common, f->size),
                                   .item_bytes = target.bytes,
-                                  .capacity = target.start.word[0]};
+                                  .capacity = target.start.word[0],
+                                  .algorithm = (tern_algorithm)below(&common, 3)};
     if (!EXPECT_OK(tern_queue_create(f->worker, &options, &target.queue)))
         return (history_outcome){0};
     history_part part = {&target, history_queue_kinds, history_queue_count, .objects = 1};
