@@ -47,10 +47,27 @@ static void destroy_table(bench *b, work *w) {
     bench_ok(tern_hashtable_destroy(b->worker, w->table), "tern_hashtable_destroy");
 }
 
+static void create_buffer(bench *b, work *w) {
+    bench_ok(tern_hashtable_buffer_create(b->worker, w->table, 0, &w->buffer),
+             "tern_hashtable_buffer_create");
+}
+
+static void destroy_buffer(bench *b, work *w) {
+    bench_ok(tern_hashtable_buffer_destroy(b->worker, w->buffer, NULL),
+             "tern_hashtable_buffer_destroy");
+    w->buffer = NULL;
+}
+
+/* With a buffer, if there was one. */
 static void fresh_table(bench *b, void *state, uint64_t n) {
     work *w = state;
+    bool buffered = w->buffer != NULL;
+    if (buffered)
+        destroy_buffer(b, w);
     destroy_table(b, w);
     create_table(b, w);
+    if (buffered)
+        create_buffer(b, w);
     w->first += 2 * n;
 }
 
@@ -101,14 +118,6 @@ static void insert_buffered(bench *b, void *state, uint64_t n) {
     bench_ok(tern_hashtable_buffer_flush(b->worker, w->buffer, NULL),
              "tern_hashtable_buffer_flush");
     end_together(b, w);
-}
-
-static void fresh_buffered(bench *b, void *state, uint64_t n) {
-    work *w = state;
-    bench_ok(tern_hashtable_buffer_destroy(b->worker, w->buffer, NULL), "tern_hashtable_buffer");
-    fresh_table(b, w, n);
-    bench_ok(tern_hashtable_buffer_create(b->worker, w->table, 0, &w->buffer),
-             "tern_hashtable_buffer_create");
 }
 
 static void bare_insert(bench *b, void *state, uint64_t n) {
@@ -212,11 +221,10 @@ static void inserts(bench *b, work *w) {
         measure_insert(b, w, "batch_insert", "tern_hashtable_insert_many", insert_many,
                        fresh_table);
     }
-    bench_ok(tern_hashtable_buffer_create(b->worker, w->table, 0, &w->buffer),
-             "tern_hashtable_buffer_create");
+    create_buffer(b, w);
     measure_insert(b, w, "batch_buffered", "tern_hashtable_buffer_insert", insert_buffered,
-                   fresh_buffered);
-    bench_ok(tern_hashtable_buffer_destroy(b->worker, w->buffer, NULL), "tern_hashtable_buffer");
+                   fresh_table);
+    destroy_buffer(b, w);
     destroy_table(b, w);
     for (int owner = 0; owner < 2; owner++)
         bench_unplace(b, owner, p[owner]);

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 1024, DRAWN = 1 << 16, VALUE_MAX = 4096, PART_MAX = 40 << 20, LOAD = 66 };
+enum { BATCH = 1024, DRAWN = 1 << 20, VALUE_MAX = 4096, PART_MAX = 40 << 20, LOAD = 66 };
 
 typedef struct hash {
     tern_hashtable *table;

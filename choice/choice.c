@@ -173,17 +173,22 @@ static bool any_far(const tern_context *context) {
 
 tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context, uint32_t first,
                               uint32_t targets, const tern_kind *kinds, uint32_t count) {
-    size_t rows = (size_t)context->workers * targets, bytes = rows * count * sizeof(tern_choice);
-    tern_choice *choice = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    /* Workers do not share lines. */
+    const size_t line = LINE / sizeof(tern_choice), used = (size_t)targets * count;
+    const size_t row = (used + line - 1) / line * line,
+                 bytes = context->workers * row * sizeof(tern_choice);
+    tern_choice *choice = aligned_alloc(LINE, bytes);
     if (choice == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for the choices of %u workers and %u ranks",
                          context->workers, targets);
-    *chooser = (tern_chooser){choice, targets, count};
+    *chooser = (tern_chooser){choice, row, count};
     double rate = tern_ticks_per_ns(), costs[2];
     uint32_t round = any_far(context) ? FAR_ROUND : NEAR_ROUND;
-    for (size_t i = 0; i < rows * count; i++) {
-        uint32_t target = first + (uint32_t)(i / count % targets);
-        const tern_kind *kind = &kinds[i % count];
+    for (size_t i = 0; i < context->workers * row; i++) {
+        if (i % row >= used)
+            continue;
+        uint32_t target = first + (uint32_t)(i % row / count);
+        const tern_kind *kind = &kinds[i % row % count];
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
         choice[i].own = target == context->rank && kind->rma;

@@ -59,7 +59,8 @@ static inline tern_pick tern_choice_take(tern_choice *choice) {
 /* The choices of a container. */
 typedef struct tern_chooser {
     tern_choice *choice;
-    uint32_t targets, kinds;
+    size_t row; /* choices of a worker, whole cache lines */
+    uint32_t kinds;
 } tern_chooser;
 
 /* What a container tells of a kind of its operations. */
@@ -85,8 +86,7 @@ static inline bool tern_chooser_waits(const tern_worker *worker) {
 
 static inline tern_choice *tern_chooser_at(const tern_chooser *chooser, const tern_worker *worker,
                                            uint32_t target, uint32_t kind) {
-    size_t row = (size_t)worker->index * chooser->targets + target;
-    return &chooser->choice[row * chooser->kinds + kind];
+    return &chooser->choice[worker->index * chooser->row + (size_t)target * chooser->kinds + kind];
 }
 
 /* The way of an operation that was asked for via. */

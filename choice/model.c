@@ -30,7 +30,7 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_ADD_NEW] = {{.get = 1, .cas = 1, .fetch = 1, .put = 1, .flush = 1},
                             {.get = 1, .cas = 1, .fetch = 1, .put = 1}},
     [TERN_MODEL_PUSH] = BOTH(.hot = 1, .put = 1),
-    [TERN_MODEL_POP] = BOTH(.get = 1, .hot = 1, .put = 1),
+    [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
     [TERN_MODEL_CLASSIC_INSERT] = {{.cas = 1, .put = 1, .fetch = 1}, {.cas = 1, .put = 1}},
     [TERN_MODEL_CLASSIC_FIND] = {{.get = 1, .fetch = 2}, {.get = 1}},
     [TERN_MODEL_CLASSIC_PUSH] = {{.hot = 2, .put = 1}, {.hot = 1, .put = 1}},

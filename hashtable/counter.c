@@ -51,7 +51,7 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
     bool near = p.part->near != NULL, far_put = false;
     tern_status status = tern_probe_add_any(&p, true, delta, before, &far_put);
     /* As behind an insert (operations.c). A new key's counter was 0. */
-    bool put = far_put || (near && *before == 0);
+    bool put = far_put || (near && status == TERN_OK && *before == 0);
     if (status == TERN_OK && put && promise != TERN_PROMISE_WRITE_ONLY)
         status = tern_flush(worker, p.part->buckets.rank);
     return status;

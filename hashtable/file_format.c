@@ -53,9 +53,8 @@ static int is_sane(const tern_file_header *h) {
         h->counter > 1 || h->key_bytes < 1 || h->key_bytes > TERN_KEY_MAX ||
         h->value_bytes > TERN_VALUE_MAX || (h->counter && h->value_bytes > 0))
         return 0;
-    return h->blocks == 0 ||
-           (h->block_records >= 1 &&
-            h->block_records <= tern_file_block_records(tern_file_record(h), UINT64_MAX));
+    return h->block_records >= (h->blocks > 0) &&
+           h->block_records <= tern_file_block_records(tern_file_record(h), UINT64_MAX);
 }
 
 tern_status tern_file_header_check(const char *path, const tern_file_header *h, size_t got,

@@ -60,6 +60,10 @@ static tern_status combine(const reader *r, const tern_hashtable_options *asked,
                          h->counter ? "counters" : "values",
                          (unsigned long long)(h->counter ? 8 : h->value_bytes));
     options->call_only = asked->call_only;
+    options->algorithm = asked->algorithm;
+    options->key_hash = asked->key_hash;
+    options->key_equal = asked->key_equal;
+    options->key_argument = asked->key_argument;
     if (asked->capacity > options->capacity)
         options->capacity = asked->capacity;
     return TERN_OK;
@@ -75,6 +79,9 @@ static tern_status insert_block(reader *r, uint64_t records) {
         uint64_t count;
         if (h->counter) {
             memcpy(&count, value, sizeof count);
+            if (tern_counter_number(tern_counter_word(count)) != count)
+                return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
+                                 (long long)count);
             status = tern_hashtable_add(r->worker, r->table, record, count, TERN_PROMISE_WRITE_ONLY,
                                         via, NULL);
         } else {
@@ -110,6 +117,7 @@ static tern_status check_count(reader *r) {
     tern_status status = tern_barrier(r->worker);
     if (status == TERN_OK)
         status = tern_hashtable_local_size(r->worker, r->table, &count);
+    status = tern_collective_agree(r->worker->context, r->worker, status, "tern_hashtable_load");
     if (status == TERN_OK)
         status = tern_collective_sum(r->worker->context, r->worker, &count, 1);
     if (status == TERN_OK && count != r->header.count)

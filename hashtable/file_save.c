@@ -8,6 +8,7 @@
 
 #include "hashtable/file_io.h"
 #include "src/collective.h"
+#include "src/log.h"
 #include "src/mpi.h"
 
 /* Every rank writes the blocks of its own part, one at a time; what came of it is agreed upon
@@ -119,23 +120,27 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
     return tern_collective_agree(worker->context, worker, w->status, "tern_hashtable_save");
 }
 
-/* The new name of the file survives a crash of the machine too. */
-static tern_status sync_folder(char *path) {
+/* The new name of the file survives a crash of the machine too, unless the folder cannot be synced:
+ * the file is there by then. */
+static void sync_folder(char *path) {
     char *slash = strrchr(path, '/');
     if (slash != NULL)
         slash[slash == path] = '\0';
-    int folder = open(slash != NULL ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int wrong = folder < 0 || (fsync(folder) != 0 && errno != EINVAL);
-    tern_status status = wrong ? tern_fail_system("fsync of the file's folder") : TERN_OK;
+    const char *name = slash != NULL ? path : ".";
+    int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || (fsync(folder) != 0 && errno != EINVAL))
+        tern_log(TERN_LOG_WARN, "the folder '%s' of a saved table is not synced: %s", name,
+                 strerror(errno));
     if (folder >= 0)
         close(folder);
-    return status;
 }
 
 /* Rank 0 gives the new file its name, or removes it. */
 static tern_status settle(tern_status status, char *part, const char *path) {
-    if (status == TERN_OK && rename(part, path) == 0)
-        return sync_folder(part);
+    if (status == TERN_OK && rename(part, path) == 0) {
+        sync_folder(part);
+        return TERN_OK;
+    }
     if (status == TERN_OK)
         status = tern_fail(TERN_ERR_SYSTEM, "%s '%s': rename: %s", saving, path, strerror(errno));
     (void)unlink(part);

@@ -5,10 +5,10 @@
  * Flight: a find or an insert by RMA whose gets, puts and atomics are under way while the caller
  * does something else. It takes the steps of the operation (hashtable/operations.c) one by one:
  *
- *     find                                       insert
- *     ENTRY   get the entry of a bucket          ENTRY  the same, if the key is expected to be
- * there STATE   it was not whole: load the state   CLAIM  CAS of a state that should be free
- *     COUNTER load the counter                   PUT    the entry, into a bucket that was
+ *     find                                 insert
+ *     ENTRY    get the entry of a bucket   ENTRY  the same, where the key is expected
+ *     STATE    if not whole: its state     CLAIM  CAS of a state that should be free
+ *     COUNTER  load the counter            PUT    the entry, where it was
  *
  * What the common path does not lead to the end (an insert that meets its key, or a bucket that
  * another rank is just writing) is BLOCKED: tern_flight_finish does it as the operation does.

@@ -29,7 +29,10 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
     if (worker->context != table->context)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and table are of different contexts", name);
     if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none%s", name, (int)promise,
+                         promise == TERN_PROMISE_LOCAL ? " of a hash table: TERN_PROMISE_LOCAL is "
+                                                         "for queues"
+                                                       : "");
     if (promise == excluded)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
                          promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
@@ -188,7 +191,8 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
                                 tern_promise promise, tern_via via, void *value) {
     tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_WRITE_ONLY,
                                               via, "tern_hashtable_find");
-    if (status == TERN_OK && value == NULL && table->value_bytes > 0)
+    if (status == TERN_OK && value == NULL &&
+        (table->value_bytes > 0 || tern_shape_counts(table->shape)))
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_find: value is NULL");
     if (status == TERN_OK && (via == TERN_VIA_CALL || table->call_only))
         status = tern_call_check_find(table);

@@ -6,12 +6,13 @@
 /*
  * Cost, in operations that are not load/store, away from collisions (tests/test_hashtable_cost.c):
  *
- *     insert, new key      CAS, put; one CAS lost or one get more if the last insert met its key
- *     insert, known key    get, CAS, put, CAS; one CAS more if the last insert met a new key
- *     insert_new           new key as insert; known key: get, one CAS more if the last met a new
- * one erase                get, CAS, put, CAS; counters get, swap; absent key: get, load add get,
- * fetch-and-add; new key: get, CAS, fetch-and-add, put compare_swap         get, CAS find get;
- * counters and absent keys a load more, except in a phase of reads
+ *     insert, new key     CAS, put; one CAS lost or get more if the last insert met its key
+ *     insert, known key   get, CAS, put, CAS; a CAS more if the last insert met a new key
+ *     insert_new          as insert; known key: get, a CAS more if the last met a new one
+ *     erase               get, CAS, put, CAS; counters: get, swap; absent: get, load
+ *     add                 get, fetch-and-add; new key: get, CAS, fetch-and-add, put
+ *     compare_swap        get, CAS
+ *     find                get; counters and absent keys a load more, but in a phase of reads
  */
 
 /* Puts a new value into a bucket that holds the key, unless only_new and it is not erased. */

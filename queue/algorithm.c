@@ -5,9 +5,12 @@
 
 enum { TURNS = 64 }; /* read or posted at a time */
 
+_Thread_local uint64_t tern_queue_waits;
+
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
                             uint64_t until) {
     tern_context *context = worker->context;
+    tern_queue_waits++;
     (void)tern_queue_settle(worker, q); /* what is waited for may be this process's own */
     if (worker->in_handler || worker->in_progress) {
         /* Who calls waits for the host, and cannot find out that another rank is dead. */
@@ -103,12 +106,13 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
 
 static tern_status see_pushed(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t *count,
                               tern_slot_state *state) {
-    uint64_t pushed = tern_queue_known(&q->pushed_seen);
+    /* Acquire and release: a slot that another worker has seen to be pushed is then read. */
+    uint64_t pushed = atomic_load_explicit(&q->pushed_seen, memory_order_acquire);
     if (ticket >= pushed) {
         tern_status status = tern_atomic_load(worker, q->pushed, &pushed);
         if (status != TERN_OK)
             return status;
-        tern_queue_learn(&q->pushed_seen, pushed);
+        atomic_store_explicit(&q->pushed_seen, pushed, memory_order_release);
     }
     *state = ticket < pushed ? SLOT_READY : SLOT_BUSY;
     if (ticket < pushed && pushed - ticket < *count)

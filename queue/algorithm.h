@@ -82,6 +82,9 @@ tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t t
 
 /* One step of a wait for another rank. TERN_ERR_TIMEOUT behind until; in handlers, TERN_ERR_AGAIN
  * at once. */
+/* Steps of waiting that this thread has taken. */
+extern _Thread_local uint64_t tern_queue_waits;
+
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
                             uint64_t until);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "queue/algorithm.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
@@ -46,6 +47,12 @@ static tern_status malformed(const tern_queue *queue, size_t bytes) {
     return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue", bytes);
 }
 
+/* The host may be in the barrier that ends the phase already, and have settled its own. Nobody
+ * reads the words meanwhile. */
+static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_promise promise) {
+    return promise != TERN_PROMISE_READ_WRITE ? tern_queue_settle(worker, queue) : TERN_OK;
+}
+
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
     const message *m = arguments;
     tern_queue *queue = queue_of_call(call->worker, m, bytes);
@@ -55,6 +62,8 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
     size_t done;
     tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
     tern_status status = tern_queue_do_push(call->worker, queue, m->items, run, &done);
+    if (status == TERN_OK)
+        status = settle_phase(call->worker, queue, run.promise);
     if (status == TERN_OK && m->count > 1) {
         memcpy(call->result, &done, sizeof done);
         call->result_bytes = sizeof done;
@@ -72,6 +81,8 @@ static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments
     size_t done;
     tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
+    if (status == TERN_OK)
+        status = settle_phase(call->worker, queue, run.promise);
     if (status == TERN_OK)
         call->result_bytes = done * queue->item_bytes;
     return status;

@@ -101,9 +101,13 @@ static void meet_host(tern_queue *q, const introduction *host) {
 /* The ways that the options leave to TERN_VIA_AUTO. */
 static tern_status choose(tern_queue *q) {
     const bool rma = !q->call_only;
+    const tern_kind push = {TERN_MODEL_PUSH, rma, tern_queue_call_check_push(q) == TERN_OK || !rma};
+    const tern_kind pop = {TERN_MODEL_POP, rma, tern_queue_call_check_pop(q) == TERN_OK || !rma};
     const tern_kind kinds[TERN_QUEUE_KINDS] = {
-        [TERN_KIND_PUSH] = {TERN_MODEL_PUSH, rma, tern_queue_call_check_push(q) == TERN_OK || !rma},
-        [TERN_KIND_POP] = {TERN_MODEL_POP, rma, tern_queue_call_check_pop(q) == TERN_OK || !rma},
+        [TERN_KIND_PUSH] = push,
+        [TERN_KIND_POP] = pop,
+        [TERN_KIND_PUSH_MANY] = push,
+        [TERN_KIND_POP_MANY] = pop,
     };
     return tern_chooser_make(&q->chooser, q->context, q->host, 1, kinds, TERN_QUEUE_KINDS);
 }
@@ -201,6 +205,8 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     *parts = made;
     return TERN_OK;
 fail:
+    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
+        *(tern_queue_anchor *)tern_local(context, memory) = (tern_queue_anchor){0, NULL};
     (void)tern_free(worker, memory);
     drop(made, ready);
     free(all);

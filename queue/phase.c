@@ -19,8 +19,10 @@ static tern_status raise(tern_worker *worker, tern_ptr word, _Atomic uint64_t *l
         status = tern_atomic_cas(worker, word, now, mine, &seen);
         now = seen == now ? mine : seen;
     }
+    /* Unless another worker of this process has gone on. */
     if (status == TERN_OK)
-        atomic_store_explicit(left, 0, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(left, &mine, 0, memory_order_relaxed,
+                                                memory_order_relaxed);
     return status;
 }
 

@@ -42,17 +42,23 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
     return status;
 }
 
+/* What is known of room may have been forgotten since it was known to reach so far. */
+static uint64_t known_room(tern_queue *q, uint64_t least) {
+    uint64_t room = tern_queue_known(&q->room);
+    return room > least ? room : least;
+}
+
 /* Of the tickets from ticket on, how many of most have room, if one has. */
 static tern_status measure_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                 tern_queue_run run, size_t *count, tern_slot_state *state) {
     tern_status status = tern_queue_look_for_room(worker, q, ticket, run.promise, state);
-    uint64_t room = tern_queue_known(&q->room);
+    uint64_t room = known_room(q, ticket + 1);
     while (status == TERN_OK && *state == SLOT_READY && room - ticket < run.count) {
         tern_slot_state more;
         status = tern_queue_look_for_room(worker, q, room, run.promise, &more);
         if (status != TERN_OK || more != SLOT_READY)
             break;
-        room = tern_queue_known(&q->room);
+        room = known_room(q, room + 1);
     }
     if (*state == SLOT_READY)
         *count = room - ticket < run.count ? (size_t)(room - ticket) : run.count;

@@ -66,6 +66,12 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
     return *status == TERN_OK;
 }
 
+/* A wait for room or for an item says nothing of what a way costs. */
+static void end_pick(const tern_pick *pick, uint64_t waits, size_t items) {
+    if (__builtin_expect(pick->choice != NULL, 0) && tern_queue_waits == waits)
+        tern_pick_end(pick, items);
+}
+
 static tern_status explain(tern_status status, const tern_queue *queue, const char *name) {
     if (status == TERN_ERR_FULL)
         return tern_fail(status, "%s: all %llu items that fit are in the queue", name,
@@ -87,14 +93,16 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, TERN_KIND_PUSH, via);
+    const uint32_t kind = run.count > 1 ? TERN_KIND_PUSH_MANY : TERN_KIND_PUSH;
+    const uint64_t waits = tern_queue_waits;
+    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, kind, via);
     if (in_place(worker, queue, pick.via))
         status = tern_queue_do_push(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    tern_pick_done(&pick);
+    end_pick(&pick, waits, status == TERN_OK ? *done : 1);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
 }
 
@@ -108,14 +116,16 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, TERN_KIND_POP, via);
+    const uint32_t kind = run.count > 1 ? TERN_KIND_POP_MANY : TERN_KIND_POP;
+    const uint64_t waits = tern_queue_waits;
+    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, kind, via);
     if (in_place(worker, queue, pick.via))
         status = tern_queue_do_pop(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    tern_pick_done(&pick);
+    end_pick(&pick, waits, status == TERN_OK ? *done : 1);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
 }
 

@@ -77,7 +77,13 @@ typedef struct tern_queue_run {
 } tern_queue_run;
 
 /* Kinds of operations that TERN_VIA_AUTO tells apart. */
-enum { TERN_KIND_PUSH, TERN_KIND_POP, TERN_QUEUE_KINDS };
+enum {
+    TERN_KIND_PUSH,
+    TERN_KIND_POP,
+    TERN_KIND_PUSH_MANY, /* an item of a batch */
+    TERN_KIND_POP_MANY,
+    TERN_QUEUE_KINDS
+};
 
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a
  * handler. [out] done: how many items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and

@@ -17,13 +17,14 @@ typedef enum tern_promise {
     TERN_PROMISE_READ_WRITE, /* nothing: any operation may run at the same time */
     TERN_PROMISE_WRITE_ONLY, /* a phase of writes: only operations that change or push */
     TERN_PROMISE_READ_ONLY,  /* a phase of reads: only operations that find or pop */
-    TERN_PROMISE_LOCAL /* only one worker of the rank that owns the container operates on it */
+    TERN_PROMISE_LOCAL       /* queues: only one worker of the rank that holds it operates on it */
 } tern_promise;
 
 /* How a container works inside; chosen when it is created. */
 typedef enum tern_algorithm {
     TERN_ALGO_IMPROVED, /* tern's own */
-    TERN_ALGO_CLASSIC,  /* the paper's, for comparison */
+    TERN_ALGO_CLASSIC,  /* the paper's, for comparison; all operations on a queue in a phase of
+                           pushes or of pops have to promise it */
     TERN_ALGO_CHECKSUM  /* the paper's checksum queue */
 } tern_algorithm;
 

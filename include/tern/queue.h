@@ -61,7 +61,8 @@ typedef struct tern_queue_options {
  * as tern_hashtable_create. */
 TERN_API tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
                                        tern_queue **queue);
-/* Collective; every operation must have returned everywhere. NULL is fine. The queue is gone even
+/* Collective; every operation must have returned everywhere, and workers other than the one that
+ * calls this have flushed theirs (tern_flush_all). NULL is fine. The queue is gone even
  * where the status is TERN_ERR_PEER. */
 TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
 

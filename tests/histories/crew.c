@@ -1,6 +1,7 @@
 #include "histories/crew.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 typedef struct recruit {
     history_crew *crew;
@@ -58,6 +59,8 @@ bool history_crew_open(history_crew *crew, fixture *f, uint32_t threads) {
         CU_ASSERT_EQUAL_FATAL(pthread_create(&crew->thread[i], NULL, serve, &recruits[i]), 0);
     }
     wait_for_threads(crew);
+    if (atomic_load(&crew->failures) > 0)
+        abort(); /* a thread that has no worker is in no round */
     return true;
 }
 
@@ -141,7 +144,8 @@ static history_outcome queue_batch(history_crew *crew, uint64_t number, int hist
                                   .algorithm = (tern_algorithm)below(&common, 3)};
     if (!EXPECT_OK(tern_queue_create(f->worker, &options, &target.queue)))
         return (history_outcome){0};
-    history_part part = {&target, history_queue_kinds, history_queue_count, .objects = 1};
+    history_part part = {&target, history_queue_kinds, history_queue_count, .objects = 1,
+                         .uniform = options.algorithm == TERN_ALGO_CLASSIC};
     for (int h = 0; h < histories; h++, part.first_object++) {
         act_twice(crew, &part, &common);
         /* As often as it takes to leave the queue empty to the next history. */
@@ -171,7 +175,7 @@ void history_campaign(history_crew *crew, history_container container) {
         outcome = history_batch(crew, container, number, histories, false);
         judged += outcome.judged;
         end = end == 0 ? outcome.clock + budget : end;
-        if (outcome.clock >= end)
+        if (outcome.judged == 0 || outcome.clock >= end)
             break;
     }
     CU_ASSERT_EQUAL(outcome.wrong, 0);

@@ -58,8 +58,8 @@ static bool fits(const history_kind *kind, history_phase phase) {
     return phase == PHASE_MIXED || (phase == PHASE_WRITES ? kind->in_writes : kind->in_reads);
 }
 
-static uint8_t any_promise(history_actor *actor, history_phase phase) {
-    if (phase == PHASE_MIXED || below(&actor->random, 4) == 0)
+static uint8_t any_promise(history_actor *actor, history_phase phase, bool uniform) {
+    if (phase == PHASE_MIXED || (!uniform && below(&actor->random, 4) == 0))
         return TERN_PROMISE_READ_WRITE;
     return phase == PHASE_WRITES ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY;
 }
@@ -80,8 +80,8 @@ void history_act(history_actor *actor, const history_part *part) {
             continue;
         history_operation o = {.object = part->first_object + below(&actor->random, part->objects),
                                .kind = (uint16_t)kind,
-                               .promise = any_promise(actor, part->phase),
-                               .via = (uint8_t)below(&actor->random, 2)};
+                               .promise = any_promise(actor, part->phase, part->uniform),
+                               .via = (uint8_t)below(&actor->random, TERN_VIA_AUTO + 1)};
         /* No two arguments are equal, so each result has one operation that it can be from. */
         o.argument[0] = (uint64_t)(actor->number + 1) << 32 | ++actor->used;
         (void)history_do(actor, part->target, part->kinds, o);
@@ -99,6 +99,7 @@ static int by_object(const void *a, const void *b) {
 static void print_history(const history_operation *o, size_t count, const history_kind *kinds,
                           size_t most) {
     static const char *const promises[] = {"read/write", "write only", "read only"};
+    static const char *const vias[] = {"by RMA", "by call", "by choice"};
     printf("\nno order of these %zu operations explains them; %zu of them have one:\n", count,
            most);
     for (size_t i = 0; i < count; i++)
@@ -106,9 +107,8 @@ static void print_history(const history_operation *o, size_t count, const histor
                o[i].actor, (unsigned long long)(o[i].call - o[0].call),
                (unsigned long long)(o[i].done - o[0].call), (unsigned long long)o[i].object,
                kinds[o[i].kind].name, (unsigned long long)o[i].argument[0],
-               (unsigned long long)o[i].argument[1], promises[o[i].promise],
-               o[i].via == TERN_VIA_RMA ? "by RMA" : "by call", tern_strerror(o[i].status),
-               (unsigned long long)o[i].result);
+               (unsigned long long)o[i].argument[1], promises[o[i].promise], vias[o[i].via],
+               tern_strerror(o[i].status), (unsigned long long)o[i].result);
 }
 
 static history_outcome judge_all(history_operation *all, size_t count, const history_kind *kinds,

@@ -55,6 +55,7 @@ typedef struct history_part {
     history_phase phase;
     uint64_t first_object, objects;
     int operations;
+    bool uniform; /* all operations of a phase have its promise */
 } history_part;
 
 bool history_actor_open(history_actor *actor, fixture *f, tern_worker *worker, uint16_t number);
