@@ -207,7 +207,7 @@ void tern_pick_end(const tern_pick *pick, uint64_t count) {
 tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker *worker,
                                  uint32_t target, uint32_t kind) {
     tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
-    if (choice->fixed || !tern_chooser_waits(worker))
+    if (choice->fixed || !tern_chooser_waits(worker) || !tern_reply_room(worker))
         return (tern_pick){choice->fixed ? (tern_via)choice->via : TERN_VIA_RMA, NULL, 0};
     choice->gap = 0; /* what is picked together is counted when it is over */
     return tern_choice_sample(choice);

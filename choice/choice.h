@@ -75,7 +75,7 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
 static inline void tern_chooser_free(const tern_chooser *chooser) { free(chooser->choice); }
 
 /* A choice for one operation, or for count at once. In a handler, where no call may be waited for,
- * it is RMA. */
+ * and where the program holds all futures, it is RMA if that is permitted. */
 tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker *worker,
                                  uint32_t target, uint32_t kind);
 void tern_pick_end(const tern_pick *pick, uint64_t count);

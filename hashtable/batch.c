@@ -146,12 +146,14 @@ static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *
     return tern_probe_add_any(p, look, delta, &before, far_put);
 }
 
+/* slots: GROUP of them. */
 static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                                 size_t step, size_t count, uint64_t delta, size_t *done,
-                                 size_t *added, bool *far_put) {
-    slot slots[GROUP];
-    for (size_t i = 0; i < GROUP; i++)
+                                 size_t step, size_t count, uint64_t delta, slot *slots,
+                                 size_t *done, size_t *added, bool *far_put) {
+    for (size_t i = 0; i < GROUP; i++) {
         slots[i].fetched = false;
+        slots[i].request = (tern_request){{0}};
+    }
     tern_status status = TERN_OK;
     for (size_t i = 0; status == TERN_OK && i < count + GROUP; i++) {
         if (i >= GROUP) {
@@ -169,10 +171,28 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
         if (i < count)
             status = stage(worker, table, keys + step * i, &slots[i % GROUP]);
     }
-    /* Gets under way write into this frame. */
+    /* Gets under way write into the slots. */
     for (size_t i = 0; status != TERN_OK && i < GROUP; i++)
         if (slots[i].fetched)
             (void)tern_wait(worker, &slots[i].request);
+    return status;
+}
+
+/* A wait that has failed leaves a get under way, into which MPI may still write: its slots are left
+ * to that for good. */
+static tern_status add_far(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                           size_t step, size_t count, uint64_t delta, size_t *done, size_t *added,
+                           bool *far_put) {
+    slot *slots = malloc(GROUP * sizeof *slots);
+    if (slots == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", GROUP);
+    tern_status status =
+        add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
+    bool lost = false;
+    for (size_t i = 0; i < GROUP; i++)
+        lost = lost || slots[i].request.state[0] != 0;
+    if (!lost)
+        free(slots);
     return status;
 }
 
@@ -206,7 +226,10 @@ tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *t
         return add_by_region(worker, table, keys, count, delta, done, added);
     if (near && plain)
         return add_near8(worker, table, keys, count, delta, done, added);
-    return add_pipelined(worker, table, keys, step, count, delta, done, added, far_put);
+    if (!near)
+        return add_far(worker, table, keys, step, count, delta, done, added, far_put);
+    slot slots[GROUP];
+    return add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
 }
 
 tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,

@@ -73,21 +73,23 @@ static bool are_flags(const unsigned char *found, size_t count) {
 /* At the origin. What comes for a batch that has failed meanwhile is dropped. */
 static tern_status tern_hashtable_on_values(tern_call_info *call, const void *message,
                                             size_t bytes) {
-    const find_values *v = message;
-    if (bytes < sizeof *v)
+    find_values v; /* a copy: what is checked stays as it is */
+    if (bytes < sizeof v)
         return tern_fail(TERN_ERR_ARGUMENT, "found values in %zu bytes", bytes);
+    memcpy(&v, message, sizeof v);
     if (waiting == NULL || waiting->scatter.worker != call->worker)
         return TERN_OK;
     tern_piece *piece = waiting->scatter.first;
-    while (piece != NULL && piece->head.number != v->number)
+    while (piece != NULL && piece->head.number != v.number)
         piece = piece->next;
     if (piece == NULL)
         return TERN_OK;
     size_t step = tern_found_bytes(waiting->scatter.table);
-    if (piece->owner != call->origin.rank || v->done > piece->count ||
-        !are_flags(v->found, v->done) || bytes != sizeof *v + step * count_found(v->found, v->done))
+    if (piece->owner != call->origin.rank || v.done > piece->count || !are_flags(v.found, v.done) ||
+        bytes != sizeof v + step * count_found(v.found, v.done))
         return tern_fail(TERN_ERR_ARGUMENT, "found values that make no sense");
-    place_values(waiting, piece, v->found, v->done, v->values);
+    const unsigned char *packed = ((const find_values *)message)->values;
+    place_values(waiting, piece, v.found, v.done, packed);
     piece->landed = true;
     return TERN_OK;
 }
@@ -210,7 +212,7 @@ static tern_status gather(find_batch *batch, const char *keys, size_t count) {
     const tern_hashtable *table = s->table;
     for (size_t i = 0; i < count; i++) {
         const char *key = keys + i * table->key_bytes;
-        uint32_t owner = tern_hash_owner(table, tern_key_hash(table, key));
+        uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
         uint64_t *words;
         tern_status status = tern_scatter_item(s, owner, i, &words);
         if (status != TERN_OK)

@@ -43,13 +43,17 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
         return status;
     const uint64_t *words = (const uint64_t *)(const void *)((const tern_piece_head *)message + 1);
     tern_parked_take(table, call->origin, &done, &stored);
+    if (done > count)
+        return tern_fail(TERN_ERR_ARGUMENT, "a batch of inserts has changed");
     tern_items items = skip(items_of(table, words, count), done);
     status = tern_run_insert(call->worker, table, &items, &more, &kept);
     done += more;
     stored += kept;
-    if (status == TERN_ERR_AGAIN &&
-        (done == 0 || tern_parked_put(table, call->origin, done, stored)))
-        return status;
+    if (status == TERN_ERR_AGAIN) {
+        if (done == 0 || tern_parked_put(table, call->origin, done, stored))
+            return status;
+        status = tern_fail(TERN_ERR_MEMORY, "no memory to park a batch of inserts");
+    }
     answer(call, status, done, stored);
     return TERN_OK;
 }
@@ -80,6 +84,7 @@ static tern_status here(tern_scatter *scatter, tern_piece *piece) {
     tern_items items = items_of(scatter->table, piece->words, piece->count);
     size_t done, stored;
     tern_status status = tern_run_insert(scatter->worker, scatter->table, &items, &done, &stored);
+    atomic_thread_fence(memory_order_seq_cst); /* as behind an insert (operations.c) */
     batch->stored += stored;
     batch->refused += done - stored;
     return status;
@@ -87,24 +92,35 @@ static tern_status here(tern_scatter *scatter, tern_piece *piece) {
 
 static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, here, take};
 
+static size_t item_words(const tern_hashtable *table) {
+    return (size_t)table->shape.key_words + tern_item_value_words(table);
+}
+
+tern_status tern_insert_batch_check(const tern_hashtable *table) {
+    size_t bytes = sizeof(tern_piece_head) + 8 * item_words(table);
+    size_t room = tern_call_room(table->context);
+    if (bytes <= room)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
+                     "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                     bytes, room, table->context->config.ring_size);
+}
+
 tern_status tern_insert_batch_begin(tern_insert_batch *batch, tern_worker *worker,
                                     tern_hashtable *table, size_t expected, uint32_t limit) {
     batch->stored = batch->refused = 0;
-    size_t words = (size_t)table->shape.key_words + tern_item_value_words(table);
-    size_t bytes = sizeof(tern_piece_head) + 8 * words, room = tern_call_room(table->context);
-    if (bytes > room)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
-                         "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
-                         bytes, room, table->context->config.ring_size);
-    return tern_scatter_begin(&batch->scatter, worker, table, &insert_ops, words, 0, expected,
-                              limit);
+    tern_status status = tern_insert_batch_check(table);
+    if (status != TERN_OK)
+        return status;
+    return tern_scatter_begin(&batch->scatter, worker, table, &insert_ops, item_words(table), 0,
+                              expected, limit);
 }
 
 tern_status tern_insert_batch_gather(tern_insert_batch *batch, const void *key, const void *value,
                                      uint32_t *owner) {
     const tern_hashtable *table = batch->scatter.table;
-    *owner = tern_hash_owner(table, tern_key_hash(table, key));
+    *owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
     uint64_t *words;
     tern_status status = tern_scatter_item(&batch->scatter, *owner, 0, &words);
     if (status != TERN_OK)

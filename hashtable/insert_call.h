@@ -12,7 +12,10 @@ typedef struct tern_insert_batch {
     uint64_t refused; /* for want of room */
 } tern_insert_batch;
 
-/* Arguments as tern_scatter_begin. TERN_ERR_UNSUPPORTED: no ring takes an item. */
+/* TERN_ERR_UNSUPPORTED: no ring takes a piece of one item. */
+tern_status tern_insert_batch_check(const tern_hashtable *table);
+
+/* Arguments as tern_scatter_begin. TERN_ERR_UNSUPPORTED as above. */
 tern_status tern_insert_batch_begin(tern_insert_batch *batch, tern_worker *worker,
                                     tern_hashtable *table, size_t expected, uint32_t limit);
 

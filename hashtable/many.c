@@ -27,11 +27,14 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 }
 
 /* The way of TERN_VIA_AUTO: where all is near no call is faster, and elsewhere none takes a message
- * for as many keys. */
-static tern_via way_of(const tern_hashtable *table, tern_via via, bool fits_calls) {
+ * for as many keys. Where the program holds all futures, no call can be made. */
+static tern_via way_of(const tern_worker *worker, const tern_hashtable *table, tern_via via,
+                       bool fits_calls) {
     if (via != TERN_VIA_AUTO)
         return via;
-    return table->call_only || (!table->all_near && fits_calls) ? TERN_VIA_CALL : TERN_VIA_RMA;
+    return table->call_only || (!table->all_near && fits_calls && tern_reply_room(worker))
+               ? TERN_VIA_CALL
+               : TERN_VIA_RMA;
 }
 
 static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table, const char *keys,
@@ -92,7 +95,7 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
     if (status != TERN_OK)
         return status;
     values = values == NULL ? name : values; /* whose place matters only */
-    if (way_of(table, via, tern_call_check_insert(table) == TERN_OK) == TERN_VIA_CALL)
+    if (way_of(worker, table, via, tern_insert_batch_check(table) == TERN_OK) == TERN_VIA_CALL)
         status = insert_by_call(worker, table, keys, values, count, &kept);
     else
         status = insert_by_rma(worker, table, keys, values, count, promise, &kept);
@@ -136,7 +139,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
     tern_status status = check_find(worker, table, keys, count, promise, via, values, found);
     if (status != TERN_OK)
         return status;
-    via = way_of(table, via, tern_call_check_find(table) == TERN_OK);
+    via = way_of(worker, table, via, tern_call_check_find(table) == TERN_OK);
     static char nothing[1];
     values = values == NULL ? nothing : values;
     unsigned char *flags = found;

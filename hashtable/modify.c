@@ -106,9 +106,10 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
     tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof *head);
     if (table == NULL)
         return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
-    size_t key_bytes = 8 * (size_t)table->shape.key_words;
+    const size_t key_bytes = 8 * (size_t)table->shape.key_words;
+    const size_t argument_bytes = bytes - sizeof *head - key_bytes;
     if (tern_shape_counts(table->shape) || bytes < sizeof *head + key_bytes ||
-        head->bytes != bytes - sizeof *head - key_bytes)
+        head->bytes != argument_bytes)
         return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
     const char *key = (const char *)(head + 1);
     uint64_t hash = tern_key_hash(table, key);
@@ -119,7 +120,7 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
                              .origin = call->origin,
                              .key = key,
                              .argument = key + key_bytes,
-                             .argument_bytes = (size_t)head->bytes,
+                             .argument_bytes = argument_bytes,
                              .result = (char *)call->result + sizeof(uint64_t)};
     tern_status status = modify(
         table, hash, head->absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);

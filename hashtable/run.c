@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void prefetch(const tern_hashtable 
 /* False: the key has no business here. */
 static inline __attribute__((always_inline)) bool
 look_at(const tern_hashtable *table, const tern_items *items, size_t number, lookahead *ahead) {
-    uint64_t hash = tern_key_hash(table, items->keys + number * items->key_step);
+    uint64_t hash = tern_hash_of_bytes(table, items->keys + number * items->key_step);
     uint32_t owner = tern_hash_owner(table, hash);
     ahead->hash[number % (2 * GROUP)] = hash;
     prefetch(table, owner, hash);

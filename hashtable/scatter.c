@@ -80,6 +80,11 @@ static tern_status finish_oldest(tern_scatter *s) {
         (status = start_rest(s, piece, done)) == TERN_OK)
         return status;
     put_away(s, piece);
+    /* What is lost is not to be tried again. */
+    if (status == TERN_ERR_AGAIN)
+        status = tern_fail(TERN_ERR_MEMORY,
+                           "the rest of a batch to rank %u found all %d futures of the worker held",
+                           piece->owner, TERN_FUTURES);
     return note(s, status);
 }
 
@@ -123,7 +128,7 @@ static tern_status dispatch(tern_scatter *s, uint32_t owner) {
     } else if (note(s, status) != TERN_OK) {
         put_away(s, piece);
     }
-    while (status == TERN_OK && s->under_way > s->limit)
+    while (status == TERN_OK && s->under_way >= s->limit)
         status = finish_oldest(s);
     (void)tern_progress_round(s->worker);
     return status;
@@ -173,7 +178,7 @@ tern_status tern_scatter_send(tern_scatter *scatter) {
     tern_status first = TERN_OK;
     for (uint32_t owner = 0; owner < scatter->table->ranks; owner++) {
         tern_status status = scatter->open[owner] != NULL ? dispatch(scatter, owner) : TERN_OK;
-        first = first == TERN_OK ? status : first;
+        first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
     }
     return first;
 }

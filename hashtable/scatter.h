@@ -47,7 +47,7 @@ struct tern_scatter {
     const tern_scatter_ops *ops;
     uint32_t item_words;
     uint32_t piece_items;
-    uint32_t limit; /* of pieces under way */
+    uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
     uint32_t under_way;
     tern_status failed; /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
@@ -71,8 +71,9 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
  * of a piece, which has been given up. */
 tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner);
 
-/* Sends what is begun. Waits for every reply. Both do all they can; TERN_ERR_AGAIN as above, other
- * errors also as tern_scatter_failure. */
+/* Sends what is begun. Waits for every reply. Both do all they can; their errors are also those of
+ * tern_scatter_failure, but for TERN_ERR_AGAIN of the first, as above, which comes before others.
+ */
 tern_status tern_scatter_send(tern_scatter *scatter);
 tern_status tern_scatter_wait(tern_scatter *scatter);
 

@@ -83,6 +83,15 @@ static inline void tern_key_load(const tern_hashtable *table, const void *bytes,
     key->hash = tern_key_hash(table, table->key_hash == NULL ? bytes : key->words);
 }
 
+/* Of a key at any address: a hash of the user's gets an aligned copy. */
+static inline uint64_t tern_hash_of_bytes(const tern_hashtable *table, const void *bytes) {
+    if (__builtin_expect(table->key_hash == NULL, 1))
+        return XXH3_64bits(bytes, table->key_bytes);
+    tern_key key;
+    tern_key_load(table, bytes, &key);
+    return key.hash;
+}
+
 static inline uint64_t tern_multiply_high(uint64_t a, uint64_t b) {
     return (uint64_t)(((unsigned __int128)a * b) >> 64);
 }

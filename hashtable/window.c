@@ -27,6 +27,16 @@ static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *t
     return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", FLIGHTS);
 }
 
+/* Frees the flights, unless a wait has failed: MPI may still write into what is under way then, and
+ * it is left to that for good. */
+static void window_close(const window *w) {
+    bool lost = false;
+    for (size_t i = 0; i < w->begun && i < FLIGHTS; i++)
+        lost = lost || flight_of(w, i)->request.state[0] != 0;
+    if (!lost)
+        free(w->flights);
+}
+
 /* Takes a step with every flight whose request is complete by now. */
 static void step_all(const window *w) {
     for (size_t i = w->ended; i < w->begun; i++) {
@@ -83,7 +93,9 @@ static bool under_way(const window *w, uint64_t hash) {
 /* The next flight is to be of this item. */
 static tern_flight *begin(window *w, size_t item) {
     w->number[w->begun % FLIGHTS] = item;
-    return flight_of(w, w->begun++);
+    tern_flight *flight = flight_of(w, w->begun++);
+    flight->request = (tern_request){{0}};
+    return flight;
 }
 
 static bool is_near(const tern_hashtable *table, uint64_t hash) {
@@ -108,7 +120,7 @@ static tern_status insert_far(window *w, size_t *stored) {
     const tern_items *items = w->items;
     for (size_t i = 0; i < items->count; i++) {
         const char *key = items->keys + i * items->key_step;
-        uint64_t hash = tern_key_hash(w->table, key);
+        uint64_t hash = tern_hash_of_bytes(w->table, key);
         if (is_near(w->table, hash))
             continue;
         while (w->begun - w->ended == FLIGHTS || under_way(w, hash)) {
@@ -126,7 +138,7 @@ static tern_status insert_near(const window *w, size_t *stored) {
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, kept;
-        if (!is_near(w->table, tern_key_hash(w->table, one.keys)))
+        if (!is_near(w->table, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
         if (status != TERN_OK)
@@ -149,7 +161,7 @@ tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const
     }
     if (status == TERN_OK)
         status = insert_near(&w, stored);
-    free(w.flights);
+    window_close(&w);
     return status;
 }
 
@@ -167,7 +179,7 @@ static tern_status find_far(window *w, tern_promise promise, char *values, unsig
                             size_t *present) {
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
-        uint64_t hash = tern_key_hash(w->table, key);
+        uint64_t hash = tern_hash_of_bytes(w->table, key);
         if (is_near(w->table, hash))
             continue;
         if (w->begun - w->ended == FLIGHTS) {
@@ -186,7 +198,7 @@ static tern_status find_near(const window *w, tern_promise promise, char *values
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, there;
-        if (!is_near(w->table, tern_key_hash(w->table, one.keys)))
+        if (!is_near(w->table, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_find(w->worker, w->table, &one, promise, false,
                                            values + i * tern_found_bytes(w->table),
@@ -213,6 +225,6 @@ tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const t
     }
     if (status == TERN_OK)
         status = find_near(&w, promise, values, found, present);
-    free(w.flights);
+    window_close(&w);
     return status;
 }

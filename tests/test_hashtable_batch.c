@@ -381,6 +381,96 @@ static void large_batches_of_adds(void) {
     fixture_close(&f);
 }
 
+/* An insert of one key fits a message, a batch of one, whose head is longer, does not. */
+static void auto_at_the_limit_of_a_ring(void) {
+    enum { LARGEST = 4096 / 2 - 64 - 16 - 16 - 8 };
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.ring_size = 4096;
+    if (!fixture_open(&f, &config))
+        return;
+    for (size_t less = 0; less <= 16; less += 8) {
+        tern_hashtable *table = NULL;
+        static char value[LARGEST], found[LARGEST];
+        const size_t bytes = LARGEST - less;
+        EXPECT_OK(tern_hashtable_create(
+            f.worker,
+            &(tern_hashtable_options){.key_bytes = 8, .value_bytes = bytes, .capacity = 4 * f.size},
+            &table));
+        uint64_t key = number_owned_by(table, (f.rank + 1) % f.size, 100 * f.rank);
+        size_t stored = 0, present = 0;
+        make_value(value, bytes, key, less);
+        EXPECT(less > 0 ? TERN_OK : TERN_ERR_UNSUPPORTED,
+               tern_hashtable_insert_many(f.worker, table, &key, value, 1, rw, call, &stored));
+        CU_ASSERT_EQUAL(stored, less > 0);
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, call, NULL));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, &key, value, 1, rw, TERN_VIA_AUTO,
+                                             &stored));
+        CU_ASSERT_EQUAL(stored, 1);
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, &key, 1, rw, TERN_VIA_AUTO, found, NULL,
+                                           &present));
+        CU_ASSERT(present == 1 && memcmp(value, found, bytes) == 0);
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    }
+    fixture_close(&f);
+}
+
+static tern_status answer_nothing(tern_call_info *info, const void *arguments, size_t bytes) {
+    (void)info, (void)arguments, (void)bytes;
+    return TERN_OK;
+}
+TERN_FUNCTION(answer_nothing)
+
+/* The program holds all futures: no batch by call, and all of them by the way that is left. */
+static void all_futures_are_held(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 40 };
+    tern_hashtable *table = NULL, *counters = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 1000},
+        &table));
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 1000},
+        &counters));
+    tern_future held[TERN_FUTURES] = {{{0, 0}}};
+    const uint32_t other = (f.rank + 1) % f.size;
+    uint64_t keys[KEYS], values[KEYS], found[KEYS];
+    size_t there = 77;
+    for (uint64_t i = 0; i < KEYS; i++)
+        values[i] = keys[i] =
+            number_owned_by(table, other, i > 0 ? keys[i - 1] + 1 : 9999 * f.rank);
+    for (int i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_call_start(f.worker, (tern_worker_id){.rank = other},
+                                  &answer_nothing_function, NULL, 0, &held[i]));
+    if (f.size > 1) {
+        EXPECT(TERN_ERR_AGAIN,
+               tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, call, &there));
+        CU_ASSERT_EQUAL(there, 0);
+        EXPECT(TERN_ERR_AGAIN, tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, call,
+                                                        found, NULL, &there));
+    }
+    EXPECT_OK(
+        tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, TERN_VIA_AUTO, &there));
+    CU_ASSERT_EQUAL(there, KEYS);
+    EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, TERN_VIA_AUTO, found, NULL,
+                                       &there));
+    CU_ASSERT(there == KEYS && memcmp(values, found, sizeof found) == 0);
+    EXPECT_OK(
+        tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, rw, TERN_VIA_AUTO, &there));
+    CU_ASSERT_EQUAL(there, KEYS);
+    for (int i = 0; i < TERN_FUTURES; i++)
+        EXPECT_OK(tern_future_wait(f.worker, &held[i], NULL, 0, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
+    fixture_close(&f);
+}
+
 static struct {
     tern_hashtable *table;
     tern_status insert[2], find[2];
@@ -428,6 +518,8 @@ int main(int argc, char **argv) {
         {"full_is_exact", full_is_exact},
         {"counters_are_found", counters_are_found},
         {"large_batches_of_adds", large_batches_of_adds},
+        {"auto_at_the_limit_of_a_ring", auto_at_the_limit_of_a_ring},
+        {"all_futures_are_held", all_futures_are_held},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "hashtable_batch", tests, sizeof tests / sizeof tests[0]);

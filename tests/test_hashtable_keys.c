@@ -6,15 +6,19 @@
 #include "table_tools.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 
 enum { WORD = 12, WORDS = 40 };
 
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 
+static atomic_bool unaligned;
+
 /* The argument tells how much of a word the hash looks at. */
 static uint64_t hash_word(const void *key, size_t bytes, void *argument) {
     const unsigned char *word = key;
     uint64_t hash = (uintptr_t)key % 8;
+    unaligned = unaligned || hash != 0;
     for (size_t i = 0; i < bytes && i < *(const size_t *)argument; i++)
         hash = hash * 31 + (uint64_t)tolower(word[i]);
     return hash;
@@ -110,12 +114,47 @@ static void counters(fixture *f, size_t hashed) {
     EXPECT_OK(tern_hashtable_destroy(f->worker, table));
 }
 
+/* Keys lie at odd addresses, one every 12 bytes. */
+static void batches(fixture *f, size_t hashed) {
+    tern_hashtable *table = make(f, false, &hashed);
+    tern_hashtable_buffer *buffer = NULL;
+    char room[WORDS * WORD + 1], *words = room + 1;
+    uint64_t random = fixture_seed(f, hashed + 70), given[WORDS], found[WORDS];
+    unsigned char there[WORDS];
+    size_t stored = 0, present = 0;
+    for (int turn = 0; turn < 8; turn++) {
+        for (uint64_t i = 0; i < WORDS; i++) {
+            spell(words + i * WORD, i * f->size + f->rank, tern_test_random(&random));
+            given[i] = i + 100 * (uint64_t)turn;
+        }
+        EXPECT_OK(tern_hashtable_buffer_create(f->worker, table, 7, &buffer));
+        for (uint64_t i = 0; i < WORDS && turn % 2; i++)
+            EXPECT_OK(tern_hashtable_buffer_insert(f->worker, buffer, words + i * WORD, &given[i]));
+        EXPECT_OK(tern_hashtable_buffer_destroy(f->worker, buffer, NULL));
+        if (turn % 2 == 0) {
+            EXPECT_OK(tern_hashtable_insert_many(f->worker, table, words, given, WORDS, rw,
+                                                 (tern_via)(turn / 2 % 3), &stored));
+            CU_ASSERT_EQUAL(stored, WORDS);
+        }
+        for (uint64_t i = 0; i < WORDS; i++)
+            spell(words + i * WORD, i * f->size + f->rank, tern_test_random(&random));
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, words, WORDS, rw, (tern_via)(turn % 3),
+                                           found, there, &present));
+        CU_ASSERT_EQUAL(present, WORDS);
+        CU_ASSERT(memcmp(given, found, sizeof found) == 0);
+    }
+    CU_ASSERT_FALSE(unaligned);
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
 static void words_of_any_case(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
     values(&f, WORD);
     counters(&f, WORD);
+    batches(&f, WORD);
     fixture_close(&f);
 }
 

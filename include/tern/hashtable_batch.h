@@ -25,7 +25,8 @@ extern "C" {
  * checked): keys that are known to be. TERN_ERR_UNSUPPORTED: the table has counters, is call_only
  * and via is TERN_VIA_RMA, or key and value are too large for a call. TERN_ERR_ARGUMENT: too many
  * keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has died;
- * what was to be stored behind that key may be lost. */
+ * what was to be stored behind that key may be lost. TERN_ERR_AGAIN: by call, and the program holds
+ * all TERN_FUTURES; some may have been stored. */
 TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *table,
                                                 const void *keys, const void *values, size_t count,
                                                 tern_promise promise, tern_via via, size_t *stored);

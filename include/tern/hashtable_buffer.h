@@ -36,7 +36,8 @@ TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hash
  * added to its counter; both are copied. Sends what is full, and then may wait for the oldest
  * reply, with progress. What is refused or fails there is told by the next flush. On an error the
  * key has not been taken: TERN_ERR_ARGUMENT; TERN_ERR_UNSUPPORTED: the table has counters, has
- * values; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_FUTURES; TERN_ERR_STATE in a
+ * values; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_FUTURES; TERN_ERR_PEER
+ * and others: of what was sent before, which the next flush tells of too; TERN_ERR_STATE in a
  * handler.
  */
 TERN_API tern_status tern_hashtable_buffer_insert(tern_worker *worker,
