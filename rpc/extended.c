@@ -10,6 +10,7 @@
 #include "src/wait.h"
 
 enum { PASS_ON, FETCH, FETCHING, LANDED, READY };
+enum { CALLS_A_ROUND = 8 };
 
 typedef struct tern_task {
     struct tern_task *next;
@@ -318,18 +319,33 @@ static bool set_aside(tern_task *t) {
     return true;
 }
 
-size_t tern_call_extended(tern_worker *worker, tern_in *in) {
+/* The call at the head of in, as far as it goes; whether the ring is past it. */
+static bool call_one(tern_worker *worker, tern_in *in) {
     tern_task **link = task_of(worker, in), *t;
     if (*link == NULL && !begin(worker, in, link))
-        return 0;
+        return false;
     t = *link;
     uint64_t header = t->header;
     if (advance(worker, t))
         end(link);
     else if (!is_aside(&t->e) || t->stage != FETCHING || !set_aside(t))
-        return 0;
+        return false;
     tern_ring_advance(in, header);
-    return 1;
+    return true;
+}
+
+/* More than one, as they come, for a round of progress costs as much as a call. */
+size_t tern_call_extended(tern_worker *worker, tern_in *in) {
+    size_t handled = 0;
+    uint64_t header;
+    do {
+        if (!call_one(worker, in))
+            break;
+        handled++;
+        header = tern_ring_peek(worker, in);
+    } while (header != 0 && handled < CALLS_A_ROUND &&
+             tern_record_kind(header) == TERN_RECORD_CALL_EXTENDED);
+    return handled;
 }
 
 size_t tern_tasks_advance(tern_worker *worker) {
