@@ -11,7 +11,7 @@ static history_step *steps[STEPS];
 
 static void take_steps(void) {
     steps[INSERT] = history_value_kinds[0].step;
-    steps[FIND] = history_value_kinds[1].step;
+    steps[FIND] = history_value_kinds[history_value_count - 1].step;
     steps[ADD] = history_counter_kinds[0].step;
     steps[PUSH] = history_queue_kinds[0].step;
     steps[POP] = history_queue_kinds[1].step;
