@@ -3,6 +3,7 @@
 /* Many keys of the hash table at once: sizes, limits, duplicates, what races, against what each
  * rank remembers. */
 
+#include "future_tools.h"
 #include "table_tools.h"
 
 #include <stdlib.h>
@@ -418,12 +419,6 @@ static void auto_at_the_limit_of_a_ring(void) {
     fixture_close(&f);
 }
 
-static tern_status answer_nothing(tern_call_info *info, const void *arguments, size_t bytes) {
-    (void)info, (void)arguments, (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(answer_nothing)
-
 /* The program holds all futures: no batch by call, and all of them by the way that is left. */
 static void all_futures_are_held(void) {
     fixture f;
@@ -444,9 +439,7 @@ static void all_futures_are_held(void) {
     for (uint64_t i = 0; i < KEYS; i++)
         values[i] = keys[i] =
             number_owned_by(table, other, i > 0 ? keys[i - 1] + 1 : 9999 * f.rank);
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_call_start(f.worker, (tern_worker_id){.rank = other},
-                                  &answer_nothing_function, NULL, 0, &held[i]));
+    hold_all_futures(&f, other, held);
     if (f.size > 1) {
         EXPECT(TERN_ERR_AGAIN,
                tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, call, &there));
@@ -463,8 +456,7 @@ static void all_futures_are_held(void) {
     EXPECT_OK(
         tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, rw, TERN_VIA_AUTO, &there));
     CU_ASSERT_EQUAL(there, KEYS);
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f.worker, &held[i], NULL, 0, NULL));
+    let_futures_go(&f, held);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     EXPECT_OK(tern_hashtable_destroy(f.worker, counters));

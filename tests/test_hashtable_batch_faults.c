@@ -3,22 +3,7 @@
 /* A rank dies that holds a bucket, and owns a part: batches that need either are told, the others
  * go on. */
 
-#include "table_tools.h"
-
-#include "hashtable/table.h"
-#include "tern/transfer.h"
-
-/* Out of line: the compiler would think of keys that are longer than these. */
-static __attribute__((noinline)) uint64_t hash_of(const tern_hashtable *table,
-                                                  const uint64_t *key) {
-    return tern_key_hash(table, key);
-}
-
-static tern_ptr bucket_of(const tern_hashtable *table, const uint64_t *key) {
-    uint64_t hash = hash_of(table, key);
-    return tern_ptr_add(table->part[tern_hash_owner(table, hash)].buckets,
-                        (int64_t)(tern_hash_bucket(table, hash) * table->shape.stride));
-}
+#include "bucket_tools.h"
 
 enum { KEYS = 40 };
 

@@ -2,6 +2,7 @@
 
 /* Buffered inserts and adds: nothing is lost, done twice or out of order; refusals are counted. */
 
+#include "future_tools.h"
 #include "table_tools.h"
 
 static void arguments_are_checked(void) {
@@ -171,12 +172,6 @@ static void refusals_are_told_once(void) {
 }
 
 /* Calls of the program's own hold all futures: nothing is lost meanwhile. */
-static tern_status answer_nothing(tern_call_info *call, const void *arguments, size_t bytes) {
-    (void)call, (void)arguments, (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(answer_nothing)
-
 static void all_futures_are_held(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -192,9 +187,7 @@ static void all_futures_are_held(void) {
     uint64_t keys[3], taken = 0;
     for (uint64_t i = 0, next = 1000 * f.rank; i < 3; i++, next = keys[i - 1] + 1)
         keys[i] = number_owned_by(table, other, next);
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_call_start(f.worker, (tern_worker_id){.rank = other},
-                                  &answer_nothing_function, NULL, 0, &held[i]));
+    hold_all_futures(&f, other, held);
     for (; taken < 2; taken++)
         EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &keys[taken], &keys[taken]));
     if (f.size > 1) {
@@ -202,8 +195,7 @@ static void all_futures_are_held(void) {
         EXPECT(TERN_ERR_AGAIN, tern_hashtable_buffer_flush(f.worker, buffer, NULL));
         EXPECT(TERN_ERR_AGAIN, tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     }
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f.worker, &held[i], NULL, 0, NULL));
+    let_futures_go(&f, held);
     EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &keys[2], &keys[2]));
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     for (int i = 0; i < 3; i++) {

@@ -3,22 +3,7 @@
 /* A rank dies while it inserts and while it updates: who needs that bucket is told, and everything
  * else goes on. */
 
-#include "table_tools.h"
-
-#include "hashtable/table.h"
-#include "tern/transfer.h"
-
-/* Out of line: the compiler would think of keys that are longer than these. */
-static __attribute__((noinline)) uint64_t hash_of(const tern_hashtable *table,
-                                                  const uint64_t *key) {
-    return tern_key_hash(table, key);
-}
-
-static tern_ptr bucket_of(const tern_hashtable *table, const uint64_t *key) {
-    uint64_t hash = hash_of(table, key);
-    return tern_ptr_add(table->part[tern_hash_owner(table, hash)].buckets,
-                        (int64_t)(tern_hash_bucket(table, hash) * table->shape.stride));
-}
+#include "bucket_tools.h"
 
 static bool told_soon(tern_status status, double since) {
     return status == TERN_ERR_PEER && MPI_Wtime() - since < 5;
