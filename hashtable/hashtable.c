@@ -2,6 +2,7 @@
 
 #include "hashtable/call.h"
 #include "hashtable/operations.h"
+#include "hashtable/probe.h"
 
 /* The public operations on one key: arguments are checked here, then the operation is done by RMA
  * or by a call. One whose owner is the caller is done in place either way. */
@@ -66,89 +67,25 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
     return status;
 }
 
-static tern_status insert(tern_worker *worker, tern_hashtable *table, const void *key,
-                          const void *value, bool only_new, tern_promise promise, tern_via via,
-                          int *existed) {
-    const char *name = only_new ? "tern_hashtable_insert_new" : "tern_hashtable_insert";
-    tern_status status =
-        tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY, via, name);
-    if (status == TERN_OK)
-        status = tern_hashtable_check_kind(table, 0, name);
-    if (status == TERN_OK && value == NULL && table->value_bytes > 0)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
-    if (status == TERN_OK && (via == TERN_VIA_CALL || table->call_only))
-        status = tern_call_check_insert(table);
-    if (status != TERN_OK)
-        return status;
-    tern_key k;
-    tern_key_load(table, key, &k);
-    uint32_t owner = tern_hash_owner(table, k.hash);
-    bool there;
-    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
-    if (in_place(worker, table, owner, pick.via))
-        status =
-            tern_operation_insert(worker, table, k.words, k.hash, value, only_new, promise, &there);
-    else
-        status = tern_call_insert(worker, table, owner, &k, value, only_new, &there);
-    tern_pick_done(&pick);
-    if (status == TERN_OK && existed != NULL)
-        *existed = there;
-    return tern_hashtable_outcome(table, owner, status);
-}
+typedef enum kind { INSERT, ERASE, ADD, COMPARE_SWAP, FIND } kind;
 
-tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
-                                  const void *value, tern_promise promise, tern_via via,
-                                  int *existed) {
-    return insert(worker, table, key, value, false, promise, via, existed);
-}
-
-tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
-                                      const void *value, tern_promise promise, tern_via via,
-                                      int *existed) {
-    return insert(worker, table, key, value, true, promise, via, existed);
-}
-
-tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
-                                 tern_promise promise, tern_via via) {
-    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
-                                              via, "tern_hashtable_erase");
-    if (status != TERN_OK)
-        return status;
-    tern_key k;
-    tern_key_load(table, key, &k);
-    uint32_t owner = tern_hash_owner(table, k.hash);
-    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
-    if (in_place(worker, table, owner, pick.via))
-        status = tern_operation_erase(worker, table, k.words, k.hash);
-    else
-        status = tern_call_erase(worker, table, owner, &k);
-    tern_pick_done(&pick);
-    return tern_hashtable_outcome(table, owner, status);
-}
-
-tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
-                               uint64_t delta, tern_promise promise, tern_via via,
-                               uint64_t *before) {
-    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
-                                              via, "tern_hashtable_add");
-    if (status == TERN_OK)
-        status = tern_hashtable_check_kind(table, 1, "tern_hashtable_add");
-    if (status != TERN_OK)
-        return status;
-    tern_key k;
-    tern_key_load(table, key, &k);
-    uint32_t owner = tern_hash_owner(table, k.hash);
-    uint64_t was;
-    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
-    if (in_place(worker, table, owner, pick.via))
-        status = tern_operation_add(worker, table, k.words, k.hash, delta, promise, &was);
-    else
-        status = tern_call_add(worker, table, owner, &k, delta, &was);
-    tern_pick_done(&pick);
-    if (status == TERN_OK && before != NULL)
-        *before = was;
-    return tern_hashtable_outcome(table, owner, status);
-}
+/* One operation on one key: the arguments of all kinds. */
+typedef struct operation {
+    kind kind;
+    const char *name;
+    tern_worker *worker;
+    tern_hashtable *table;
+    const void *key;
+    tern_promise promise;
+    tern_via via;
+    bool only_new;     /* INSERT */
+    const void *value; /* INSERT */
+    void *found;       /* [out] FIND */
+    uint64_t number;   /* ADD: what is added; COMPARE_SWAP: what is expected */
+    uint64_t desired;
+    int *existed;     /* [out], or NULL: INSERT */
+    uint64_t *before; /* [out], or NULL: ADD, COMPARE_SWAP */
+} operation;
 
 static tern_status check_number(const char *name, uint64_t number) {
     if (tern_counter_number(tern_counter_word(number)) == number)
@@ -157,57 +94,114 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
-                                        uint64_t expected, uint64_t desired, tern_promise promise,
-                                        tern_via via, uint64_t *before) {
-    static const char name[] = "tern_hashtable_compare_swap";
-    tern_status status =
-        tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY, via, name);
-    if (status == TERN_OK)
-        status = tern_hashtable_check_kind(table, 1, name);
-    if (status == TERN_OK)
-        status = check_number(name, expected);
-    if (status == TERN_OK)
-        status = check_number(name, desired);
+TERN_ALWAYS_INLINE tern_status check(const operation o) {
+    const bool counts = o.kind == ADD || o.kind == COMPARE_SWAP;
+    const tern_hashtable *t = o.table;
+    tern_status status = tern_hashtable_check(
+        o.worker, t, o.key, o.promise,
+        o.kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY, o.via, o.name);
+    if (status == TERN_OK && (o.kind == INSERT || counts))
+        status = tern_hashtable_check_kind(t, counts, o.name);
+    if (status == TERN_OK && ((o.kind == INSERT && o.value == NULL && t->value_bytes > 0) ||
+                              (o.kind == FIND && o.found == NULL &&
+                               (t->value_bytes > 0 || tern_shape_counts(t->shape)))))
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", o.name);
+    const bool calls = o.via == TERN_VIA_CALL || (t != NULL && t->call_only);
+    if (status == TERN_OK && calls && (o.kind == INSERT || o.kind == FIND))
+        status = o.kind == FIND ? tern_call_check_find(t) : tern_call_check_insert(t);
+    if (status == TERN_OK && o.kind == COMPARE_SWAP)
+        status = check_number(o.name, o.number);
+    if (status == TERN_OK && o.kind == COMPARE_SWAP)
+        status = check_number(o.name, o.desired);
+    return status;
+}
+
+/* In place, or by a call to the owner. */
+TERN_ALWAYS_INLINE tern_status run(const operation o, const tern_key *k, bool here, uint32_t owner,
+                                   bool *existed, uint64_t *before) {
+    tern_worker *w = o.worker;
+    tern_hashtable *t = o.table;
+    switch (o.kind) {
+    case INSERT:
+        return here ? tern_operation_insert(w, t, k->words, k->hash, o.value, o.only_new, o.promise,
+                                            existed)
+                    : tern_call_insert(w, t, owner, k, o.value, o.only_new, existed);
+    case ERASE:
+        return here ? tern_operation_erase(w, t, k->words, k->hash)
+                    : tern_call_erase(w, t, owner, k);
+    case ADD:
+        return here ? tern_operation_add(w, t, k->words, k->hash, o.number, o.promise, before)
+                    : tern_call_add(w, t, owner, k, o.number, before);
+    case COMPARE_SWAP:
+        return here ? tern_operation_compare_swap(w, t, k->words, k->hash, o.number, o.desired,
+                                                  before)
+                    : tern_call_compare_swap(w, t, owner, k, o.number, o.desired, before);
+    default:
+        return here ? tern_operation_find(w, t, k->words, k->hash, o.promise, o.found)
+                    : tern_call_find(w, t, owner, k, o.found);
+    }
+}
+
+/* The frame of all kinds; inlined, so that each public function has what its own needs. */
+TERN_ALWAYS_INLINE tern_status operate(const operation o) {
+    tern_status status = check(o);
     if (status != TERN_OK)
         return status;
     tern_key k;
-    tern_key_load(table, key, &k);
-    uint32_t owner = tern_hash_owner(table, k.hash);
-    uint64_t was;
-    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_WRITE, via);
-    if (in_place(worker, table, owner, pick.via))
-        status =
-            tern_operation_compare_swap(worker, table, k.words, k.hash, expected, desired, &was);
-    else
-        status = tern_call_compare_swap(worker, table, owner, &k, expected, desired, &was);
+    tern_key_load(o.table, o.key, &k);
+    const uint32_t owner = tern_hash_owner(o.table, k.hash);
+    bool existed = false;
+    uint64_t before = 0;
+    tern_pick pick = tern_chooser_take(&o.table->chooser, o.worker, owner,
+                                       o.kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o.via);
+    const bool here = in_place(o.worker, o.table, owner, pick.via);
+    status = run(o, &k, here, owner, &existed, &before);
     tern_pick_done(&pick);
-    if (status == TERN_OK && before != NULL)
-        *before = was;
-    return tern_hashtable_outcome(table, owner, status);
+    if (status == TERN_OK && o.existed != NULL)
+        *o.existed = existed;
+    if (status == TERN_OK && o.before != NULL)
+        *o.before = before;
+    return tern_hashtable_outcome(o.table, owner, status);
+}
+
+#define OPERATION(what)                                                                            \
+    .name = __func__, .kind = (what), .worker = worker, .table = table, .key = key,                \
+    .promise = promise, .via = via
+
+tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
+                                  const void *value, tern_promise promise, tern_via via,
+                                  int *existed) {
+    return operate((operation){OPERATION(INSERT), .value = value, .existed = existed});
+}
+
+tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
+                                      const void *value, tern_promise promise, tern_via via,
+                                      int *existed) {
+    return operate(
+        (operation){OPERATION(INSERT), .only_new = true, .value = value, .existed = existed});
+}
+
+tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
+                                 tern_promise promise, tern_via via) {
+    return operate((operation){OPERATION(ERASE)});
+}
+
+tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
+                               uint64_t delta, tern_promise promise, tern_via via,
+                               uint64_t *before) {
+    return operate((operation){OPERATION(ADD), .number = delta, .before = before});
+}
+
+tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
+                                        uint64_t expected, uint64_t desired, tern_promise promise,
+                                        tern_via via, uint64_t *before) {
+    return operate((operation){OPERATION(COMPARE_SWAP), .number = expected, .desired = desired,
+                               .before = before});
 }
 
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
                                 tern_promise promise, tern_via via, void *value) {
-    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_WRITE_ONLY,
-                                              via, "tern_hashtable_find");
-    if (status == TERN_OK && value == NULL &&
-        (table->value_bytes > 0 || tern_shape_counts(table->shape)))
-        status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_find: value is NULL");
-    if (status == TERN_OK && (via == TERN_VIA_CALL || table->call_only))
-        status = tern_call_check_find(table);
-    if (status != TERN_OK)
-        return status;
-    tern_key k;
-    tern_key_load(table, key, &k);
-    uint32_t owner = tern_hash_owner(table, k.hash);
-    tern_pick pick = tern_chooser_take(&table->chooser, worker, owner, TERN_KIND_READ, via);
-    if (in_place(worker, table, owner, pick.via))
-        status = tern_operation_find(worker, table, k.words, k.hash, promise, value);
-    else
-        status = tern_call_find(worker, table, owner, &k, value);
-    tern_pick_done(&pick);
-    return tern_hashtable_outcome(table, owner, status);
+    return operate((operation){OPERATION(FIND), .found = value});
 }
 
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
