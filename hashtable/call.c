@@ -159,8 +159,25 @@ tern_status tern_call_check_find(const tern_hashtable *table) {
                      TERN_RESULT_MAX, table->value_bytes);
 }
 
-tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_key *key, const void *value, bool only_new, bool *existed) {
+/* Where a call leaves its result: in memory, when it returns, or in a future. */
+typedef struct result_place {
+    void *result;
+    size_t capacity;
+    tern_future *future; /* NULL: the former */
+} result_place;
+
+static tern_status make_call(tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *message, size_t bytes,
+                             result_place to) {
+    size_t got;
+    return to.future != NULL ? tern_call_start(worker, target, function, message, bytes, to.future)
+                             : tern_call_return(worker, target, function, message, bytes, to.result,
+                                                to.capacity, &got);
+}
+
+static tern_status call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                               const tern_key *key, const void *value, bool only_new,
+                               result_place to) {
     tern_shape s = table->shape;
     size_t bytes = insert_bytes(table);
     tern_room room;
@@ -172,45 +189,62 @@ tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, u
     uint64_t *words = message + sizeof head / 8;
     memcpy(words, key->words, 8 * s.key_words);
     tern_words_fill(words + s.key_words, s.value_words, value, table->value_bytes);
-    uint64_t there = 0;
-    size_t got;
-    tern_status status = tern_call_return(worker, tern_table_worker(table, owner),
-                                          only_new ? &tern_hashtable_on_insert_new_function
-                                                   : &tern_hashtable_on_insert_function,
-                                          message, bytes, &there, sizeof there, &got);
-    *existed = there != 0;
+    tern_status status = make_call(worker, tern_table_worker(table, owner),
+                                   only_new ? &tern_hashtable_on_insert_new_function
+                                            : &tern_hashtable_on_insert_function,
+                                   message, bytes, to);
     tern_room_free(&room);
     return status;
+}
+
+tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                             const tern_key *key, const void *value, bool only_new, bool *existed) {
+    uint64_t there = 0;
+    tern_status status = call_insert(worker, table, owner, key, value, only_new,
+                                     (result_place){&there, sizeof there, NULL});
+    *existed = there != 0;
+    return status;
+}
+
+tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                   const tern_key *key, const void *value, bool only_new,
+                                   tern_future *future) {
+    return call_insert(worker, table, owner, key, value, only_new, (result_place){NULL, 0, future});
 }
 
 /* Calls function with up to two numbers and a key. */
 static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                                const tern_function *function, const uint64_t *numbers, size_t count,
-                               const tern_key *key, void *result, size_t capacity) {
+                               const tern_key *key, result_place to) {
     struct {
         tern_table_head head;
         uint64_t words[2 + TERN_KEY_MAX / 8];
     } message;
-    size_t bytes = 8 * (size_t)table->shape.key_words, got;
+    size_t bytes = 8 * (size_t)table->shape.key_words;
     message.head = tern_table_head_to(table, owner);
     for (size_t i = 0; i < count; i++)
         message.words[i] = numbers[i];
     memcpy(message.words + count, key->words, bytes);
-    return tern_call_return(worker, tern_table_worker(table, owner), function, &message,
-                            offsetof(__typeof__(message), words) + 8 * count + bytes, result,
-                            capacity, &got);
+    return make_call(worker, tern_table_worker(table, owner), function, &message,
+                     offsetof(__typeof__(message), words) + 8 * count + bytes, to);
 }
 
 tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                             const tern_key *key) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_erase_function, NULL, 0, key, NULL,
-                       0);
+    return call_on_key(worker, table, owner, &tern_hashtable_on_erase_function, NULL, 0, key,
+                       (result_place){0});
 }
 
 tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                           const tern_key *key, uint64_t delta, uint64_t *before) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
-                       before, sizeof *before);
+                       (result_place){before, sizeof *before, NULL});
+}
+
+tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                const tern_key *key, uint64_t delta, tern_future *future) {
+    return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
+                       (result_place){NULL, 0, future});
 }
 
 tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
@@ -218,12 +252,18 @@ tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *ta
                                    uint64_t *before) {
     const uint64_t numbers[] = {expected, desired};
     return call_on_key(worker, table, owner, &tern_hashtable_on_compare_swap_function, numbers, 2,
-                       key, before, sizeof *before);
+                       key, (result_place){before, sizeof *before, NULL});
 }
 
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                            const tern_key *key, void *value) {
     size_t capacity = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
-    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key, value,
-                       capacity);
+    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
+                       (result_place){value, capacity, NULL});
+}
+
+tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                 const tern_key *key, tern_future *future) {
+    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
+                       (result_place){NULL, 0, future});
 }

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "hashtable/parked.h"
+#include "hashtable/requests.h"
 #include "src/collective.h"
 #include "tern/transfer.h"
 
@@ -186,7 +187,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     introduction *all = calloc(context->size, sizeof *all);
     tern_part *part = calloc(context->size, sizeof *part);
     tern_hashtable *t = calloc(1, sizeof *t);
-    if (all == NULL || t == NULL || part == NULL)
+    struct tern_requests **requests = calloc(context->workers, sizeof *requests);
+    if (all == NULL || t == NULL || part == NULL || requests == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
@@ -204,6 +206,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;
     t->part = part;
+    t->requests = requests;
     status = introduce(worker, t, all, &memory);
     /* A call may come as soon as another rank has returned: every anchor is in place before. */
     if (status == TERN_OK)
@@ -218,6 +221,7 @@ fail:
     if (t != NULL)
         tern_chooser_free(&t->chooser);
     free(t);
+    free(requests);
     free(part);
     free(all);
     return status;
@@ -232,6 +236,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
     if (status != TERN_OK)
         return status;
+    tern_requests_end(worker, table);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
     tern_peers *peers = &worker->context->peers;

@@ -48,7 +48,8 @@ struct tern_hashtable {
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank */
     tern_chooser chooser;   /* of TERN_VIA_AUTO, for the kinds below */
-    struct tern_parked *parked; /* batches that wait for a bucket of this part (parked.h) */
+    struct tern_parked *parked;      /* batches that wait for a bucket of this part (parked.h) */
+    struct tern_requests **requests; /* under way, by worker (requests.h) */
 };
 
 /* Kinds of operations that TERN_VIA_AUTO tells apart. MANY is chosen for all ranks at once, under

@@ -32,52 +32,18 @@ static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *t
 static void window_close(const window *w) {
     bool lost = false;
     for (size_t i = 0; i < w->begun && i < FLIGHTS; i++)
-        lost = lost || flight_of(w, i)->request.state[0] != 0;
+        lost = lost || tern_flight_is_lost(flight_of(w, i));
     if (!lost)
         free(w->flights);
 }
 
-/* Takes a step with every flight whose request is complete by now. */
-static void step_all(const window *w) {
-    for (size_t i = w->ended; i < w->begun; i++) {
-        tern_flight *f = flight_of(w, i);
-        int done = 0;
-        if (!tern_flight_moves(f))
-            continue;
-        tern_status status = tern_test(w->worker, &f->request, &done);
-        if (status != TERN_OK) {
-            f->stage = TERN_FLIGHT_DONE;
-            f->outcome = status;
-        } else if (done) {
-            tern_flight_step(f);
-        }
-    }
-}
-
-/* Does what cannot go on by itself. */
-static void finish(const window *w, tern_flight *f) {
-    for (size_t i = w->ended; i < w->begun; i++)
-        tern_flight_land(flight_of(w, i));
-    tern_flight_finish(f);
-}
-
-/* Brings the oldest flight to its end. */
+/* Brings the oldest flight to its end. A wait for it that fails, its next step tells. */
 static tern_flight *end_oldest(window *w) {
     tern_flight *f = flight_of(w, w->ended);
     while (f->stage != TERN_FLIGHT_DONE) {
-        if (f->stage == TERN_FLIGHT_BLOCKED) {
-            finish(w, f);
-            break;
-        }
-        tern_status status = tern_wait(w->worker, &f->request);
-        if (status != TERN_OK) {
-            f->stage = TERN_FLIGHT_DONE;
-            f->outcome = status;
-            break;
-        }
-        tern_flight_step(f);
-        if (f->stage != TERN_FLIGHT_DONE)
-            step_all(w);
+        (void)tern_wait(w->worker, &f->request);
+        for (size_t i = w->ended; i < w->begun; i++)
+            (void)tern_flight_advance(flight_of(w, i));
     }
     w->ended++;
     return f;
@@ -96,10 +62,6 @@ static tern_flight *begin(window *w, size_t item) {
     tern_flight *flight = flight_of(w, w->begun++);
     flight->request = (tern_request){{0}};
     return flight;
-}
-
-static bool is_near(const tern_hashtable *table, uint64_t hash) {
-    return table->part[tern_hash_owner(table, hash)].near != NULL;
 }
 
 static tern_items one_of(const tern_items *items, size_t number) {
@@ -121,15 +83,17 @@ static tern_status insert_far(window *w, size_t *stored) {
     for (size_t i = 0; i < items->count; i++) {
         const char *key = items->keys + i * items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (is_near(w->table, hash))
+        if (!tern_flight_takes(w->table, hash))
             continue;
         while (w->begun - w->ended == FLIGHTS || under_way(w, hash)) {
             tern_status status = count_insert(w, stored);
             if (status != TERN_OK)
                 return status;
         }
-        tern_flight_insert(begin(w, i), w->worker, w->table, key, hash,
-                           items->values + i * items->value_step, TERN_PROMISE_WRITE_ONLY);
+        const tern_flight_plan plan = {.kind = TERN_FLIGHT_INSERT,
+                                       .promise = TERN_PROMISE_WRITE_ONLY,
+                                       .given = items->values + i * items->value_step};
+        tern_flight_begin(begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
 }
@@ -138,7 +102,7 @@ static tern_status insert_near(const window *w, size_t *stored) {
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, kept;
-        if (!is_near(w->table, tern_hash_of_bytes(w->table, one.keys)))
+        if (tern_flight_takes(w->table, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
         if (status != TERN_OK)
@@ -180,15 +144,17 @@ static tern_status find_far(window *w, tern_promise promise, char *values, unsig
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (is_near(w->table, hash))
+        if (!tern_flight_takes(w->table, hash))
             continue;
         if (w->begun - w->ended == FLIGHTS) {
             tern_status status = count_find(w, found, present);
             if (status != TERN_OK)
                 return status;
         }
-        tern_flight_find(begin(w, i), w->worker, w->table, key, hash, promise,
-                         values + i * tern_found_bytes(w->table));
+        const tern_flight_plan plan = {.kind = TERN_FLIGHT_FIND,
+                                       .promise = promise,
+                                       .taken = values + i * tern_found_bytes(w->table)};
+        tern_flight_begin(begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
 }
@@ -198,7 +164,7 @@ static tern_status find_near(const window *w, tern_promise promise, char *values
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, there;
-        if (!is_near(w->table, tern_hash_of_bytes(w->table, one.keys)))
+        if (tern_flight_takes(w->table, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_find(w->worker, w->table, &one, promise, false,
                                            values + i * tern_found_bytes(w->table),

@@ -5,8 +5,8 @@
  * Window: a batch by RMA of which some parts are far. Several keys are under way at once
  * (hashtable/flight.h), each of which takes round trips. Items are begun and ended in their order,
  * and no two of one key are under way together, so of several values the last stays. What
- * load/store reaches is done apart, when nothing is under way: it may wait for others, who may wait
- * for this.
+ * flights do not take is done apart, when nothing is under way: it may wait for others, who may
+ * wait for this.
  */
 
 #include "hashtable/run.h"

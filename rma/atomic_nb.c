@@ -5,13 +5,16 @@
 #include "rma/window.h"
 #include "src/wait.h"
 
-/* Whether the owner applies it on receipt of a message. */
+/* Whether it is a word of another node that takes atomics from there. */
+static bool is_far(const tern_context *context, tern_ptr p) {
+    return p.rank < context->size && !tern_is_near(context, p.rank) && p.segment == 0 &&
+           (p.domain == TERN_DOMAIN_OWNER || p.domain == TERN_DOMAIN_GLOBAL);
+}
+
+/* Whether its owner applies it on receipt of a message. */
 static bool by_message(const tern_context *context, tern_ptr p) {
-    if (p.rank >= context->size || tern_is_near(context, p.rank) || p.segment != 0)
-        return false;
     const tern_window *window = tern_rma_of(context)->window;
-    return p.domain == TERN_DOMAIN_OWNER ||
-           (p.domain == TERN_DOMAIN_GLOBAL && (window == NULL || !tern_window_has_atomics(window)));
+    return p.domain == TERN_DOMAIN_OWNER || window == NULL || !tern_window_has_atomics(window);
 }
 
 tern_status tern_atomic_nb(tern_worker *worker, tern_ptr p, tern_atomic_op op, uint64_t operand,
@@ -25,11 +28,15 @@ tern_status tern_atomic_nb(tern_worker *worker, tern_ptr p, tern_atomic_op op, u
         *old = tern_atomic_apply(word, op, 8, operand, expected);
         return TERN_OK;
     }
-    if (!by_message(context, p) || p.offset % 8 != 0 || worker->in_handler)
+    if (p.offset % 8 != 0 || worker->in_handler || !is_far(context, p))
         return tern_atomic_far(worker, p, op, 8, operand, expected, old);
     tern_status status = tern_segment_check(context, p, 8, &offset);
     if (status != TERN_OK)
         return status;
+    if (!by_message(context, p)) {
+        worker->stats.atomics++;
+        return far->atomic(worker, p.rank, offset, op, 8, operand, expected, old);
+    }
     tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
                             .origin = worker->id,
                             .offset = offset,

@@ -44,6 +44,9 @@ struct tern_context {
     void *layer[TERN_LAYER_SLOTS];
 };
 
+/* Something under way that a worker's progress moves on (src/mover.h). */
+typedef struct tern_mover tern_mover;
+
 struct tern_worker {
     tern_worker_view view; /* first: the inlined operations of transfer.h read it */
     tern_context *context;
@@ -53,6 +56,7 @@ struct tern_worker {
     bool in_progress; /* tern_progress is never re-entered */
     bool in_handler;  /* waits are refused */
     uint32_t glances; /* tests that found nothing */
+    tern_mover *movers;
     atomic_bool adopted;
     tern_stats stats;
 };

@@ -1,7 +1,19 @@
 #include "tern/progress.h"
 
-#include "src/context.h"
 #include "src/error.h"
+#include "src/mover.h"
+
+static size_t move_all(tern_worker *worker) {
+    size_t events = 0;
+    for (tern_mover **at = &worker->movers; *at != NULL;) {
+        tern_mover *mover = *at;
+        if (mover->move(worker, mover, &events))
+            at = &mover->next;
+        else
+            *at = mover->next;
+    }
+    return events;
+}
 
 size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)
@@ -14,6 +26,8 @@ size_t tern_progress_round(tern_worker *worker) {
     tern_context *context = worker->context;
     for (size_t i = 0; i < context->hooks; i++)
         events += context->hook[i].run(worker, context->hook[i].argument);
+    if (worker->movers != NULL)
+        events += move_all(worker);
     worker->in_progress = false;
     return events;
 }

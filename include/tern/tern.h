@@ -16,6 +16,7 @@
 #include "tern/distributed_queue.h"
 #include "tern/hashtable.h"
 #include "tern/hashtable_modify.h"
+#include "tern/hashtable_request.h"
 #include "tern/hashtable_file.h"
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_buffer.h"
