@@ -224,8 +224,19 @@ static size_t sides_of(const bench_case *c, const bench_side **sides) {
     return 2 + c->peer_count;
 }
 
-/* Peers take part in at most so many pairs: theirs is a figure to know, not a ratio to hold. */
+/* Peers take part in at most so many pairs, unless the case says how many operations it wants:
+ * theirs is a figure to know, not a ratio to hold. */
 #define PEER_PAIRS 11
+
+/* So many pairs that each side does what the case wants at least, of n operations a block. */
+static size_t pairs_of(const bench *b, const bench_case *c, uint64_t n) {
+    enum { SECONDS = 5 };
+    const double most = SECONDS * 1e9 / b->options.block_ns;
+    double pairs = c->runs > 0 ? c->runs : b->options.pairs, wanted = (double)(c->least / n + 1);
+    if (c->least > 0 && wanted > pairs && pairs < most)
+        pairs = wanted < most ? wanted : most;
+    return pairs < BENCH_PAIRS_MAX ? (size_t)pairs : BENCH_PAIRS_MAX;
+}
 
 /* Blocks of about n operations, or less, as many of them as make the runs; the ceiling's are as
  * large. */
@@ -244,7 +255,7 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
     static bench_times times; /* large; the frame has one thread */
     const bench_side *sides[2 + BENCH_PEERS];
     uint64_t n[2 + BENCH_PEERS] = {0};
-    if (!bench_selected(b, c->name))
+    if (!bench_selected(b, c->name) || (b->published && !bench_is_published(c)))
         return NULL;
     size_t count = sides_of(c, sides);
     unsigned ignored = 0;
@@ -262,10 +273,12 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
         else
             quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warms up */
     }
-    times.pairs = c->runs > 0 ? c->runs : b->options.pairs;
+    times.pairs = pairs_of(b, c, n[0]);
     if (c->messages > 0)
         times.pairs = blocks_of_runs(c, n);
+    times.operations = n[0];
     times.disturbed = 0;
+    const size_t peer_pairs = c->least > 0 ? times.pairs : PEER_PAIRS;
     for (size_t pair = 0; pair < times.pairs; pair++) {
         for (size_t turn = 0; turn < 2; turn++) {
             size_t i = (pair + turn) % 2;
@@ -275,7 +288,7 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
         }
         for (size_t i = 2; i < count; i++)
             times.peer[i - 2][pair] =
-                pair < PEER_PAIRS ? quiet_block(b, sides[i], i, n[i], &ignored) : -1;
+                pair < peer_pairs ? quiet_block(b, sides[i], i, n[i], &ignored) : -1;
     }
     end_case(b);
     bench_report(b, c, &times);

@@ -41,7 +41,10 @@ typedef struct bench_options {
     uint64_t messages; /* of a run of calls one way; 0: as many as suit the transport */
     unsigned runs;
     double block_ns;
+    uint64_t
+        operations; /* of a cell or a component, at least, if they take no longer than some s */
     bool quick;
+    bool whole; /* of many ranks all together, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
     bool pin;
 } bench_options;
@@ -70,9 +73,11 @@ typedef struct bench {
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
-    double idle;        /* ns of a block that its side says are not its own: they are subtracted */
-    unsigned *reported; /* cases, */
-    unsigned *missed;   /* and targets: of all frames, at the origin */
+    double idle; /* ns of a block that its side says are not its own: they are subtracted */
+    double fetch_add_ns, missing_load_ns; /* bare units, at the origin; 0: not measured */
+    bool published;                       /* only cases that others have published figures of */
+    unsigned *reported;                   /* cases, */
+    unsigned *missed;                     /* and targets: of all frames, at the origin */
 } bench;
 
 /* More threads than cores: figures say little, and who waits must give its core away. */
@@ -112,6 +117,7 @@ typedef struct bench_param {
 typedef struct bench_case {
     const char *name;
     bench_param params[BENCH_PARAMS]; /* up to the first without a name */
+    const char *algorithm;            /* of a container, or NULL */
     bench_unit unit;
     uint64_t bytes; /* of one operation, for BENCH_BANDWIDTH */
     bench_side measured;
@@ -123,13 +129,15 @@ typedef struct bench_case {
     uint64_t operations; /* of every block; 0: so many as fill it */
     unsigned runs;       /* pairs of blocks; 0: as many as the options say */
     uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
+    uint64_t least;      /* operations of each side, if that takes no longer than some s; 0: any */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
 typedef struct bench_times {
     size_t pairs;
-    unsigned disturbed; /* blocks of measured and ceiling in which a rank lost its core */
+    uint64_t operations; /* of a block of measured */
+    unsigned disturbed;  /* blocks of measured and ceiling in which a rank lost its core */
     double measured[BENCH_PAIRS_MAX];
     double ceiling[BENCH_PAIRS_MAX];
     double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
@@ -207,6 +215,13 @@ void bench_note(bench *b, const char *format, ...) __attribute__((format(printf,
 void bench_describe(bench *b);
 void bench_close_output(bench *b);
 
+/* published.c: what others take for the same. All ranks say the same of a case. */
+bool bench_is_published(const bench_case *c);
+void bench_published_table(bench *b, const bench_case *c, const bench_times *times);
+void bench_published_json(bench *b, const bench_case *c, const bench_times *times);
+/* All that have been reported, one below the other. */
+void bench_published_summary(bench *b);
+
 /* machine.c */
 /* Collective over comm: a core for each rank, if there are so many. Sets core, cores, threads,
  * same_kernel, same_host. */
@@ -232,6 +247,7 @@ void bench_model_all(bench *b);
 void bench_hash(bench *b);
 void bench_queue(bench *b);
 void bench_attentive(bench *b);
+void bench_peers(bench *b);
 /* What ranks 2 and up do meanwhile, where there are any. */
 void bench_notify_sleep(MPI_Comm world);
 void bench_call_many(bench *b);

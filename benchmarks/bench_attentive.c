@@ -30,25 +30,24 @@ static void compute(bench *b, double ns) {
     b->idle += now - start;
 }
 
-static void push(bench *b, void *work, tern_via via, uint64_t n) {
+static void push(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     attentive *a = work;
     for (; n > 0; n--) {
         compute(b, a->compute_ns);
         tern_queue *queue = a->queue[ceiling_random(&a->random, 2)];
-        tern_status status = tern_queue_push(b->worker, queue, &n, TERN_PROMISE_READ_WRITE, via);
+        tern_status status = tern_queue_push(b->worker, queue, &n, promise, via);
         if (status != TERN_OK)
             bench_fail("tern_queue_push", status);
     }
 }
 
-static void update(bench *b, void *work, tern_via via, uint64_t n) {
+static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     attentive *a = work;
     for (uint64_t i = 0; i < n; i++) {
         if (!a->half || 2 * i < n)
             compute(b, a->compute_ns);
         uint64_t key = ceiling_random(&a->random, KEYS);
-        bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, TERN_PROMISE_READ_WRITE, via,
-                                       NULL),
+        bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, promise, via, NULL),
                  "tern_hashtable_insert");
     }
 }
@@ -103,7 +102,7 @@ static void measure_all(bench *b, const char *service) {
                                                              .capacity = KEYS},
                                    &a.table),
              "tern_hashtable_create");
-    update(b, &a, TERN_VIA_RMA, KEYS);
+    update(b, &a, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, KEYS);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
         a.compute_ns = 1e3 * us[i];
         measure_cell(b, &costs, &a, true, service);

@@ -11,29 +11,38 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 1024, DRAWN = 1 << 20, VALUE_MAX = 4096, PART_MAX = 40 << 20, LOAD = 66 };
+enum { BATCH = 1024, DRAWN = 1 << 20, PART_MAX = 40 << 20, LOAD = 66 };
 
 typedef struct hash {
     tern_hashtable *table;
     size_t value_bytes;
     int counter;
+    tern_algorithm algorithm;
     unsigned load;  /* percent, about */
     uint64_t keys;  /* of all ranks */
     uint64_t first; /* number of the first key that a block inserts */
     uint32_t *numbers;
     uint64_t drawn, added, random;
-    tern_promise promise;
     ceiling_table bare;
     tern_ptr place[2];
-    char value[VALUE_MAX];
+    char value[CELLS_VALUE_MAX];
 } hash;
 
+/* A part has half as many buckets again as it is to take keys: its share and, of several, a scatter
+ * (hashtable/create.c), which a load that is asked for has to do without. */
+static uint64_t capacity_for(const bench *b, const hash *h) {
+    const uint64_t ranks = (uint64_t)b->ranks, share = h->keys * 200 / (3 * h->load * ranks);
+    const uint64_t root = UINT64_C(1) << ((65 - __builtin_clzll(share)) / 2);
+    return ranks == 1 || h->load == LOAD ? h->keys * 200 / (3 * (uint64_t)h->load) + 1
+                                         : (share - 6 * root - 8) * ranks;
+}
+
 static void create_table(bench *b, hash *h) {
-    /* A table has half as many buckets again as it is to take keys. */
     tern_hashtable_options options = {.key_bytes = sizeof(uint64_t),
                                       .value_bytes = h->counter ? 0 : h->value_bytes,
                                       .counter = h->counter,
-                                      .capacity = h->keys * 200 / (3 * (uint64_t)h->load) + 1};
+                                      .algorithm = h->algorithm,
+                                      .capacity = capacity_for(b, h)};
     bench_ok(tern_hashtable_create(b->worker, &options, &h->table), "tern_hashtable_create");
 }
 
@@ -44,29 +53,29 @@ static void destroy_table(bench *b, hash *h) {
 
 static uint64_t next_number(hash *h) { return h->numbers[h->drawn++ % DRAWN]; }
 
-static void put_pair(bench *b, hash *h, uint64_t number, tern_via via) {
+static void put_pair(bench *b, hash *h, uint64_t number, tern_promise promise, tern_via via) {
     uint64_t key = ceiling_mix(number);
     memcpy(h->value, &number, sizeof number);
-    bench_ok(tern_hashtable_insert(b->worker, h->table, &key, h->value, h->promise, via, NULL),
+    bench_ok(tern_hashtable_insert(b->worker, h->table, &key, h->value, promise, via, NULL),
              "tern_hashtable_insert");
 }
 
-static void insert(bench *b, void *work, tern_via via, uint64_t n) {
+static void insert(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     hash *h = work;
     for (uint64_t i = 0; i < n; i++)
-        put_pair(b, h, h->first + i * (uint64_t)b->ranks, via);
+        put_pair(b, h, h->first + i * (uint64_t)b->ranks, promise, via);
 }
 
-static void update(bench *b, void *work, tern_via via, uint64_t n) {
+static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     for (; n > 0; n--)
-        put_pair(b, work, next_number(work), via);
+        put_pair(b, work, next_number(work), promise, via);
 }
 
-static void find(bench *b, void *work, tern_via via, uint64_t n) {
+static void find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     hash *h = work;
     for (; n > 0; n--) {
         uint64_t number = next_number(h), key = ceiling_mix(number), found;
-        bench_ok(tern_hashtable_find(b->worker, h->table, &key, h->promise, via, h->value),
+        bench_ok(tern_hashtable_find(b->worker, h->table, &key, promise, via, h->value),
                  "tern_hashtable_find");
         memcpy(&found, h->value, sizeof found);
         if (__builtin_expect(found != number, 0))
@@ -74,28 +83,27 @@ static void find(bench *b, void *work, tern_via via, uint64_t n) {
     }
 }
 
-static void miss(bench *b, void *work, tern_via via, uint64_t n) {
+static void miss(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     hash *h = work;
     for (; n > 0; n--) {
         uint64_t key = ceiling_mix(h->keys + next_number(h));
-        tern_status status =
-            tern_hashtable_find(b->worker, h->table, &key, h->promise, via, h->value);
+        tern_status status = tern_hashtable_find(b->worker, h->table, &key, promise, via, h->value);
         if (__builtin_expect(status != TERN_ERR_NOT_FOUND, 0))
             bench_fail("tern_hashtable_find of an absent key", status);
     }
 }
 
-static void add(bench *b, void *work, tern_via via, uint64_t n) {
+static void add(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     hash *h = work;
     h->added += n;
     for (; n > 0; n--) {
         uint64_t key = ceiling_mix(next_number(h));
-        bench_ok(tern_hashtable_add(b->worker, h->table, &key, 1, h->promise, via, NULL),
+        bench_ok(tern_hashtable_add(b->worker, h->table, &key, 1, promise, via, NULL),
                  "tern_hashtable_add");
     }
 }
 
-static void add_many(bench *b, void *work, tern_via via, uint64_t n) {
+static void add_many(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     hash *h = work;
     uint64_t keys[BATCH];
     h->added += n;
@@ -103,9 +111,8 @@ static void add_many(bench *b, void *work, tern_via via, uint64_t n) {
         size_t count = n < BATCH ? (size_t)n : BATCH;
         for (size_t i = 0; i < count; i++)
             keys[i] = ceiling_mix(next_number(h));
-        bench_ok(
-            tern_hashtable_add_many(b->worker, h->table, keys, count, 1, h->promise, via, NULL),
-            "tern_hashtable_add_many");
+        bench_ok(tern_hashtable_add_many(b->worker, h->table, keys, count, 1, promise, via, NULL),
+                 "tern_hashtable_add_many");
         n -= count;
     }
 }
@@ -187,15 +194,14 @@ static void check_added(bench *b, const hash *h) {
 
 /* The numbers below keys in both tables, a share by each rank. */
 static void fill(bench *b, hash *h) {
-    h->promise = TERN_PROMISE_READ_WRITE;
+    const tern_promise any = TERN_PROMISE_READ_WRITE;
     for (uint64_t number = (uint64_t)b->rank; number < h->keys; number += (uint64_t)b->ranks) {
         uint64_t key = ceiling_mix(number);
         if (!h->counter)
-            put_pair(b, h, number, TERN_VIA_RMA);
+            put_pair(b, h, number, any, TERN_VIA_RMA);
         else
-            bench_ok(
-                tern_hashtable_add(b->worker, h->table, &key, 0, h->promise, TERN_VIA_RMA, NULL),
-                "tern_hashtable_add");
+            bench_ok(tern_hashtable_add(b->worker, h->table, &key, 0, any, TERN_VIA_RMA, NULL),
+                     "tern_hashtable_add");
     }
     if (h->bare.buckets > 0) {
         fresh_bare(b, h, 0);
@@ -205,53 +211,151 @@ static void fill(bench *b, hash *h) {
     cells_end(b);
 }
 
+/* Linear probing in a table of that load filled at random, in percent. Far, buckets are looked at
+ * one by one, and from some on many in one get: looks counts gets. (hashtable/probe.h) */
+typedef struct looks {
+    double there, absent; /* of other keys' buckets: for a key that is there, that is not */
+} looks;
+
+static looks simulate(unsigned load, unsigned singly, unsigned many) {
+    enum { BUCKETS = 1 << 16 };
+    static unsigned char taken[BUCKETS];
+    uint64_t random = 3, keys = (uint64_t)BUCKETS * load / 100, run = 0;
+    looks l = {0, 0};
+    memset(taken, 0, sizeof taken);
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t at = ceiling_random(&random, BUCKETS), passed = 0;
+        for (; taken[at]; passed++)
+            at = (at + 1) % BUCKETS;
+        taken[at] = 1;
+        l.there += (double)(passed < singly ? passed : singly + (passed - singly) / many);
+    }
+    for (uint64_t i = 0; i < 2 * (uint64_t)BUCKETS; i++) {
+        /* From the end of a run of taken buckets backwards each sees one more. */
+        run = taken[(2 * (uint64_t)BUCKETS - 1 - i) % BUCKETS] ? run + 1 : 0;
+        if (i >= BUCKETS)
+            l.absent += (double)(run < singly ? run : singly + (run - singly) / many);
+    }
+    l.there = keys > 0 ? l.there / (double)keys : 0;
+    l.absent /= BUCKETS;
+    return l;
+}
+
+static looks looks_at(unsigned load, tern_promise promise, bool far) {
+    enum { SINGLY = 8, MANY = 32, ROW = 16 };
+    static looks known[101][3];
+    const size_t kind = !far ? 0 : promise == TERN_PROMISE_READ_ONLY ? 1 : 2;
+    looks *l = &known[load][kind];
+    if (l->absent == 0 && load > 0)
+        *l = kind == 0   ? simulate(load, UINT32_MAX, 1)
+             : kind == 1 ? simulate(load, 0, ROW)
+                         : simulate(load, SINGLY, MANY);
+    return *l;
+}
+
+static double pass_still(const bench *b, const void *work, bool far, uint64_t n) {
+    (void)b;
+    (void)n;
+    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_ONLY, far).there;
+}
+
+static double pass_found(const bench *b, const void *work, bool far, uint64_t n) {
+    (void)b;
+    (void)n;
+    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).there;
+}
+
+static double miss_still(const bench *b, const void *work, bool far, uint64_t n) {
+    (void)b;
+    (void)n;
+    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_ONLY, far).absent;
+}
+
+static double miss_moving(const bench *b, const void *work, bool far, uint64_t n) {
+    (void)b;
+    (void)n;
+    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).absent;
+}
+
+/* A table that n inserts of each rank fill has its load at the end. */
+static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
+    const hash *h = work;
+    uint64_t load = h->load * n * (uint64_t)b->ranks / h->keys;
+    return looks_at(load < h->load ? (unsigned)load : h->load, TERN_PROMISE_READ_WRITE, far).there;
+}
+
 typedef struct row {
     const char *name;
     tern_promise promise;
     tern_model_operation operation;
-    void (*run)(bench *, void *, tern_via, uint64_t);
+    void (*run)(bench *, void *, tern_promise, tern_via, uint64_t);
+    double (*passed)(const bench *, const void *, bool, uint64_t);
     const char *ceiling;
     void (*bare)(bench *, void *, uint64_t);
     bool fresh;
+    tern_promise phase;
+    double phase_most;
 } row;
 
 static const row value_rows[] = {
-    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_INSERT, insert, "hash, CAS, store", bare_insert,
-     true},
-    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_INSERT, insert, "hash, CAS, store", bare_insert,
-     true},
-    {"update", TERN_PROMISE_READ_WRITE, TERN_MODEL_UPDATE, update, NULL, NULL, false},
-    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, find, "hash, load, compare", bare_find,
-     false},
-    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, find, "hash, load, compare", bare_find,
-     false},
-    {"miss", TERN_PROMISE_READ_WRITE, TERN_MODEL_MISS, miss, NULL, NULL, false},
-    {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, NULL, NULL, false},
+    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
+     bare_insert, true, TERN_PROMISE_WRITE_ONLY, 1.15},
+    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
+     bare_insert, true, TERN_PROMISE_READ_WRITE, 0},
+    {"update", TERN_PROMISE_READ_WRITE, TERN_MODEL_UPDATE, update, pass_found, NULL, NULL, false,
+     TERN_PROMISE_READ_WRITE, 0},
+    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, find, pass_found, "hash, load, compare",
+     bare_find, false, TERN_PROMISE_READ_ONLY, 1.3},
+    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, find, pass_still, "hash, load, compare",
+     bare_find, false, TERN_PROMISE_READ_WRITE, 0},
+    {"miss", TERN_PROMISE_READ_WRITE, TERN_MODEL_MISS, miss, miss_moving, NULL, NULL, false,
+     TERN_PROMISE_READ_WRITE, 0},
+    {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false,
+     TERN_PROMISE_READ_WRITE, 0},
+};
+static const row classic_rows[] = {
+    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
+     true, TERN_PROMISE_WRITE_ONLY, 0},
+    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
+     true, TERN_PROMISE_READ_WRITE, 0},
+    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_FIND, find, pass_found, NULL, NULL, false,
+     TERN_PROMISE_READ_ONLY, 0},
+    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_CLASSIC_FIND, find, pass_still, NULL, NULL, false,
+     TERN_PROMISE_READ_WRITE, 0},
 };
 static const row counter_rows[] = {
-    {"add", TERN_PROMISE_READ_WRITE, TERN_MODEL_ADD, add, "hash, load, fetch-and-add", bare_add,
-     false},
-    {"add_many", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, add_many,
-     "hash, prefetch, fetch-and-add", bare_add_many, false},
+    {"add", TERN_PROMISE_READ_WRITE, TERN_MODEL_ADD, add, pass_found, "hash, load, fetch-and-add",
+     bare_add, false, TERN_PROMISE_READ_WRITE, 0},
+    {"add_many", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, add_many, NULL,
+     "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0},
 };
 
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
     bool bare = h->bare.buckets > 0 && h->value_bytes == 8 && r->bare != NULL;
+    bool finds = r->run == find || r->run == miss;
+    cells mine = *costs;
+    if (finds && mine.result > 0)
+        mine.others.call = mine.result;
+    if (r->passed == pass_still || r->passed == miss_still)
+        mine.others.get = h->value_bytes > 8 ? mine.others.get : mine.row;
     cell one = {.name = r->name,
                 .params = {{"bytes", h->counter ? 8 : h->value_bytes, NULL}, param},
                 .promise = r->promise,
+                .algorithm = h->algorithm,
                 .operation = r->operation,
                 .own = 1.0 / b->ranks,
-                .rma_alone = r->run != insert && h->value_bytes > TERN_RESULT_MAX,
+                .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,
                 .work = h,
                 .run = r->run,
                 .prepare = r->fresh ? fresh_table : NULL,
                 .most = r->fresh ? h->keys / (uint64_t)b->ranks : 0,
+                .passed = r->passed,
+                .phase = r->phase,
+                .phase_most = r->phase_most,
                 .ceiling = bare ? r->ceiling : NULL,
                 .bare = r->bare,
                 .bare_prepare = r->fresh ? fresh_bare : NULL};
-    h->promise = r->promise;
-    cells_measure(b, costs, &one);
+    cells_measure(b, &mine, &one);
 }
 
 /* Rows with a table of their own: fresh ones first, then those of a full table. */
@@ -264,7 +368,7 @@ static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows,
     h->added = 0;
     cells_draw(b, h->numbers, DRAWN, (uint32_t)h->keys,
                strcmp(param.text ? param.text : "", "zipf") == 0);
-    if (h->value_bytes == 8 && param.name == NULL)
+    if (h->value_bytes == 8 && param.name == NULL && h->algorithm == TERN_ALGO_IMPROVED)
         open_bare(b, h);
     create_table(b, h);
     bool filled = false;
@@ -306,55 +410,45 @@ static void close_hash(hash *h) {
 void containers_hash(bench *b, const cells *costs) {
     hash *h = open_hash(b);
     measure_rows(b, costs, h, ROWS(value_rows), (bench_param){0});
+    h->algorithm = TERN_ALGO_CLASSIC;
+    measure_rows(b, costs, h, ROWS(classic_rows), (bench_param){0});
+    h->algorithm = TERN_ALGO_IMPROVED;
     h->counter = 1;
     measure_rows(b, costs, h, ROWS(counter_rows), (bench_param){0});
     close_hash(h);
 }
 
-/* Buckets that linear probing looks at, in a table of the same load filled at random. [out] there:
- * for a key that is there; returns for one that is not. */
-static double probes(unsigned load, double *there) {
-    enum { BUCKETS = 1 << 17 };
-    static unsigned char taken[BUCKETS];
-    uint64_t random = 3, keys = (uint64_t)BUCKETS * load / 100, looked = 0, missed = 0;
-    memset(taken, 0, sizeof taken);
-    for (uint64_t i = 0; i < keys; i++) {
-        uint64_t at = ceiling_random(&random, BUCKETS);
-        for (looked++; taken[at]; looked++)
-            at = (at + 1) % BUCKETS;
-        taken[at] = 1;
+static void measure_sizes(bench *b, const cells *costs, hash *h) {
+    static const size_t sizes[] = {64, 512, 1024, CELLS_VALUE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        cells larger;
+        cells_costs_of(b, costs, sizes[i], &larger);
+        h->value_bytes = sizes[i];
+        measure_rows(b, &larger, h, value_rows, 4, (bench_param){0});
     }
-    for (uint64_t i = 0, run = 0; i < 2 * (uint64_t)BUCKETS; i++) {
-        /* From the end of a run of taken buckets backwards each sees one more. */
-        run = taken[(2 * (uint64_t)BUCKETS - 1 - i) % BUCKETS] ? run + 1 : 0;
-        missed += i >= BUCKETS ? run + 1 : 0;
+    h->value_bytes = 8;
+}
+
+static void measure_loads(bench *b, const cells *costs, hash *h) {
+    static const unsigned loads[] = {50, 80, 90};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        looks l = looks_at(loads[i], TERN_PROMISE_READ_WRITE, false);
+        bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
+                   loads[i], 1 + l.there, 1 + l.absent);
+        h->load = loads[i];
+        measure_rows(b, costs, h, value_rows + 3, 4, (bench_param){"load_percent", loads[i], NULL});
     }
-    *there = (double)looked / (double)keys;
-    return (double)missed / BUCKETS;
+    h->load = LOAD;
 }
 
 static void measure(bench *b) {
-    static const size_t sizes[] = {64, 512, 1024, 4096};
-    static const unsigned loads[] = {50, 80, 90};
     cells costs;
     cells_costs(b, &costs);
     containers_hash(b, &costs);
     hash *h = open_hash(b);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        h->value_bytes = sizes[i];
-        measure_rows(b, &costs, h, value_rows, 4, (bench_param){0});
-    }
-    h->value_bytes = 8;
+    measure_sizes(b, &costs, h);
     measure_rows(b, &costs, h, value_rows + 2, 2, (bench_param){"keys", 0, "zipf"});
-    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
-        double there, absent = probes(loads[i], &there);
-        bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
-                   loads[i], there, absent);
-        h->load = loads[i];
-        measure_rows(b, &costs, h, value_rows + 3, 3,
-                     (bench_param){"load_percent", loads[i], NULL});
-    }
-    h->load = LOAD;
+    measure_loads(b, &costs, h);
     h->counter = 1;
     measure_rows(b, &costs, h, counter_rows, 1, (bench_param){"keys", 0, "zipf"});
     close_hash(h);

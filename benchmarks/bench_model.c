@@ -8,6 +8,7 @@
 static void measure(bench *b) {
     cells costs;
     cells_costs(b, &costs);
+    cells_figure(b);
     containers_queue(b, &costs);
     containers_hash(b, &costs);
 }

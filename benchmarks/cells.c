@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { BY_AUTO, BY_CALL }; /* peers of a cell, the second if there are calls */
+enum { BY_AUTO, BY_CALL }; /* peers of a cell, the second if there are calls; then the phase */
 
 /* Over all cells of the program, at the origin. */
 static struct { unsigned all, differ, right, rma, call, autos, within; } count;
@@ -14,6 +14,7 @@ static struct { unsigned all, differ, right, rma, call, autos, within; } count;
 /* A cell's measured sides: RMA is the case's own, call and auto are its peers. */
 typedef struct way {
     const cell *cell;
+    tern_promise promise;
     tern_via via;
 } way;
 
@@ -34,7 +35,7 @@ void cells_end(bench *b) {
 
 static void run_way(bench *b, void *state, uint64_t n) {
     const way *w = state;
-    w->cell->run(b, w->cell->work, w->via, n);
+    w->cell->run(b, w->cell->work, w->promise, w->via, n);
     cells_end(b);
 }
 
@@ -65,46 +66,67 @@ static bench_side side_of(const char *name, way *w) {
     return side;
 }
 
-static double predict(const cells *costs, const cell *one, tern_via via) {
-    double own, other;
-    if (one->operation == TERN_MODEL_OPERATIONS)
+/* By call, what is the caller's own is done in place, with a round of progress. 0: not known. */
+static double predict(const bench *b, const bench_model *m, tern_via via, uint64_t n) {
+    const cell *one = m->cell;
+    tern_costs own = m->costs->own, others = m->costs->others;
+    double ns[2] = {0, 0};
+    if (one->operation == TERN_MODEL_OPERATIONS || m->costs->progress == 0 ||
+        (via == TERN_VIA_CALL && one->rma_alone))
         return 0;
-    /* What is the caller's own is done in place whatever the way. */
-    bench_ok(tern_model_predict(one->operation, one->promise, TERN_VIA_RMA, &costs->own,
-                                &costs->own, &own),
-             "tern_model_predict");
-    bench_ok(
-        tern_model_predict(one->operation, one->promise, via, &costs->others, &costs->own, &other),
-        "tern_model_predict");
-    return one->own * own + (1 - one->own) * other;
+    if (one->passed != NULL) {
+        own.passed = one->passed(b, one->work, false, n);
+        others.passed = b->shared ? own.passed : one->passed(b, one->work, true, n);
+    }
+    const char *what = "tern_model_predict";
+    bench_ok(tern_model_predict(one->operation, one->promise, TERN_VIA_RMA, &own, &own, &ns[0]),
+             what);
+    bench_ok(tern_model_predict(one->operation, one->promise, via, &others, &own, &ns[1]), what);
+    if (via == TERN_VIA_CALL)
+        ns[0] += m->costs->progress;
+    return one->own * ns[0] + (1 - one->own) * ns[1];
 }
 
+static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",
+                                       [TERN_PROMISE_WRITE_ONLY] = "write_only",
+                                       [TERN_PROMISE_READ_ONLY] = "read_only"};
+static const char *const algorithms[] = {[TERN_ALGO_IMPROVED] = "improved",
+                                         [TERN_ALGO_CLASSIC] = "classic",
+                                         [TERN_ALGO_CHECKSUM] = "checksum"};
+
 void cells_measure(bench *b, const cells *costs, const cell *one) {
-    static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",
-                                           [TERN_PROMISE_WRITE_ONLY] = "write_only",
-                                           [TERN_PROMISE_READ_ONLY] = "read_only"};
-    way ways[] = {{one, TERN_VIA_RMA}, {one, TERN_VIA_CALL}, {one, TERN_VIA_AUTO}};
-    bench_model model = {predict(costs, one, TERN_VIA_RMA), predict(costs, one, TERN_VIA_CALL),
-                         !one->rma_alone, costs->fetch_add, costs->missing_load};
-    bench_case c = {.name = one->name, .model = &model};
+    way by_rma = {one, one->promise, TERN_VIA_RMA}, by_call = {one, one->promise, TERN_VIA_CALL},
+        by_auto = {one, one->promise, TERN_VIA_AUTO}, phase = {one, one->phase, TERN_VIA_RMA};
+    bench_model model = {costs, one};
+    bench_case c = {.name = one->name,
+                    .algorithm = algorithms[one->algorithm],
+                    .model = &model,
+                    .least = b->options.operations};
     c.params[0] = (bench_param){"promise", 0, promises[one->promise]};
     for (size_t i = 1; i < BENCH_PARAMS; i++)
         c.params[i] = one->params[i - 1];
-    c.measured = side_of("by RMA", &ways[TERN_VIA_RMA]);
+    c.measured = side_of("by RMA", &by_rma);
     if (one->ceiling != NULL) {
-        c.ceiling = side_of(one->ceiling, &ways[TERN_VIA_RMA]);
+        c.ceiling = side_of(one->ceiling, &by_rma);
         c.ceiling.origin = c.ceiling.target = run_bare;
         c.ceiling.prepare = prepare_bare;
     }
-    c.peers[c.peer_count++].side = side_of("by auto", &ways[TERN_VIA_AUTO]);
+    c.peers[c.peer_count++].side = side_of("by auto", &by_auto);
     if (!one->rma_alone)
-        c.peers[c.peer_count++].side = side_of("by call", &ways[TERN_VIA_CALL]);
+        c.peers[c.peer_count++].side = side_of("by call", &by_call);
+    if (one->phase != TERN_PROMISE_READ_WRITE) {
+        bench_peer *peer = &c.peers[c.peer_count++];
+        peer->side = side_of(promises[one->phase], &phase);
+        if (b->shared && b->ranks == 2 && one->phase_most > 0)
+            peer->at_least = 1 / one->phase_most;
+    }
     bench_measure(b, &c);
 }
 
 /* What a cell has come to. */
 typedef struct verdict {
     bool differ, rma_faster, rma_chosen;
+    double rma, call;     /* predicted, ns; 0: not */
     double autos, spread; /* auto's time over that of the better one, by pairs of blocks */
 } verdict;
 
@@ -117,11 +139,14 @@ static size_t ratios(const double *above, const double *below, size_t pairs, dou
     return n;
 }
 
-static verdict judge(const bench_model *model, const bench_times *t) {
+static verdict judge(const bench *b, const bench_model *model, const bench_times *t) {
     double times[BENCH_PAIRS_MAX];
-    verdict v = {.rma_faster = true, .rma_chosen = model->rma <= model->call};
+    verdict v = {.rma_faster = true,
+                 .rma = predict(b, model, TERN_VIA_RMA, t->operations),
+                 .call = predict(b, model, TERN_VIA_CALL, t->operations)};
+    v.rma_chosen = v.rma <= v.call;
     size_t n;
-    if (model->has_call) {
+    if (!model->cell->rma_alone) {
         n = ratios(t->peer[BY_CALL], t->measured, t->pairs, times);
         double calls = bench_median(times, n);
         v.rma_faster = calls > 1;
@@ -134,10 +159,10 @@ static verdict judge(const bench_model *model, const bench_times *t) {
     return v;
 }
 
-static void count_in(const bench_model *m, const verdict *v) {
+static void count_in(const verdict *v) {
     count.autos++;
     count.within += v->autos - v->spread / 2 <= 1.1; /* the half that is shown */
-    if (!m->has_call || m->rma == 0)
+    if (v->call == 0)
         return;
     count.all++;
     count.differ += v->differ;
@@ -146,39 +171,38 @@ static void count_in(const bench_model *m, const verdict *v) {
     count.call += v->differ && !v->rma_faster;
 }
 
-void cells_table(FILE *to, const bench_case *c, const bench_times *times) {
-    const bench_model *m = c->model;
-    verdict v = judge(m, times);
+void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_times *times) {
+    verdict v = judge(b, c->model, times);
     fprintf(to, "  %-34s auto %.2f +-%.2f times the better", "", v.autos, v.spread / 2);
-    if (m->rma > 0)
-        fprintf(to, "; model: %.0f ns by RMA", m->rma);
-    if (m->rma > 0 && m->has_call)
-        fprintf(to, ", %.0f ns by call: takes %s, %s", m->call, v.rma_chosen ? "RMA" : "call",
+    if (v.rma > 0)
+        fprintf(to, "; model: %.0f ns by RMA", v.rma);
+    if (v.call > 0)
+        fprintf(to, ", %.0f ns by call: takes %s, %s", v.call, v.rma_chosen ? "RMA" : "call",
                 !v.differ                      ? "they do not differ"
                 : v.rma_chosen == v.rma_faster ? "right"
                                                : "WRONG");
     fputc('\n', to);
-    count_in(m, &v);
+    count_in(&v);
 }
 
-void cells_json(FILE *to, const bench_case *c, const bench_times *times) {
-    const bench_model *m = c->model;
-    const verdict v = judge(m, times);
-    const double median = bench_median(times->measured, times->pairs);
+void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times *times) {
+    const cell *one = c->model->cell;
+    const verdict v = judge(b, c->model, times);
+    if (one->passed != NULL)
+        fprintf(to, ",\"looks\":%.4g",
+                1 + one->passed(b, one->work, !b->shared, times->operations));
     fprintf(to, ",\"auto\":%.5g,\"auto_spread\":%.4g", v.autos, v.spread);
-    fprintf(to, ",\"units\":{\"fetch_add\":%.4g,\"missing_load\":%.4g}", median / m->fetch_add,
-            median / m->missing_load);
-    if (m->has_call)
+    if (!one->rma_alone)
         fprintf(to, ",\"faster\":\"%s\",\"differ\":%s", v.rma_faster ? "rma" : "call",
                 v.differ ? "true" : "false");
-    if (m->rma > 0 && m->has_call)
+    if (v.call > 0)
         fprintf(to,
                 ",\"model\":{\"rma\":%.6g,\"call\":%.6g,\"unit\":\"ns\",\"choice\":\"%s\","
                 "\"right\":%s}",
-                m->rma, m->call, v.rma_chosen ? "rma" : "call",
+                v.rma, v.call, v.rma_chosen ? "rma" : "call",
                 v.rma_chosen == v.rma_faster ? "true" : "false");
-    else if (m->rma > 0)
-        fprintf(to, ",\"model\":{\"rma\":%.6g,\"unit\":\"ns\"}", m->rma);
+    else if (v.rma > 0)
+        fprintf(to, ",\"model\":{\"rma\":%.6g,\"unit\":\"ns\"}", v.rma);
 }
 
 void cells_summary(bench *b) {

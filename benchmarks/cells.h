@@ -12,28 +12,40 @@
 
 #include "bench.h"
 
-enum { CELLS_ELEMENTS = 100000 /* of each rank, as in the paper */ };
+enum { CELLS_ELEMENTS = 100000 /* of each rank, as in the paper */, CELLS_VALUE_MAX = 4096 };
 
-/* What the components cost, at the origin, and bare units. */
+/* What the components cost, at the origin. */
 typedef struct cells {
     tern_costs own, others; /* towards the own rank and, on average, the others */
-    double fetch_add, missing_load;
+    double progress;        /* a round of it, which every call to the own rank makes */
+    double row;             /* others.get of several small buckets at once */
+    double result;          /* cells_costs_of: others.call of a call that gives a value back */
 } cells;
 
-/* components.c: measures them, whatever --only says. */
+/* components.c: measures them, whatever --only says, and the bare units. */
 void cells_costs(bench *b, cells *costs);
+/* The same with gets, puts and calls of so many bytes. */
+void cells_costs_of(bench *b, const cells *costs, size_t bytes, cells *larger);
+/* The paper's figure 3: towards all ranks, the own one too. */
+void cells_figure(bench *b);
 
 typedef struct cell {
     const char *name;
     bench_param params[BENCH_PARAMS - 1]; /* and the promise */
     tern_promise promise;
+    tern_algorithm algorithm;
     tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
     double own;     /* the share of operations that are on what the rank itself owns */
     bool rma_alone; /* too large for a call */
     void *work;
-    void (*run)(bench *b, void *work, tern_via via, uint64_t n);
+    void (*run)(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n);
     void (*prepare)(bench *b, void *work, uint64_t n);
     uint64_t most;
+    /* Buckets of other keys that an operation passes, on average, in a block of n; NULL: none. far:
+     * those that cost a get or an atomic of their own where load/store does not reach. */
+    double (*passed)(const bench *b, const void *work, bool far, uint64_t n);
+    tern_promise phase;  /* a peer promises this; READ_WRITE: there is none */
+    double phase_most;   /* over shm the cell may take so many times as long as that; 0: any */
     const char *ceiling; /* its name, or NULL */
     void (*bare)(bench *b, void *work, uint64_t n);
     void (*bare_prepare)(bench *b, void *work, uint64_t n);
@@ -55,12 +67,11 @@ void cells_draw(const bench *b, uint32_t *numbers, size_t count, uint32_t keys, 
 
 /* output.c's: the lines of a case that is a cell. */
 typedef struct bench_model {
-    double rma, call; /* predicted, ns; 0: not */
-    bool has_call;    /* there is a peer by call */
-    double fetch_add, missing_load;
+    const cells *costs;
+    const cell *cell;
 } bench_model;
 
-void cells_table(FILE *to, const bench_case *c, const bench_times *times);
-void cells_json(FILE *to, const bench_case *c, const bench_times *times);
+void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_times *times);
+void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times *times);
 
 #endif

@@ -81,7 +81,8 @@ static void await_turn(bench *b) {
 void bench_group_each(bench *b, void (*measure)(bench *own)) {
     int all, before = 1;
     MPI_Comm_size(b->world, &all);
-    for (int size = next_size(1, all); size > 0; before = size, size = next_size(size, all)) {
+    for (int size = next_size(b->options.whole ? all - 1 : 1, all); size > 0;
+         before = size, size = next_size(size, all)) {
         bench own;
         if (b->rank >= size)
             continue;

@@ -117,7 +117,7 @@ void bench_pin(bench *b) {
         cores[b->rank] = -1;
     bench_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, cores, 1, MPI_INT, b->comm), "MPI_Allgather");
     b->core[0] = cores[0];
-    b->core[1] = cores[1];
+    b->core[1] = cores[b->ranks > 1];
     free(cores);
     free(places);
 }

@@ -14,32 +14,36 @@ typedef struct subject {
     void (*run)(bench *b);
     const char *what;
     void (*many)(bench *b); /* what ranks 2 and up do, or NULL: it measures between two */
+    bool alone;             /* a single rank may measure it too */
 } subject;
 
 static const subject subjects[] = {
     {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's",
-     NULL},
+     NULL, false},
     {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads",
-     bench_call_many},
-    {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL},
+     bench_call_many, false},
+    {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL, false},
     {"model", bench_model_all, "gets, puts, atomics and calls, and what they say of containers",
-     bench_model_all},
-    {"hash", bench_hash, "hash table by RMA, by call and by choice", bench_hash},
-    {"queue", bench_queue, "queues by RMA, by call and by choice", bench_queue},
-    {"attentive", bench_attentive, "the same while all compute in between", bench_attentive},
+     bench_model_all, true},
+    {"hash", bench_hash, "hash table by RMA, by call and by choice", bench_hash, true},
+    {"queue", bench_queue, "queues by RMA, by call and by choice", bench_queue, true},
+    {"attentive", bench_attentive, "the same while all compute in between", bench_attentive, false},
+    {"peers", bench_peers, "what others published of containers, beside the same by tern", NULL,
+     false},
     {"batch", bench_batch, "many keys of a hash table at once, and buffered, beside one by one",
-     NULL},
+     NULL, false},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
-     NULL},
+     NULL, false},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",
-     NULL},
-    {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL},
+     NULL, false},
+    {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL,
+     false},
     {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own",
-     NULL},
+     NULL, false},
     {"apps", bench_apps, "histogram and index-gather: RMA, calls, blocks, MPI's own, bare memory",
-     NULL},
-    {"archive", bench_archive, "records written and read beside memcpy and other serializers",
-     NULL},
+     NULL, false},
+    {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
+     false},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -50,7 +54,8 @@ static void usage(FILE *to) {
             "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
             "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
             "       mpirun -n N tern-bench [options] notify --only idle\n"
-            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive\n\n"
+            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive\n"
+            "       mpirun -n 1 tern-bench [options] model|hash|queue\n\n"
             "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
             "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
             "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
@@ -58,23 +63,27 @@ static void usage(FILE *to) {
     for (size_t i = 0; i < SUBJECTS; i++)
         fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
     fprintf(to, "  %-12s every one of them\n\noptions:\n", "all");
-    fprintf(to,
-            "      --json FILE    one JSON object a line to FILE; - is standard output, and the\n"
-            "                     table goes to standard error then\n"
-            "      --quick        fewer and shorter blocks: a look, not a measurement\n"
-            "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
-            "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
-            "      --messages N   messages of a run of calls one way, 1,000 to 10,000,000,000\n"
-            "                     [65,000,000, send 6,500,000, between nodes 1,000,000;\n"
-            "                     quick: 2,000,000 and 20,000]\n"
-            "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
-            "      --only GLOB    only cases whose name matches\n"
-            "      --no-pin       leave the ranks on the cores where they are\n"
-            "      --check        exit with %d if a target is missed\n"
-            "  -h, --help         this\n\n"
-            "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
-            BENCH_PAIRS_MAX, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE,
-            BENCH_EXIT_MISSED);
+    fprintf(
+        to,
+        "      --json FILE    one JSON object a line to FILE; - is standard output, and the\n"
+        "                     table goes to standard error then\n"
+        "      --quick        fewer and shorter blocks: a look, not a measurement\n"
+        "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
+        "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
+        "      --messages N   messages of a run of calls one way, 1,000 to 10,000,000,000\n"
+        "                     [65,000,000, send 6,500,000, between nodes 1,000,000;\n"
+        "                     quick: 2,000,000 and 20,000]\n"
+        "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
+        "      --operations N of each component and way of a container, if they take no longer\n"
+        "                     than 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
+        "      --whole        model, hash, queue, attentive: all ranks together, no groups\n"
+        "      --only GLOB    only cases whose name matches\n"
+        "      --no-pin       leave the ranks on the cores where they are\n"
+        "      --check        exit with %d if a target is missed\n"
+        "  -h, --help         this\n\n"
+        "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
+        BENCH_PAIRS_MAX, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE,
+        BENCH_EXIT_MISSED);
 }
 
 /* One line from rank 0; BENCH_EXIT_USAGE on every rank. */
@@ -90,7 +99,7 @@ static int refuse(const bench *b, const char *format, ...) {
     return BENCH_EXIT_USAGE;
 }
 
-enum { JSON = 256, QUICK, PAIRS, BLOCK, MESSAGES, RUNS, ONLY, NO_PIN, CHECK };
+enum { JSON = 256, QUICK, PAIRS, BLOCK, MESSAGES, RUNS, OPERATIONS, WHOLE, ONLY, NO_PIN, CHECK };
 
 static const struct option long_options[] = {
     {"json", required_argument, NULL, JSON},
@@ -99,6 +108,8 @@ static const struct option long_options[] = {
     {"block", required_argument, NULL, BLOCK},
     {"messages", required_argument, NULL, MESSAGES},
     {"runs", required_argument, NULL, RUNS},
+    {"operations", required_argument, NULL, OPERATIONS},
+    {"whole", no_argument, NULL, WHOLE},
     {"only", required_argument, NULL, ONLY},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"check", no_argument, NULL, CHECK},
@@ -117,7 +128,7 @@ static bool number(const char *text, double least, double most, double *value) {
 /* -1: go on; else the exit status. */
 static int parse(bench *b, int argc, char **argv) {
     bench_options *o = &b->options;
-    double pairs = 0, block_ms = 0, messages = 0, runs = 0;
+    double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0;
     int letter;
     o->pin = true;
     opterr = 0;
@@ -145,6 +156,13 @@ static int parse(bench *b, int argc, char **argv) {
             if (!number(optarg, 1, 10, &runs))
                 return refuse(b, "--runs takes 1 to 10, not '%s'", optarg);
             break;
+        case OPERATIONS:
+            if (!number(optarg, 1, 1e10, &operations))
+                return refuse(b, "--operations takes 1 to 10000000000, not '%s'", optarg);
+            break;
+        case WHOLE:
+            o->whole = true;
+            break;
         case ONLY:
             o->only = optarg;
             break;
@@ -166,6 +184,7 @@ static int parse(bench *b, int argc, char **argv) {
     }
     o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
     o->messages = (uint64_t)messages;
+    o->operations = operations > 0 ? (uint64_t)operations : o->quick ? 1 : 1000000;
     o->runs = runs > 0 ? (unsigned)runs : o->quick ? 1 : 3;
     o->block_ns = (block_ms > 0 ? block_ms : o->quick ? 4 : 10) * 1e6;
     return -1;
@@ -211,11 +230,18 @@ static bool is_idle(const bench *b, int count, char **names) {
            strcmp(b->options.only, "idle") == 0;
 }
 
+static bool all_alone(int count, char **names) {
+    for (int i = 0; i < count; i++)
+        if (find(names[i]) == NULL || !find(names[i])->alone)
+            return false;
+    return true;
+}
+
 /* More than two ranks are for the case that adds idle ones, and for calls to and from many. */
 static int check_ranks(const bench *b, int count, char **names) {
     int size;
     MPI_Comm_size(b->world, &size);
-    if (size == 2 ||
+    if (size == 2 || (size == 1 && all_alone(count, names)) ||
         (size > 2 && (is_idle(b, count, names) ||
                       (count == 1 && find(names[0]) != NULL && find(names[0])->many != NULL))))
         return -1;
@@ -238,7 +264,7 @@ static int run(bench *b, int count, char **names) {
     bench_mpi_name(b->mpi, sizeof b->mpi);
     bench_ok(tern_context_create(b->comm, NULL, &b->context), "tern_context_create");
     bench_ok(tern_worker_adopt(b->context, 0, &b->worker), "tern_worker_adopt");
-    b->other.rank = (uint32_t)(1 - b->rank);
+    b->other.rank = (uint32_t)(b->ranks - 1 - b->rank);
     bench_ok(tern_context_transport(b->context, b->other.rank, &b->transport),
              "tern_context_transport");
     b->shared = b->transport == TERN_SHM;

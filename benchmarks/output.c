@@ -95,7 +95,9 @@ static void size_text(char *text, size_t room, uint64_t bytes) {
 }
 
 static void case_text(char *text, size_t room, const bench_case *c) {
-    size_t at = (size_t)snprintf(text, room, "%s", c->name);
+    bool named = c->algorithm != NULL && strcmp(c->algorithm, "improved") != 0;
+    size_t at = (size_t)snprintf(text, room, "%s%s%s", c->name, named ? " " : "",
+                                 named ? c->algorithm : "");
     for (size_t i = 0; i < BENCH_PARAMS && c->params[i].name != NULL && at < room; i++) {
         const bench_param *p = &c->params[i];
         char value[48];
@@ -174,7 +176,8 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
         fputc('\n', b->table);
     }
     if (c->model != NULL)
-        cells_table(b->table, c, t);
+        cells_table(b->table, b, c, t);
+    bench_published_table(b, c, t);
     fflush(b->table);
 }
 
@@ -183,14 +186,17 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
     fprintf(b->json, "{\"bench\":\"%s\",\"case\":\"%s\",\"params\":{", b->subject, c->name);
     for (size_t i = 0; i < BENCH_PARAMS && c->params[i].name != NULL; i++)
         json_param(b->json, &c->params[i], i == 0);
-    fprintf(b->json, "},\"transport\":\"%s%s\",\"mpi\":", b->mixed ? "shm+" : "",
+    fputc('}', b->json);
+    if (c->algorithm != NULL)
+        fprintf(b->json, ",\"algorithm\":\"%s\"", c->algorithm);
+    fprintf(b->json, ",\"transport\":\"%s%s\",\"mpi\":", b->mixed ? "shm+" : "",
             tern_transport_name(b->transport));
     json_string(b->json, b->mpi);
     fprintf(b->json,
             ",\"ranks\":%d,\"threads\":%d,\"cores\":%d,\"oversubscribed\":%s,\"pairs\":%zu,"
-            "\"disturbed\":%u,",
+            "\"disturbed\":%u,\"operations\":%llu,",
             b->ranks, b->threads, b->cores, bench_crowded(b) ? "true" : "false", t->pairs,
-            t->disturbed);
+            t->disturbed, (unsigned long long)(t->operations * t->pairs));
     if (c->messages > 0)
         fprintf(b->json, "\"messages\":%llu,\"runs\":%u,", (unsigned long long)c->messages,
                 c->runs);
@@ -222,8 +228,14 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         }
         fputc(']', b->json);
     }
+    if (c->unit == BENCH_TIME && b->fetch_add_ns > 0 && b->missing_load_ns > 0) {
+        const double ns = bench_median(t->measured, t->pairs);
+        fprintf(b->json, ",\"units\":{\"fetch_add\":%.4g,\"missing_load\":%.4g}",
+                ns / b->fetch_add_ns, ns / b->missing_load_ns);
+    }
     if (c->model != NULL)
-        cells_json(b->json, c, t);
+        cells_json(b->json, b, c, t);
+    bench_published_json(b, c, t);
     fprintf(b->json, "}\n");
     fflush(b->json);
 }

@@ -43,6 +43,20 @@ static double sum(const profile *p, const tern_costs *c) {
            p->fetch * c->fetch + p->hot * c->hot;
 }
 
+/* What it costs to find out that a bucket holds another key: who inserts tries to take it, who
+ * looks for a key reads it, by the classic algorithm with the others kept out. */
+static double pass(tern_model_operation operation, const profile *p, const tern_costs *c) {
+    if (operation == TERN_MODEL_INSERT || operation == TERN_MODEL_CLASSIC_INSERT)
+        return c->cas;
+    if (operation == TERN_MODEL_CLASSIC_FIND)
+        return sum(p, c);
+    return operation < TERN_MODEL_PUSH ? c->get : 0;
+}
+
+static double cost(tern_model_operation operation, const profile *p, const tern_costs *c) {
+    return sum(p, c) + c->passed * pass(operation, p, c);
+}
+
 void tern_costs_guess(tern_transport transport, tern_costs *costs) {
     static const tern_costs near = {
         .get = 60, .put = 20, .flush = 10, .cas = 50, .fetch = 50, .hot = 50, .call = 400};
@@ -93,6 +107,6 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
         return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d has no cost of its own", name, (int)via);
     const profiles *row = &table[operation];
     const profile *p = promise == TERN_PROMISE_READ_WRITE ? &row->read_write : &row->phase;
-    *ns = via == TERN_VIA_RMA ? sum(p, target) : target->call + sum(p, own);
+    *ns = via == TERN_VIA_RMA ? cost(operation, p, target) : target->call + cost(operation, p, own);
     return TERN_OK;
 }

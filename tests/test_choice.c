@@ -172,8 +172,8 @@ static double predict(tern_model_operation operation, tern_promise promise, tern
 }
 
 static void the_model_adds_up(void) {
-    const tern_costs there = {1, 10, 100, 1000, 10000, 100000, 1000000};
-    const tern_costs own = {2, 20, 200, 2000, 20000, 200000, 2000000};
+    const tern_costs there = {1, 10, 100, 1000, 10000, 100000, 1000000, 0};
+    const tern_costs own = {2, 20, 200, 2000, 20000, 200000, 2000000, 0};
     const tern_promise rw = TERN_PROMISE_READ_WRITE, wo = TERN_PROMISE_WRITE_ONLY,
                        ro = TERN_PROMISE_READ_ONLY;
     const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
@@ -188,6 +188,13 @@ static void the_model_adds_up(void) {
     CU_ASSERT_EQUAL(predict(TERN_MODEL_PUSH, wo, rma, &there, &own), 100010);
     CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_PUSH, rw, rma, &there, &own), 200010);
     CU_ASSERT_EQUAL(predict(TERN_MODEL_POP, rw, call, &there, &own), 1200022);
+    tern_costs loaded = there;
+    loaded.passed = 0.5;
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_INSERT, rw, rma, &loaded, &own), 1610);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_UPDATE, rw, rma, &loaded, &own), 2011.5);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_CLASSIC_FIND, rw, rma, &loaded, &own), 30001.5);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_POP, rw, rma, &loaded, &own), 100011);
+    CU_ASSERT_EQUAL(predict(TERN_MODEL_FIND, rw, call, &there, &loaded), 1000001.5);
     tern_costs waiting;
     tern_costs_computing(&there, TERN_RMA, 8, &waiting);
     CU_ASSERT(waiting.call == 1000004 && waiting.get == 1 && waiting.hot == 100000);

@@ -184,9 +184,12 @@ typedef struct ceiling_queue {
     uint64_t mask; /* capacity less 1; a power of two */
 } ceiling_queue;
 
-void ceiling_queue_push(const ceiling_queue *queue, const uint64_t *item, uint64_t n);
+/* To, or from, a random one of count queues each time. */
+void ceiling_queue_push(const ceiling_queue *queues, uint64_t count, uint64_t *random,
+                        const uint64_t *item, uint64_t n);
 /* Returns the exclusive or of the items. */
-uint64_t ceiling_queue_pop(const ceiling_queue *queue, uint64_t n);
+uint64_t ceiling_queue_pop(const ceiling_queue *queues, uint64_t count, uint64_t *random,
+                           uint64_t n);
 
 /*
  * update.c: 1 is added to the word of one of some objects, as which says, over and over: by the

@@ -6,7 +6,8 @@
  * by RMA beat one by call? By RMA it costs the sum of the gets, puts and atomics that it is made
  * of; by call one round trip, and the same sum as the owner pays it in its own memory. What the
  * components cost is measured (tern-bench model does) or, before anything was, guessed. The model
- * knows the best case: no collision, nobody in the way, a target that attends.
+ * knows the best case: nobody in the way, a target that attends, and no collision but those that it
+ * is told of.
  *
  * In short: by RMA where load/store reaches the owner, or where a get is cheap and one does; by
  * call where several round trips would be needed and the owner attends. TERN_VIA_AUTO begins with
@@ -23,13 +24,15 @@ extern "C" {
 
 /* What each component costs towards one target, in ns, with data of some 8 bytes. */
 typedef struct tern_costs {
-    double get;   /* R */
-    double put;   /* W: until its source may be reused */
-    double flush; /* what a flush behind a put takes more */
-    double cas;   /* A: compare-and-swap at a random place */
-    double fetch; /* A: any other atomic, a load too, at a random place */
-    double hot;   /* A on one word that everybody uses, as a queue's tail */
-    double call;  /* a round trip of tern_call_return to a function that does nothing */
+    double get;    /* R */
+    double put;    /* W: until its source may be reused */
+    double flush;  /* what a flush behind a put takes more */
+    double cas;    /* A: compare-and-swap at a random place */
+    double fetch;  /* A: any other atomic, a load too, at a random place */
+    double hot;    /* A on one word that everybody uses, as a queue's tail */
+    double call;   /* a round trip of tern_call_return to a function that does nothing */
+    double passed; /* not a cost: looks at buckets of other keys that an operation on a hash table
+                      takes on its way, on average [0] */
 } tern_costs;
 
 /* Operations, as the tables of tern/hashtable.h and tern/queue.h have them. CLASSIC and CHECKSUM:
