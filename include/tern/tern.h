@@ -22,6 +22,7 @@
 #include "tern/hashtable_buffer.h"
 #include "tern/lock.h"
 #include "tern/log.h"
+#include "tern/mailbox.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"
