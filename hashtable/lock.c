@@ -47,3 +47,11 @@ tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
                                      state - locked, &seen);
     return tern_state_cas(p, p->table->shape, p->part->near != NULL, locked, state, &seen);
 }
+
+tern_status tern_bucket_read(const tern_search *p, uint64_t *entry) {
+    tern_shape s = p->table->shape;
+    tern_status status = tern_entry_get(p, s, p->part->near != NULL, entry);
+    if (status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_MINE)
+        status = tern_fail(TERN_ERR_SYSTEM, "a locked bucket holds no whole entry");
+    return status;
+}

@@ -34,6 +34,10 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t g
 /* Only unlocks. state: what it is then. */
 tern_status tern_bucket_unlock(const tern_search *p, uint64_t state);
 
+/* The entry of a bucket that is locked and not erased. Whoever held the lock before has put it
+ * before unlocking. */
+tern_status tern_bucket_read(const tern_search *p, uint64_t *entry);
+
 /* Puts an entry, whose value words are there already, into a bucket that is locked, and unlocks. */
 TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t *entry,
                                                  bool erased) {

@@ -40,15 +40,6 @@ static tern_status open_bucket(tern_search *p, tern_absent absent, uint64_t *ent
     return status;
 }
 
-/* The entry of a locked bucket. Whoever held the lock before has put it before unlocking. */
-static tern_status read_locked(const tern_search *p, uint64_t *entry) {
-    tern_shape s = p->table->shape;
-    tern_status status = tern_entry_get(p, s, p->part->near != NULL, entry);
-    if (status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_MINE)
-        status = tern_fail(TERN_ERR_SYSTEM, "a locked bucket holds no whole entry");
-    return status;
-}
-
 /* Ends it: stores what the modifier made, or puts everything back. */
 static tern_status close_bucket(const tern_search *p, tern_status outcome, uint64_t before,
                                 uint64_t *entry) {
@@ -79,7 +70,7 @@ static tern_status modify(const tern_hashtable *table, uint64_t hash, tern_absen
     if (status != TERN_OK)
         goto out;
     if (existed)
-        status = read_locked(&p, entry);
+        status = tern_bucket_read(&p, entry);
     else
         memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
     info->existed = existed;

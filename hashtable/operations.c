@@ -2,6 +2,7 @@
 
 #include "hashtable/lock.h"
 #include "hashtable/room.h"
+#include "hashtable/witness.h"
 
 /*
  * Cost, in operations that are not load/store, away from collisions (tests/test_hashtable_cost.c):
@@ -17,7 +18,7 @@
 
 /* Puts a new value into a bucket that holds the key, unless only_new and it is not erased. */
 static tern_status replace(const tern_search *p, const tern_claim *claim, bool only_new,
-                           uint64_t *entry, bool *existed) {
+                           tern_witness *witness, uint64_t *entry, bool *existed) {
     *existed = true;
     only_new = only_new || p->table->value_bytes == 0;
     if (only_new && !claim->erased)
@@ -28,7 +29,9 @@ static tern_status replace(const tern_search *p, const tern_claim *claim, bool o
     if (status != TERN_OK)
         return status == TERN_ERR_EXISTS ? TERN_OK : status;
     *existed = (before & TERN_ERASED) == 0;
-    return tern_bucket_write(p, entry, false);
+    if (__builtin_expect(witness != NULL, 0))
+        status = tern_witness_ask(p, witness, before);
+    return status == TERN_OK ? tern_bucket_write(p, entry, false) : status;
 }
 
 /* Moves to the key's bucket. What the last insert met decides what is tried first. */
@@ -63,6 +66,13 @@ static tern_status fill(const tern_search *p, tern_promise promise, uint64_t *en
 tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                   uint64_t hash, const void *value, bool only_new,
                                   tern_promise promise, bool *existed) {
+    return tern_operation_exchange(worker, table, key, hash, value, only_new, promise, NULL,
+                                   existed);
+}
+
+tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
+                                    uint64_t hash, const void *value, bool only_new,
+                                    tern_promise promise, tern_witness *witness, bool *existed) {
     tern_room room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
     uint64_t *entry = tern_room_take(&room_for_mine, bytes);
@@ -81,7 +91,7 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
         goto out;
     *existed = false;
     if (!claim.created)
-        status = replace(&p, &claim, only_new, entry, existed);
+        status = replace(&p, &claim, only_new, witness, entry, existed);
     else
         status = locks ? tern_bucket_write(&p, entry, false) : fill(&p, promise, entry);
 out:
@@ -92,10 +102,16 @@ out:
 
 tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
                                  const uint64_t *key, uint64_t hash) {
+    if (!tern_shape_counts(table->shape))
+        return tern_operation_remove(worker, table, key, hash, NULL);
+    tern_search p = tern_probe_start(worker, table, key, hash);
+    return tern_counter_erase(&p);
+}
+
+tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
+                                  const uint64_t *key, uint64_t hash, tern_witness *witness) {
     tern_shape s = table->shape;
     tern_search p = tern_probe_start(worker, table, key, hash);
-    if (tern_shape_counts(s))
-        return tern_counter_erase(&p);
     tern_room room;
     uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
@@ -104,6 +120,8 @@ tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *tabl
     tern_status status = tern_probe_locate(&p, entry);
     if (status == TERN_OK)
         status = tern_bucket_lock(&p, tern_state_of_check(entry[0], hash), TERN_LOCK_LIVE, &before);
+    if (status == TERN_OK && witness != NULL)
+        status = tern_witness_ask(&p, witness, before);
     if (status == TERN_OK) {
         memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
         status = tern_bucket_write(&p, entry, true);

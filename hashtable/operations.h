@@ -14,6 +14,15 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
                                   tern_promise promise, bool *existed);
 tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
                                  const uint64_t *key, uint64_t hash);
+/* The same in a table of values, and whatever is replaced or erased is shown to a witness first
+ * (witness.h); NULL: to nobody. */
+struct tern_witness;
+tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
+                                    uint64_t hash, const void *value, bool only_new,
+                                    tern_promise promise, struct tern_witness *witness,
+                                    bool *existed);
+tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
+                                  const uint64_t *key, uint64_t hash, struct tern_witness *witness);
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before);
