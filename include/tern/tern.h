@@ -23,6 +23,7 @@
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/mailbox.h"
+#include "tern/map.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"

@@ -1,0 +1,271 @@
+#include "map/call.h"
+
+#include "hashtable/room.h"
+#include "map/operations.h"
+
+/* Every message begins with this. */
+typedef struct map_head {
+    tern_table_head head;
+    uint64_t fingerprint[2];
+    uint64_t seed;
+    uint64_t lengths; /* as in a descriptor; of an insert also the value's */
+    uint64_t flags;   /* of an insert */
+} map_head;
+
+enum { ONLY_NEW = 1, CONTENT = 2 /* key and value follow as in a block, not a descriptor */ };
+
+/* What an insert or an erase answers. */
+typedef struct put_reply {
+    uint64_t existed;
+    tern_ptr old; /* to be given back by the caller */
+} put_reply;
+
+/* What a find answers; the value, if it comes too, stands behind the descriptor. */
+typedef struct look_reply {
+    uint64_t has_value;
+    uint64_t descriptor[TERN_RESULT_MAX / 8 - 1];
+} look_reply;
+
+_Static_assert(sizeof(look_reply) <= TERN_RESULT_MAX, "a reply is a result");
+_Static_assert(8 * TERN_MAP_WORDS_MAX <= sizeof((look_reply *)0)->descriptor,
+               "a descriptor fits a reply");
+
+tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_t bytes,
+                           size_t least) {
+    tern_hashtable *table = tern_table_of_call(worker, message, bytes, least);
+    return table != NULL ? table->key_argument : NULL;
+}
+
+/* The map that a message is for and the key that it names, whose bytes, if they came along, stand
+ * behind the head. */
+static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
+                                tern_map **map, tern_map_key *key) {
+    const map_head *m = message;
+    tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
+    if (to == NULL)
+        return tern_fail(TERN_ERR_STATE, "no such map here; was it destroyed?");
+    *key = (tern_map_key){.size = tern_map_descriptor_key_bytes(&m->lengths),
+                          .fingerprint = {m->fingerprint[0], m->fingerprint[1]},
+                          .hash = tern_key_hash(to->table, m->fingerprint),
+                          .seed = m->seed};
+    if (tern_hash_owner(to->table, key->hash) != to->context->rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
+                         tern_hash_owner(to->table, key->hash));
+    *map = to;
+    return TERN_OK;
+}
+
+/* Gives the own block back, and leaves another rank's to the caller. */
+static void answer_put(tern_call_info *call, const tern_map *map, bool existed, tern_ptr old) {
+    put_reply reply = {existed, TERN_NULL};
+    if (old.rank == map->context->rank)
+        tern_block_free(call->worker, map, old);
+    else
+        reply.old = old;
+    memcpy(call->result, &reply, sizeof reply);
+    call->result_bytes = sizeof reply;
+}
+
+/* [out] d: the descriptor that came, or that of a new block with what came. */
+static tern_status take_descriptor(tern_call_info *call, const tern_map *map, const map_head *m,
+                                   size_t rest, tern_map_key *key, tern_map_descriptor *d) {
+    const uint64_t *came = (const uint64_t *)(m + 1);
+    const bool content = (m->flags & CONTENT) != 0;
+    const size_t due = content ? tern_block_bytes(&m->lengths) : 8 * tern_map_descriptor_words(map);
+    if (rest != due || (content && tern_map_descriptor_is_small(map, &m->lengths)))
+        return tern_fail(TERN_ERR_ARGUMENT, "an insert of %zu bytes where %zu are due", rest, due);
+    if (!content) {
+        memcpy(d->words, came, due);
+        return TERN_OK;
+    }
+    const size_t value_bytes = tern_map_descriptor_value_bytes(&m->lengths);
+    const char *value = (const char *)came + tern_block_value_at(&m->lengths);
+    key->bytes = came;
+    tern_map_descriptor_make(map, key, value, value_bytes, d);
+    return tern_block_make(call->worker, map, key, value, value_bytes, d);
+}
+
+static tern_status tern_map_on_put(tern_call_info *call, const void *message, size_t bytes) {
+    const map_head *m = message;
+    tern_map *map = NULL;
+    tern_map_key key;
+    tern_map_descriptor d;
+    tern_status status = read_message(call, message, bytes, &map, &key);
+    if (status == TERN_OK)
+        status = take_descriptor(call, map, m, bytes - sizeof *m, &key, &d);
+    if (status != TERN_OK)
+        return status;
+    bool existed = false;
+    tern_ptr old = TERN_NULL;
+    status = tern_map_put(call->worker, map, &key, &d, (m->flags & ONLY_NEW) != 0,
+                          TERN_PROMISE_WRITE_ONLY, &existed, &old);
+    if ((m->flags & CONTENT) != 0 && (status != TERN_OK || ((m->flags & ONLY_NEW) && existed)))
+        tern_block_free(call->worker, map, tern_block_place(d.words));
+    if (status == TERN_OK)
+        answer_put(call, map, existed, old);
+    return status;
+}
+TERN_FUNCTION(tern_map_on_put)
+
+static tern_status tern_map_on_remove(tern_call_info *call, const void *message, size_t bytes) {
+    tern_map *map = NULL;
+    tern_map_key key;
+    tern_ptr old = TERN_NULL;
+    tern_status status = read_message(call, message, bytes, &map, &key);
+    if (status == TERN_OK)
+        status = tern_map_remove(call->worker, map, &key, &old);
+    if (status == TERN_OK)
+        answer_put(call, map, true, old);
+    return status;
+}
+TERN_FUNCTION(tern_map_on_remove)
+
+static tern_status tern_map_on_look(tern_call_info *call, const void *message, size_t bytes) {
+    const map_head *m = message;
+    tern_map *map = NULL;
+    tern_map_key key;
+    tern_map_descriptor d;
+    tern_status status = read_message(call, message, bytes, &map, &key);
+    if (status == TERN_OK)
+        status = tern_map_look(call->worker, map, &key, TERN_PROMISE_READ_WRITE, &d);
+    if (status != TERN_OK)
+        return status;
+    const size_t words = tern_map_descriptor_words(map),
+                 value_bytes = tern_map_descriptor_value_bytes(d.words);
+    look_reply *reply = call->result;
+    call->result_bytes = 8 + 8 * words;
+    const bool comes = !tern_map_descriptor_is_small(map, d.words) &&
+                       bytes - sizeof *m == key.size &&
+                       key.size == tern_map_descriptor_key_bytes(d.words) &&
+                       call->result_bytes + value_bytes <= sizeof *reply &&
+                       tern_block_is_near(call->worker, d.words);
+    tern_block_verdict verdict = TERN_BLOCK_STALE;
+    key.bytes = m + 1;
+    if (comes)
+        status =
+            tern_block_read(call->worker, map, d.words, &key, reply->descriptor + words, &verdict);
+    reply->has_value = verdict == TERN_BLOCK_MINE;
+    memcpy(reply->descriptor, d.words, 8 * words);
+    call->result_bytes += reply->has_value ? value_bytes : 0;
+    return status;
+}
+TERN_FUNCTION(tern_map_on_look)
+
+static map_head head_to(const tern_map *map, uint32_t owner, const tern_map_key *key,
+                        size_t value_bytes, uint64_t flags) {
+    return (map_head){.head = tern_table_head_to(map->table, owner),
+                      .fingerprint = {key->fingerprint[0], key->fingerprint[1]},
+                      .seed = key->seed,
+                      .lengths = (uint64_t)value_bytes << 32 | key->size,
+                      .flags = flags};
+}
+
+static tern_status send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                        const tern_function *function, const void *message, size_t bytes,
+                        bool *existed, tern_ptr *old) {
+    put_reply reply = {0, TERN_NULL};
+    size_t got = 0;
+    tern_status status = tern_call_return(worker, tern_table_worker(map->table, owner), function,
+                                          message, bytes, &reply, sizeof reply, &got);
+    if (status == TERN_OK && got != sizeof reply)
+        status = tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+    if (status != TERN_OK)
+        return status;
+    *existed = reply.existed != 0;
+    *old = reply.old;
+    return TERN_OK;
+}
+
+/* A large one that fits a message: its content goes along. */
+static tern_status send_content(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                const tern_map_key *key, const tern_map_descriptor *d,
+                                const void *value, bool only_new, bool *existed, tern_ptr *old) {
+    const size_t value_bytes = tern_map_descriptor_value_bytes(d->words);
+    const size_t bytes = sizeof(map_head) + tern_block_bytes(d->words);
+    tern_room room;
+    char *message = (char *)tern_room_take(&room, bytes);
+    if (message == NULL)
+        return TERN_ERR_MEMORY;
+    map_head head = head_to(map, owner, key, value_bytes, CONTENT | (only_new ? ONLY_NEW : 0));
+    memcpy(message, &head, sizeof head);
+    memset(message + sizeof head, 0, tern_block_value_at(d->words));
+    memcpy(message + sizeof head, key->bytes, key->size);
+    if (value_bytes > 0)
+        memcpy(message + sizeof head + tern_block_value_at(d->words), value, value_bytes);
+    tern_status status =
+        send(worker, map, owner, &tern_map_on_put_function, message, bytes, existed, old);
+    tern_room_free(&room);
+    return status;
+}
+
+static tern_status send_descriptor(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                   const tern_map_key *key, const tern_map_descriptor *d,
+                                   bool only_new, bool *existed, tern_ptr *old) {
+    struct {
+        map_head head;
+        tern_map_descriptor d;
+    } message;
+    message.head = head_to(map, owner, key, tern_map_descriptor_value_bytes(d->words),
+                           only_new ? ONLY_NEW : 0);
+    memcpy(message.d.words, d->words, 8 * tern_map_descriptor_words(map));
+    return send(worker, map, owner, &tern_map_on_put_function, &message,
+                sizeof message.head + 8 * tern_map_descriptor_words(map), existed, old);
+}
+
+tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t owner,
+                              const tern_map_key *key, tern_map_descriptor *d, const void *value,
+                              bool only_new, bool *existed, tern_ptr *old) {
+    if (tern_map_descriptor_is_small(map, d->words))
+        return send_descriptor(worker, map, owner, key, d, only_new, existed, old);
+    if (sizeof(map_head) + tern_block_bytes(d->words) <= tern_call_room(map->context))
+        return send_content(worker, map, owner, key, d, value, only_new, existed, old);
+    tern_status status =
+        tern_block_make(worker, map, key, value, tern_map_descriptor_value_bytes(d->words), d);
+    if (status != TERN_OK)
+        return status;
+    status = send_descriptor(worker, map, owner, key, d, only_new, existed, old);
+    /* An owner that died may have put the descriptor, for those who still read its memory. */
+    if ((status != TERN_OK && status != TERN_ERR_PEER) ||
+        (status == TERN_OK && only_new && *existed))
+        tern_block_free(worker, map, tern_block_place(d->words));
+    return status;
+}
+
+tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                 const tern_map_key *key, tern_ptr *old) {
+    map_head head = head_to(map, owner, key, 0, 0);
+    bool existed;
+    return send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head, &existed,
+                old);
+}
+
+tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_t owner,
+                               const tern_map_key *key, tern_map_descriptor *d, void *value,
+                               size_t room, tern_block_verdict *verdict) {
+    const size_t words = tern_map_descriptor_words(map);
+    size_t bytes = sizeof(map_head) + key->size, got = 0;
+    bytes = bytes <= tern_call_room(map->context) ? bytes : sizeof(map_head);
+    tern_room room_for_message;
+    char *message = (char *)tern_room_take(&room_for_message, bytes);
+    if (message == NULL)
+        return TERN_ERR_MEMORY;
+    map_head head = head_to(map, owner, key, 0, 0);
+    memcpy(message, &head, sizeof head);
+    if (bytes > sizeof head)
+        memcpy(message + sizeof head, key->bytes, key->size);
+    look_reply reply;
+    tern_status status =
+        tern_call_return(worker, tern_table_worker(map->table, owner), &tern_map_on_look_function,
+                         message, bytes, &reply, sizeof reply, &got);
+    tern_room_free(&room_for_message);
+    if (status != TERN_OK)
+        return status;
+    const size_t value_bytes = tern_map_descriptor_value_bytes(reply.descriptor);
+    if (got < 8 + 8 * words || got != 8 + 8 * words + (reply.has_value ? value_bytes : 0))
+        return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+    memcpy(d->words, reply.descriptor, 8 * words);
+    *verdict = reply.has_value && value_bytes <= room ? TERN_BLOCK_MINE : TERN_BLOCK_STALE;
+    if (*verdict == TERN_BLOCK_MINE && value_bytes > 0)
+        memcpy(value, reply.descriptor + words, value_bytes);
+    return TERN_OK;
+}

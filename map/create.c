@@ -1,0 +1,139 @@
+#include "tern/map.h"
+
+#include "map/block.h"
+#include "src/collective.h"
+#include "tern/call.h"
+
+static tern_status check_options(const tern_map_options *o, tern_map **map) {
+    if (o == NULL || map == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_map_create: %s is NULL",
+                         o == NULL ? "options" : "map");
+    if (o->inline_bytes > TERN_MAP_INLINE_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "inline_bytes is %zu; allowed are 0 to %u",
+                         o->inline_bytes, TERN_MAP_INLINE_MAX);
+    return TERN_OK;
+}
+
+static size_t inline_bytes(const tern_map_options *o) {
+    size_t bytes = (o->inline_bytes + 7) & ~(size_t)7;
+    return bytes > TERN_MAP_INLINE_MIN ? bytes : TERN_MAP_INLINE_MIN;
+}
+
+tern_status tern_map_create(tern_worker *worker, const tern_map_options *options, tern_map **map) {
+    static const char name[] = "tern_map_create";
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    tern_map *m = calloc(1, sizeof *m);
+    status = check_options(options, map);
+    if (status == TERN_OK && m == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a map");
+    if (status == TERN_OK) {
+        const bool rma = options->call_only == 0;
+        const tern_kind kinds[] = {[TERN_KIND_WRITE] = {TERN_MODEL_INSERT, rma, true},
+                                   [TERN_KIND_READ] = {TERN_MODEL_FIND, rma, true}};
+        status = tern_chooser_make(&m->chooser, context, 0, context->size, kinds, 2);
+    }
+    status = tern_collective_agree(context, worker, status, name);
+    if (status != TERN_OK)
+        goto fail;
+    m->context = context;
+    m->inline_bytes = inline_bytes(options);
+    const tern_hashtable_options table = {.key_bytes = TERN_MAP_FINGERPRINT,
+                                          .value_bytes = 8 * tern_map_descriptor_words(m),
+                                          .capacity = options->capacity,
+                                          .call_only = options->call_only,
+                                          .key_argument = m};
+    status = tern_hashtable_create(worker, &table, &m->table);
+    if (status != TERN_OK)
+        goto fail;
+    /* A call may come as soon as another rank has returned: every map knows its table before. */
+    status = tern_collective_barrier(context, worker);
+    if (status != TERN_OK) {
+        (void)tern_hashtable_destroy(worker, m->table);
+        goto fail;
+    }
+    *map = m;
+    return TERN_OK;
+fail:
+    if (m != NULL)
+        tern_chooser_free(&m->chooser);
+    free(m);
+    return status;
+}
+
+static tern_status begin(tern_worker *worker, const tern_map *map, const char *name) {
+    if (worker == NULL || map == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         worker == NULL ? "worker" : "map");
+    if (worker->context != map->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and map are of different contexts", name);
+    return tern_worker_may_wait(worker, name);
+}
+
+typedef struct freeing {
+    tern_worker *worker;
+    const tern_map *map;
+    bool own_only;
+} freeing;
+
+static int free_block(const void *fingerprint, const void *value, void *argument) {
+    const freeing *f = argument;
+    const uint64_t *d = value;
+    (void)fingerprint;
+    if (tern_map_descriptor_is_small(f->map, d))
+        return 0;
+    tern_ptr block = tern_block_place(d);
+    if (!f->own_only || block.rank == f->map->context->rank)
+        tern_block_free(f->worker, f->map, block);
+    return 0;
+}
+
+/* Gives back every block that this rank's part of the table names. Nobody changes it. */
+static tern_status free_blocks(tern_worker *worker, const tern_map *map, bool own_only) {
+    freeing f = {worker, map, own_only};
+    return tern_hashtable_for_each(worker, map->table, free_block, &f);
+}
+
+/* The same of all ranks together: on return all of it is given back. After a death, if anyway, what
+ * needs nobody else. No block twice, since each is named by one descriptor. */
+static tern_status free_all(tern_worker *worker, const tern_map *map, bool anyway) {
+    tern_peers_look(&worker->context->peers);
+    tern_status status = tern_barrier(worker);
+    if (status != TERN_OK) {
+        if (anyway)
+            (void)free_blocks(worker, map, true);
+        return status;
+    }
+    status = free_blocks(worker, map, false);
+    tern_status quiesced = tern_quiesce(worker);
+    return status == TERN_OK ? quiesced : status;
+}
+
+tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
+    if (map == NULL)
+        return TERN_OK;
+    tern_status status = begin(worker, map, "tern_map_destroy");
+    if (status != TERN_OK)
+        return status;
+    status = free_all(worker, map, true);
+    tern_status destroyed = tern_hashtable_destroy(worker, map->table);
+    tern_chooser_free(&map->chooser);
+    free(map);
+    return status == TERN_OK ? destroyed : status;
+}
+
+tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
+    tern_status status = begin(worker, map, "tern_map_clear");
+    if (status == TERN_OK)
+        status = free_all(worker, map, false);
+    return status == TERN_OK ? tern_hashtable_clear(worker, map->table) : status;
+}
+
+tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count) {
+    tern_status status = begin(worker, map, "tern_map_size");
+    return status == TERN_OK ? tern_hashtable_size(worker, map->table, count) : status;
+}

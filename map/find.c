@@ -1,0 +1,126 @@
+#include "tern/map.h"
+
+#include "map/call.h"
+#include "map/check.h"
+#include "map/operations.h"
+#include "src/wait.h"
+
+/*
+ * Finding: look at the descriptor, then read the block that it names. A block that does not hold
+ * what the descriptor says was given back meanwhile, or is not all here yet: then both are done
+ * again. Whoever gave it back had put another descriptor before, so the next look meets that one;
+ * each turn but the first is due to another operation that has ended, or to memory on its way.
+ */
+
+/* How long a descriptor and its block may disagree before somebody has written over one. */
+enum { PATIENCE_NS = 500000000 };
+
+typedef struct search {
+    tern_worker *worker;
+    const tern_map *map;
+    const tern_map_key *key;
+    uint32_t owner;
+    tern_promise promise;
+    bool by_call;
+    void *value;
+    size_t room;
+} search;
+
+/* [out] d; [out] verdict: STALE if the block is still to be read. */
+static tern_status look(const search *s, tern_map_descriptor *d, tern_block_verdict *verdict) {
+    *verdict = TERN_BLOCK_STALE;
+    return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
+                                           s->room, verdict)
+                      : tern_map_look(s->worker, s->map, s->key, s->promise, d);
+}
+
+/* What the descriptor itself tells. [out] verdict: STALE: the block has to. */
+static tern_status judge_descriptor(const search *s, const tern_map_descriptor *d,
+                                    tern_block_verdict *verdict, size_t *value_bytes) {
+    const size_t bytes = tern_map_descriptor_value_bytes(d->words);
+    const char *small = tern_map_descriptor_small(d->words);
+    const bool is_small = tern_map_descriptor_is_small(s->map, d->words);
+    if (!tern_map_descriptor_is_of(s->map, d->words, s->key) ||
+        (is_small && memcmp(small, s->key->bytes, s->key->size) != 0)) {
+        *verdict = TERN_BLOCK_OTHER;
+        return TERN_OK;
+    }
+    *value_bytes = bytes;
+    if (bytes > s->room)
+        return tern_fail(TERN_ERR_RANGE, "the value has %zu bytes; there is room for %zu", bytes,
+                         s->room);
+    if (!is_small)
+        return TERN_OK;
+    *verdict = TERN_BLOCK_MINE;
+    if (bytes > 0)
+        memcpy(s->value, small + s->key->size, bytes);
+    return TERN_OK;
+}
+
+/* One turn of a wait for a descriptor that has not changed though its block says something else. */
+static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
+                                  tern_wait_state *wait, uint64_t since) {
+    tern_worker *worker = s->worker;
+    if (worker->in_handler || worker->in_progress)
+        return tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
+    tern_ptr block = tern_block_place(d->words);
+    if (tern_now() - since > PATIENCE_NS)
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "the memory of a value, at offset %llu of rank %u's segment, has been "
+                         "written over",
+                         (unsigned long long)block.offset, block.rank);
+    if (tern_progress_round(worker) > 0)
+        wait->rounds = 0;
+    return tern_wait_step(worker->context, wait, block.rank);
+}
+
+static tern_status find(const search *s, size_t *value_bytes) {
+    const size_t bytes = 8 * tern_map_descriptor_words(s->map);
+    tern_map_descriptor d, last;
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t since = 0; /* when last was first seen, once it was seen twice */
+    for (bool first = true;; first = false) {
+        tern_block_verdict verdict;
+        tern_status status = look(s, &d, &verdict);
+        if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
+            status = judge_descriptor(s, &d, &verdict, value_bytes);
+        else if (status == TERN_OK)
+            *value_bytes = tern_map_descriptor_value_bytes(d.words);
+        if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
+            status = tern_block_read(s->worker, s->map, d.words, s->key, s->value, &verdict);
+        if (status != TERN_OK || verdict != TERN_BLOCK_STALE)
+            return status == TERN_OK && verdict == TERN_BLOCK_OTHER ? TERN_ERR_NOT_FOUND : status;
+        if (first || memcmp(&d, &last, bytes) != 0) {
+            memcpy(&last, &d, bytes);
+            since = 0;
+            continue;
+        }
+        since = since == 0 ? tern_now() : since;
+        status = wait_for_block(s, &d, &wait, since);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                          tern_promise promise, tern_via via, void *value, size_t room,
+                          size_t *value_bytes) {
+    static const char name[] = "tern_map_find";
+    tern_status status =
+        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_WRITE_ONLY, via, name);
+    if (status == TERN_OK && value == NULL && room > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_key k;
+    tern_map_key_make(map, key, key_bytes, &k);
+    search s = {worker, map, &k, tern_hash_owner(map->table, k.hash), promise, false, value, room};
+    tern_pick pick = tern_chooser_take(&map->chooser, worker, s.owner, TERN_KIND_READ, via);
+    s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
+    size_t bytes = 0;
+    status = find(&s, &bytes);
+    tern_pick_done(&pick);
+    if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
+        *value_bytes = bytes;
+    return tern_hashtable_outcome(map->table, s.owner, status);
+}

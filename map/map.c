@@ -1,0 +1,127 @@
+#include "tern/map.h"
+
+#include "map/call.h"
+#include "map/check.h"
+#include "map/operations.h"
+
+/* The public operations on one key: arguments are checked here, then the operation is done by RMA
+ * or by a call. One whose owner is the caller is done in place either way. */
+
+tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
+                           size_t key_bytes, tern_promise promise, tern_promise excluded,
+                           tern_via via, const char *name) {
+    if (map == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: map is NULL", name);
+    tern_status status = tern_hashtable_check(worker, map->table, key_bytes > 0 ? key : "", promise,
+                                              excluded, via, name);
+    if (status == TERN_OK && key_bytes > TERN_MAP_KEY_MAX)
+        status = tern_fail(TERN_ERR_RANGE, "%s: a key of %zu bytes; the largest have %u", name,
+                           key_bytes, TERN_MAP_KEY_MAX);
+    return status;
+}
+
+bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_via via) {
+    if (via == TERN_VIA_RMA)
+        return true;
+    if (owner != map->context->rank)
+        return false;
+    (void)tern_progress_round(worker);
+    return true;
+}
+
+/* Makes the block first: a descriptor never names one that is not there. */
+static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                const tern_map_key *key, tern_map_descriptor *d, const void *value,
+                                bool only_new, tern_promise promise, bool *existed, tern_ptr *old) {
+    const bool large = !tern_map_descriptor_is_small(map, d->words);
+    tern_status status = TERN_OK;
+    if (large)
+        status =
+            tern_block_make(worker, map, key, value, tern_map_descriptor_value_bytes(d->words), d);
+    if (status != TERN_OK)
+        return status;
+    status = tern_map_put(worker, map, key, d, only_new, promise, existed, old);
+    /* A put to an owner that died may have arrived, for those who still read its memory. */
+    const bool unknown = status == TERN_ERR_PEER && map->table->part[owner].near == NULL;
+    if (large && !unknown && (status != TERN_OK || (only_new && *existed)))
+        tern_block_free(worker, map, tern_block_place(d->words));
+    return status;
+}
+
+static tern_status insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                          const void *value, size_t value_bytes, bool only_new,
+                          tern_promise promise, tern_via via, int *existed, const char *name) {
+    tern_status status =
+        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_READ_ONLY, via, name);
+    if (status == TERN_OK && value == NULL && value_bytes > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (status == TERN_OK && value_bytes > TERN_MAP_VALUE_MAX)
+        status = tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", name,
+                           value_bytes, TERN_MAP_VALUE_MAX);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_key k;
+    tern_map_key_make(map, key, key_bytes, &k);
+    const uint32_t owner = tern_hash_owner(map->table, k.hash);
+    tern_map_descriptor d;
+    tern_map_descriptor_make(map, &k, value, value_bytes, &d);
+    bool there = false;
+    tern_ptr old = TERN_NULL;
+    tern_pick pick = tern_chooser_take(&map->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (tern_map_in_place(worker, map, owner, pick.via))
+        status = put_in_place(worker, map, owner, &k, &d, value, only_new, promise, &there, &old);
+    else
+        status = tern_map_call_put(worker, map, owner, &k, &d, value, only_new, &there, &old);
+    tern_pick_done(&pick);
+    tern_block_free(worker, map, old);
+    if (status == TERN_OK && existed != NULL)
+        *existed = there;
+    return tern_hashtable_outcome(map->table, owner, status);
+}
+
+tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                            const void *value, size_t value_bytes, tern_promise promise,
+                            tern_via via, int *existed) {
+    return insert(worker, map, key, key_bytes, value, value_bytes, false, promise, via, existed,
+                  "tern_map_insert");
+}
+
+tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *key,
+                                size_t key_bytes, const void *value, size_t value_bytes,
+                                tern_promise promise, tern_via via, int *existed) {
+    return insert(worker, map, key, key_bytes, value, value_bytes, true, promise, via, existed,
+                  "tern_map_insert_new");
+}
+
+tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                           tern_promise promise, tern_via via) {
+    static const char name[] = "tern_map_erase";
+    tern_status status =
+        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_READ_ONLY, via, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_key k;
+    tern_map_key_make(map, key, key_bytes, &k);
+    const uint32_t owner = tern_hash_owner(map->table, k.hash);
+    tern_ptr old = TERN_NULL;
+    tern_pick pick = tern_chooser_take(&map->chooser, worker, owner, TERN_KIND_WRITE, via);
+    if (tern_map_in_place(worker, map, owner, pick.via))
+        status = tern_map_remove(worker, map, &k, &old);
+    else
+        status = tern_map_call_remove(worker, map, owner, &k, &old);
+    tern_pick_done(&pick);
+    tern_block_free(worker, map, old);
+    return tern_hashtable_outcome(map->table, owner, status);
+}
+
+uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes) {
+    if (map == NULL || (key == NULL && key_bytes > 0) || key_bytes > TERN_MAP_KEY_MAX)
+        return UINT32_MAX;
+    tern_map_key k;
+    tern_map_key_make(map, key, key_bytes, &k);
+    return tern_hash_owner(map->table, k.hash);
+}

@@ -1,0 +1,467 @@
+// tern-test: transports
+
+/* Map: keys and values of all sizes, every operation by RMA and by call. */
+
+#include "map_tools.h"
+#include "table_tools.h"
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
+    found[MAP_VALUE_ROOM + 8];
+
+static tern_map *make(fixture *f, tern_map_options options) {
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f->worker, &options, &map));
+    return map;
+}
+
+static void end(fixture *f, tern_map *map) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_map_destroy(f->worker, map));
+}
+
+static bool open_with_segment(fixture *f, size_t bytes) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = bytes;
+    return fixture_open(f, &config);
+}
+
+static void arguments_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    tern_worker *w = f.worker;
+    size_t bytes = 77;
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_create(NULL, &(tern_map_options){.capacity = 1}, &map));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_create(w, NULL, &map));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_create(w, &(tern_map_options){.capacity = 0}, &map));
+    EXPECT_DETAIL("capacity is 0");
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_create(w, &(tern_map_options){.capacity = 1, .inline_bytes = 961}, &map));
+    EXPECT_DETAIL("inline_bytes is 961");
+    if (f.size > 1) {
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_map_create(w, &(tern_map_options){.capacity = 10 + f.rank}, &map));
+    }
+    map = make(&f, (tern_map_options){.capacity = 10});
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, NULL, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(NULL, map, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, NULL, 8, value, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, NULL, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_insert(w, map, key, 8, value, 8, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA, NULL));
+    EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, value, 8, rw, (tern_via)3, NULL));
+    EXPECT(TERN_ERR_RANGE,
+           tern_map_insert(w, map, key, TERN_MAP_KEY_MAX + 1, value, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT_DETAIL("65537");
+    EXPECT(TERN_ERR_RANGE, tern_map_insert_new(w, map, key, 8, value, TERN_MAP_VALUE_MAX + 1ul, rw,
+                                               TERN_VIA_CALL, NULL));
+    EXPECT_DETAIL("1073741825");
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_find(w, map, key, 8, TERN_PROMISE_WRITE_ONLY, TERN_VIA_RMA, found, 8, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, key, 8, rw, TERN_VIA_RMA, NULL, 8, &bytes));
+    EXPECT(TERN_ERR_RANGE,
+           tern_map_find(w, map, key, TERN_MAP_KEY_MAX + 1, rw, TERN_VIA_RMA, found, 8, &bytes));
+    EXPECT(TERN_ERR_RANGE, tern_map_erase(w, map, key, TERN_MAP_KEY_MAX + 1, rw, TERN_VIA_RMA));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, NULL, 1, rw, TERN_VIA_RMA));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_for_each(w, map, NULL, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_local_size(w, map, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_size(w, NULL, NULL));
+    CU_ASSERT_EQUAL(bytes, 77);
+    CU_ASSERT_EQUAL(tern_map_owner(NULL, key, 1), UINT32_MAX);
+    CU_ASSERT_EQUAL(tern_map_owner(map, key, TERN_MAP_KEY_MAX + 1), UINT32_MAX);
+    CU_ASSERT(tern_map_owner(map, NULL, 0) < f.size);
+    EXPECT_OK(tern_map_destroy(w, NULL));
+    clear_and_expect_heap(&f, map, heap_in_use(&f));
+    end(&f, map);
+    fixture_close(&f);
+}
+
+/* One key of one size with one value of another, through its whole life. */
+static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_bytes,
+                     tern_via via) {
+    tern_worker *w = f->worker;
+    size_t bytes = 77;
+    int existed = 77;
+    fill_bytes(key, key_bytes, 1 + f->rank);
+    fill_bytes(value, value_bytes, 2 + f->rank);
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, rw, via, found, 8, &bytes));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, rw, via));
+    CU_ASSERT_EQUAL(bytes, 77);
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, rw, via, &existed));
+    CU_ASSERT_EQUAL(existed, 0);
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, rw, via, &existed));
+    CU_ASSERT_EQUAL(existed, 1);
+    for (tern_via by = TERN_VIA_RMA; by <= TERN_VIA_AUTO; by++) {
+        memset(found, 0xee, sizeof found);
+        EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, by, found, value_bytes, &bytes));
+        CU_ASSERT_EQUAL(bytes, value_bytes);
+        CU_ASSERT(memcmp(found, value, value_bytes) == 0 && found[value_bytes] == 0xee);
+        if (value_bytes > 0) {
+            EXPECT(TERN_ERR_RANGE,
+                   tern_map_find(w, map, key, key_bytes, rw, by, found, value_bytes - 1, &bytes));
+            EXPECT_DETAIL("there is room for");
+            CU_ASSERT_EQUAL(bytes, value_bytes);
+        }
+    }
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "other", 5, rw, via, &existed));
+    CU_ASSERT_EQUAL(existed, 1);
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, via, found, 5, &bytes));
+    CU_ASSERT(bytes == 5 && memcmp(found, "other", 5) == 0);
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, rw, via));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, rw, via, NULL, 0, NULL));
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, value_bytes, rw, via, &existed));
+    CU_ASSERT_EQUAL(existed, 0);
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, via, found, sizeof found, &bytes));
+    CU_ASSERT(bytes == value_bytes && memcmp(found, value, value_bytes) == 0);
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, rw, via));
+}
+
+/* Short keys of two ranks may be the same one: rank 0 alone has them. */
+static void sizes_at_the_limits(void) {
+    static const struct {
+        size_t key, value;
+    } sizes[] = {{0, 0},     {0, 24},  {0, 25},    {1, 0},     {8, 16},
+                 {8, 17},    {24, 0},  {25, 0},    {60, 40},   {60, 41},
+                 {512, 480}, {8, 983}, {65536, 0}, {65536, 9}, {8, 100 << 10}};
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    for (size_t inline_bytes = 0; inline_bytes <= 100; inline_bytes += 100) {
+        tern_map *map =
+            make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
+        size_t before = heap_at_first(&f);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            tern_via via = (i + inline_bytes / 100) % 2 ? TERN_VIA_CALL : TERN_VIA_RMA;
+            if (f.rank == 0 || sizes[i].key >= 8)
+                one_life(&f, map, sizes[i].key, sizes[i].value, via);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+        clear_and_expect_heap(&f, map, before);
+        end(&f, map);
+    }
+    fixture_close(&f);
+}
+
+enum { KEYS = 60 };
+
+typedef struct tally {
+    fixture *f;
+    const uint64_t *version; /* by number; of one's own keys */
+    uint64_t own, all, wrong;
+} tally;
+
+/* Keys are numbers, and behind them the rank whose they are. */
+static int count_items(const tern_map_item *item, void *argument) {
+    tally *t = argument;
+    uint32_t rank;
+    uint64_t number;
+    t->wrong += ((uintptr_t)item->key | (uintptr_t)item->value) % 8 != 0;
+    if (item->key_bytes < 12) {
+        t->wrong++;
+        return 0;
+    }
+    memcpy(&number, item->key, 8);
+    memcpy(&rank, (const char *)item->key + 8, 4);
+    t->all++;
+    if (rank != t->f->rank) {
+        t->wrong += !is_some_map_value(item->value, item->value_bytes, number);
+        return 0;
+    }
+    t->own++;
+    t->wrong += number >= KEYS || t->version[number] == 0 ||
+                !is_map_value(item->value, item->value_bytes, number, t->version[number]);
+    return 0;
+}
+
+static int stop(const tern_map_item *item, void *argument) {
+    (void)item;
+    ++*(int *)argument;
+    return 1;
+}
+
+static size_t own_key(const fixture *f, uint64_t number) {
+    size_t bytes = 12 + make_map_key(key + 12, number);
+    memcpy(key, &number, 8);
+    memcpy(key + 8, &f->rank, 4);
+    return bytes;
+}
+
+static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t number, uint64_t version,
+                     tern_promise promise, tern_via via) {
+    size_t bytes = 0;
+    tern_status status =
+        tern_map_find(f->worker, map, key, key_bytes, promise, via, found, sizeof found, &bytes);
+    EXPECT(version == 0 ? TERN_ERR_NOT_FOUND : TERN_OK, status);
+    if (status == TERN_OK)
+        CU_ASSERT(is_map_value(found, bytes, number, version));
+}
+
+/* Each rank has keys of its own, which lie everywhere, and does with them whatever it likes. */
+static void random_operations_match_a_model(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 70ul * f.size});
+    size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 1), version[KEYS] = {0}, next = 1, there = 0, total = 0;
+    for (int i = fixture_times(&f, 2000); i > 0; i--) {
+        uint64_t number = below(&random, KEYS), last = version[number];
+        size_t key_bytes = own_key(&f, number);
+        tern_via via = any_via(&random);
+        int existed = 77, only_new = below(&random, 4) == 0;
+        switch (below(&random, 4)) {
+        case 0:
+            EXPECT(last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
+                   tern_map_erase(f.worker, map, key, key_bytes, any_writer(&random), via));
+            version[number] = 0;
+            break;
+        case 1:
+            find_own(&f, map, key_bytes, number, last, rw, via);
+            break;
+        default: {
+            size_t bytes = make_map_value(value, number, next);
+            EXPECT_OK((only_new ? tern_map_insert_new : tern_map_insert)(
+                f.worker, map, key, key_bytes, value, bytes, any_writer(&random), via, &existed));
+            CU_ASSERT_EQUAL(existed, last != 0);
+            version[number] = only_new && last != 0 ? last : next++;
+        }
+        }
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t number = 0; number < KEYS; number++) {
+        size_t key_bytes = own_key(&f, number);
+        find_own(&f, map, key_bytes, number, version[number], any_reader(&random),
+                 any_via(&random));
+        there += version[number] != 0;
+    }
+    uint64_t all[64], sizes[3] = {0};
+    fixture_share(&f, &there, sizeof there, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        total += all[r];
+    EXPECT_OK(tern_map_size(f.worker, map, &sizes[0]));
+    CU_ASSERT_EQUAL(sizes[0], total);
+    tally everywhere = {&f, version, 0, 0, 0}, here = everywhere;
+    for (uint32_t turn = 0; turn < f.size; turn++) {
+        if (turn == f.rank)
+            EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, count_items, &everywhere));
+        EXPECT_OK(tern_map_for_each(f.worker, map, count_items, &here));
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    CU_ASSERT(everywhere.wrong == 0 && everywhere.own == there && everywhere.all == total);
+    EXPECT_OK(tern_map_local_size(f.worker, map, &sizes[1]));
+    CU_ASSERT(here.wrong == 0 && here.all == f.size * sizes[1]);
+    int visits = 0;
+    EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, stop, &visits));
+    CU_ASSERT_EQUAL(visits, total > 0);
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+/* Whatever is found was inserted, whole, and inserts and erases tell who was there before. */
+static void everybody_replaces_and_finds(void) {
+    enum { SHARED = 4 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = SHARED});
+    size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 2), wrong = 0;
+    int64_t lives[SHARED] = {0}, all[64][SHARED];
+    for (int i = fixture_times(&f, 4000); i > 0; i--) {
+        uint64_t number = 1 + below(&random, SHARED), what = below(&random, 8);
+        size_t key_bytes = make_map_key(key, number), bytes = 0;
+        tern_via via = any_via(&random);
+        int existed = 1;
+        if (what < 4) {
+            tern_status status =
+                tern_map_find(f.worker, map, key, key_bytes, rw, via, found, sizeof found, &bytes);
+            wrong += status == TERN_OK ? !is_some_map_value(found, bytes, number)
+                                       : status != TERN_ERR_NOT_FOUND;
+        } else if (what < 7) {
+            bytes = make_map_value(value, number, (uint64_t)i * 64 + f.rank);
+            EXPECT_OK((what == 4 ? tern_map_insert_new : tern_map_insert)(
+                f.worker, map, key, key_bytes, value, bytes, rw, via, &existed));
+            lives[number - 1] += !existed;
+        } else {
+            tern_status status = tern_map_erase(f.worker, map, key, key_bytes, rw, via);
+            CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
+            lives[number - 1] -= status == TERN_OK;
+        }
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    fixture_share(&f, lives, sizeof lives, all);
+    for (uint64_t k = 0; k < SHARED; k++) {
+        int64_t sum = 0;
+        for (uint32_t r = 0; r < f.size; r++)
+            sum += all[r][k];
+        size_t key_bytes = make_map_key(key, k + 1);
+        EXPECT(sum == 1 ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_map_find(f.worker, map, key, key_bytes, rw, TERN_VIA_RMA, found, sizeof found,
+                             NULL));
+        CU_ASSERT(sum == 0 || sum == 1);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+/* By RMA it is the caller's segment that is full, by call the owner's. */
+static void a_full_segment_changes_nothing(void) {
+    fixture f;
+    if (!open_with_segment(&f, (size_t)1 << 20))
+        return;
+    for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        tern_map *map = make(&f, (tern_map_options){.capacity = 1000});
+        size_t before = heap_at_first(&f), bytes = 0;
+        uint64_t stored = 0, number = (uint64_t)f.rank << 32, count = 0;
+        tern_status status = TERN_OK;
+        memset(value, (int)f.rank, 20000);
+        while (status == TERN_OK && stored < 1000) {
+            number++;
+            status = tern_map_insert(f.worker, map, &number, 8, value, 20000, rw, via, NULL);
+            stored += status == TERN_OK;
+        }
+        EXPECT(TERN_ERR_MEMORY, status);
+        EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+        EXPECT(TERN_ERR_NOT_FOUND,
+               tern_map_find(f.worker, map, &number, 8, rw, via, found, sizeof found, NULL));
+        /* Once nobody gives anything back, what is full stays so. */
+        EXPECT_OK(tern_barrier(f.worker));
+        uint64_t first = ((uint64_t)f.rank << 32) + 1;
+        EXPECT_OK(tern_map_size(f.worker, map, &count));
+        if (via == TERN_VIA_RMA && stored > 0) {
+            EXPECT(TERN_ERR_MEMORY,
+                   tern_map_insert(f.worker, map, &first, 8, value, 20000, rw, via, NULL));
+            EXPECT_OK(
+                tern_map_find(f.worker, map, &first, 8, rw, via, found, sizeof found, &bytes));
+            CU_ASSERT(bytes == 20000 && memcmp(found, value, bytes) == 0);
+            EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, rw, via));
+            EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, value, 20000, rw, via, NULL));
+        }
+        uint64_t all[64], total = 0, now = 0;
+        fixture_share(&f, &stored, sizeof stored, all);
+        for (uint32_t r = 0; r < f.size; r++)
+            total += all[r];
+        EXPECT_OK(tern_map_size(f.worker, map, &now));
+        CU_ASSERT(count == total && now == total);
+        clear_and_expect_heap(&f, map, before);
+        end(&f, map);
+    }
+    fixture_close(&f);
+}
+
+static void a_map_by_call_only(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 1000, .call_only = 1});
+    size_t before = heap_at_first(&f);
+    EXPECT(TERN_ERR_UNSUPPORTED,
+           tern_map_insert(f.worker, map, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT_DETAIL("call_only");
+    for (uint64_t number = 0; number < KEYS; number++) {
+        size_t key_bytes = own_key(&f, number), bytes = make_map_value(value, number, 1);
+        tern_via via = number % 2 ? TERN_VIA_CALL : TERN_VIA_AUTO;
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, rw, via, NULL));
+        find_own(&f, map, key_bytes, number, 1, rw, via);
+        bytes = make_map_value(value, number, 2);
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, rw, via, NULL));
+        find_own(&f, map, key_bytes, number, 2, rw, via);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+static void archives_go_in_and_out(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 100ul * f.size});
+    char name[32];
+    double samples[500], *seen = NULL;
+    const char *text = NULL;
+    const void *archive = NULL;
+    size_t bytes = 0, count = 0;
+    tern_writer writer;
+    tern_reader reader;
+    uint64_t room[1024];
+    snprintf(name, sizeof name, "station %u", f.rank);
+    for (size_t i = 0; i < 500; i++)
+        samples[i] = (double)i * f.rank;
+    EXPECT_OK(tern_writer_open(&writer, NULL, 0, 1 << 20));
+    EXPECT_OK(tern_write_string(&writer, name));
+    EXPECT_OK(TERN_WRITE(&writer, samples, 500));
+    EXPECT_OK(tern_writer_finish(&writer, &archive, &bytes));
+    EXPECT_OK(
+        tern_map_insert(f.worker, map, name, strlen(name), archive, bytes, rw, TERN_VIA_RMA, NULL));
+    tern_writer_close(&writer);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t r = 0; r < f.size; r++) {
+        snprintf(name, sizeof name, "station %u", r);
+        EXPECT_OK(tern_map_find(f.worker, map, name, strlen(name), TERN_PROMISE_READ_ONLY,
+                                TERN_VIA_AUTO, room, sizeof room, &bytes));
+        EXPECT_OK(tern_reader_open(&reader, room, bytes));
+        EXPECT_OK(tern_read_string(&reader, &text, NULL));
+        EXPECT_OK(TERN_READ_ARRAY(&reader, &seen, &count));
+        EXPECT_OK(tern_reader_close(&reader));
+        CU_ASSERT(strcmp(text, name) == 0 && count == 500 && seen[499] == 499.0 * r);
+    }
+    end(&f, map);
+    fixture_close(&f);
+}
+
+static tern_map *map_of_handler;
+static tern_status in_handler[3];
+
+static tern_status use_map(tern_call_info *call, const void *arguments, size_t bytes) {
+    unsigned char room[8];
+    in_handler[0] = tern_map_insert(call->worker, map_of_handler, arguments, bytes, "a", 1, rw,
+                                    TERN_VIA_RMA, NULL);
+    in_handler[1] =
+        tern_map_erase(call->worker, map_of_handler, arguments, bytes, rw, TERN_VIA_RMA);
+    in_handler[2] = tern_map_find(call->worker, map_of_handler, arguments, bytes, rw, TERN_VIA_RMA,
+                                  room, sizeof room, NULL);
+    return TERN_OK;
+}
+TERN_FUNCTION(use_map)
+
+static void handlers_only_find(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    map_of_handler = make(&f, (tern_map_options){.capacity = 100});
+    uint64_t mine = 0;
+    while (tern_map_owner(map_of_handler, &mine, 8) != f.rank)
+        mine++;
+    EXPECT_OK(
+        tern_map_insert(f.worker, map_of_handler, &mine, 8, "abc", 3, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_call(f.worker, tern_worker_self(f.worker), &use_map_function, &mine, 8));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(in_handler[0], TERN_ERR_STATE);
+    CU_ASSERT_EQUAL(in_handler[1], TERN_ERR_STATE);
+    CU_ASSERT_EQUAL(in_handler[2], TERN_OK);
+    end(&f, map_of_handler);
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"arguments_are_checked", arguments_are_checked},
+        {"sizes_at_the_limits", sizes_at_the_limits},
+        {"random_operations_match_a_model", random_operations_match_a_model},
+        {"everybody_replaces_and_finds", everybody_replaces_and_finds},
+        {"a_full_segment_changes_nothing", a_full_segment_changes_nothing},
+        {"a_map_by_call_only", a_map_by_call_only},
+        {"archives_go_in_and_out", archives_go_in_and_out},
+        {"handlers_only_find", handlers_only_find},
+    };
+    return tern_test_main(argc, argv, "map", tests, sizeof tests / sizeof tests[0]);
+}

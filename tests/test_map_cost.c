@@ -1,0 +1,195 @@
+// tern-test: transports
+
+/* What the operations of the map cost, in puts, gets and atomics of the caller: the table in
+ * tern/map.h. One rank works, the others serve it. */
+
+#include "map_tools.h"
+
+#include "map/map.h"
+
+typedef struct cost {
+    uint64_t gets, puts, atomics, calls;
+} cost;
+
+enum { KEYS = 6, CAPACITY = 20000, SMALL = 16, LARGE = 500, LARGER = 5000 };
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE, reads = TERN_PROMISE_READ_ONLY;
+static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+static tern_stats before;
+static unsigned char value[LARGER];
+
+static void begin(fixture *f) { tern_stats_get(f->worker, &before); }
+
+/* Per key, since begin. */
+static bool costs(fixture *f, cost wanted, const char *what) {
+    tern_stats after;
+    tern_stats_get(f->worker, &after);
+    cost got = {after.gets - before.gets, after.puts - before.puts, after.atomics - before.atomics,
+                after.calls_sent - before.calls_sent};
+    bool same = got.gets == wanted.gets * KEYS && got.puts == wanted.puts * KEYS &&
+                got.atomics == wanted.atomics * KEYS && got.calls == wanted.calls * KEYS;
+    if (!same)
+        fprintf(stderr, "%s: %d operations cost %d gets, %d puts, %d atomics, %d calls\n", what,
+                KEYS, (int)got.gets, (int)got.puts, (int)got.atomics, (int)got.calls);
+    return same;
+}
+
+/* A rank that shares no memory with rank 0, or none. */
+static uint32_t far_rank(const fixture *f) {
+    for (uint32_t r = 0; r < f->size; r++) {
+        tern_transport transport = TERN_SHM;
+        if (tern_context_transport(f->context, r, &transport) == TERN_OK && transport != TERN_SHM)
+            return r;
+    }
+    return UINT32_MAX;
+}
+
+/* Keys of that owner, no two of them, nor of those chosen before, in neighbouring buckets. */
+static void choose_keys(const tern_map *map, uint32_t owner, uint64_t start, uint64_t *keys) {
+    static uint64_t taken[8 * KEYS];
+    static size_t count;
+    count = start == 0 ? 0 : count;
+    for (int i = 0; i < KEYS; start++) {
+        tern_map_key key;
+        tern_map_key_make(map, &start, sizeof start, &key);
+        uint64_t bucket = tern_hash_bucket(map->table, key.hash);
+        bool skip = tern_hash_owner(map->table, key.hash) != owner;
+        for (size_t t = 0; t < count; t++)
+            skip = skip || bucket - taken[t] + 1 <= 2;
+        if (skip)
+            continue;
+        taken[count++] = bucket;
+        keys[i++] = start;
+    }
+}
+
+static void insert_all(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes,
+                       tern_via via) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_map_insert(f->worker, map, &keys[i], 8, value, bytes, rw, via, NULL));
+}
+
+static void insert_all_new(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_map_insert_new(f->worker, map, &keys[i], 8, value, bytes, rw, rma, NULL));
+}
+
+static void find_all(fixture *f, tern_map *map, const uint64_t *keys, tern_promise promise,
+                     tern_via via, tern_status wanted) {
+    static unsigned char found[LARGER];
+    for (int i = 0; i < KEYS; i++)
+        EXPECT(wanted,
+               tern_map_find(f->worker, map, &keys[i], 8, promise, via, found, sizeof found, NULL));
+}
+
+static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_via via) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, rw, via));
+}
+
+/* The first insert of a row does not meet what the last one did: it is not counted. */
+static void by_rma(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint64_t start) {
+    const uint64_t blocks = bytes > SMALL;
+    uint64_t keys[KEYS], absent[KEYS];
+    choose_keys(map, owner, start, keys);
+    choose_keys(map, owner, start + 100000, absent);
+    insert_all(f, map, absent, bytes, rma);
+    begin(f);
+    insert_all(f, map, keys, bytes, rma);
+    CU_ASSERT(costs(f, (cost){.atomics = 1, .puts = 1}, "insert"));
+    EXPECT_OK(tern_map_insert(f->worker, map, &keys[0], 8, value, bytes, rw, rma, NULL));
+    begin(f);
+    insert_all(f, map, keys, bytes, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1}, "insert of a known key"));
+    begin(f);
+    insert_all_new(f, map, keys, bytes);
+    CU_ASSERT(costs(f, (cost){.gets = 2}, "insert_new of a known key"));
+    begin(f);
+    find_all(f, map, keys, rw, rma, TERN_OK);
+    CU_ASSERT(costs(f, (cost){.gets = 1}, "find of own blocks"));
+    begin(f);
+    erase_all(f, map, absent, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1}, "erase"));
+    choose_keys(map, owner, start + 200000, absent);
+    begin(f);
+    find_all(f, map, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, (cost){.gets = 1, .atomics = 1}, "find of an absent key"));
+    begin(f);
+    find_all(f, map, absent, reads, rma, TERN_ERR_NOT_FOUND);
+    CU_ASSERT(costs(f, (cost){.gets = 1}, "find of an absent key in a phase"));
+
+    /* By call the block lies at the owner. */
+    begin(f);
+    insert_all(f, map, absent, bytes, call);
+    CU_ASSERT(costs(f, (cost){.calls = 1}, "insert by call"));
+    begin(f);
+    find_all(f, map, absent, rw, rma, TERN_OK);
+    find_all(f, map, absent, reads, rma, TERN_OK);
+    CU_ASSERT(costs(f, (cost){.gets = 2 + 2 * blocks}, "find"));
+    begin(f);
+    find_all(f, map, absent, rw, call, TERN_OK);
+    CU_ASSERT(costs(f, (cost){.calls = 1, .gets = bytes > 960}, "find by call"));
+    begin(f);
+    erase_all(f, map, absent, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1, .calls = blocks},
+                    "erase of what lies at the owner"));
+    begin(f);
+    erase_all(f, map, keys, call);
+    CU_ASSERT(costs(f, (cost){.calls = 1}, "erase by call"));
+}
+
+static void over_a_network(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = CAPACITY}, &map));
+    uint32_t owner = far_rank(&f);
+    if (f.rank == 0 && owner != UINT32_MAX) {
+        by_rma(&f, map, owner, SMALL, 0);
+        EXPECT_OK(tern_map_insert(f.worker, map, "first", 5, value, 1, rw, rma, NULL));
+        by_rma(&f, map, owner, LARGE, 1000000);
+        EXPECT_OK(tern_map_insert(f.worker, map, "second", 6, value, 1, rw, rma, NULL));
+        by_rma(&f, map, owner, LARGER, 2000000);
+    } else if (owner == UINT32_MAX) {
+        tern_test_skip("every rank is reached by load and store");
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    fixture_close(&f);
+}
+
+/* What load and store reach costs nothing that is counted, but for blocks of others' that are given
+ * back. */
+static void by_load_and_store(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = CAPACITY}, &map));
+    uint64_t keys[KEYS];
+    choose_keys(map, (f.rank + 1) % f.size, 1000000ul * f.rank, keys);
+    EXPECT_OK(tern_barrier(f.worker));
+    begin(&f);
+    if (fixture_all_near(&f)) {
+        for (size_t bytes = SMALL; bytes <= LARGE; bytes += LARGE - SMALL) {
+            insert_all(&f, map, keys, bytes, rma);
+            insert_all(&f, map, keys, bytes, rma);
+            insert_all_new(&f, map, keys, bytes);
+            find_all(&f, map, keys, rw, rma, TERN_OK);
+            erase_all(&f, map, keys, rma);
+        }
+        CU_ASSERT(costs(&f, (cost){0}, "by load and store"));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"over_a_network", over_a_network},
+        {"by_load_and_store", by_load_and_store},
+    };
+    return tern_test_main(argc, argv, "map_cost", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,72 @@
+// tern-test: ranks survivors
+
+/* A rank dies that owns keys of a map and holds blocks of others: who needs it is told or gets what
+ * was stored, whole, and everything else goes on. */
+
+#include "map_tools.h"
+#include "survivors.h"
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+
+enum { KEYS = 20, BYTES = 3000 };
+
+static unsigned char value[BYTES], found[BYTES];
+
+static void finds_are_told(fixture *f, tern_map *map, tern_via via) {
+    for (uint64_t number = 0; number < (uint64_t)f->size * KEYS; number++) {
+        double start = MPI_Wtime();
+        size_t bytes = 0;
+        tern_status status =
+            tern_map_find(f->worker, map, &number, 8, rw, via, found, sizeof found, &bytes);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+        CU_ASSERT(MPI_Wtime() - start < 5);
+        fill_bytes(value, BYTES, number);
+        if (status == TERN_OK)
+            CU_ASSERT(bytes == BYTES && memcmp(found, value, BYTES) == 0);
+        /* What has nothing to do with the dead rank is there. */
+        if (tern_map_owner(map, &number, 8) != f->size - 1 && number / KEYS != f->size - 1)
+            EXPECT(TERN_OK, status);
+    }
+}
+
+static void a_rank_dies_with_blocks(void) {
+    fixture f;
+    if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
+        return;
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = 500}, &map));
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint64_t number = f.rank * KEYS + i;
+        fill_bytes(value, BYTES, number);
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, value, BYTES, rw, TERN_VIA_RMA, NULL));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == play.victim)
+        tern_test_kill((int)f.rank);
+    finds_are_told(&f, map, TERN_VIA_RMA);
+    finds_are_told(&f, map, TERN_VIA_CALL);
+    meet_survivors(&f);
+    /* Each survivor replaces and erases keys, among them the dead rank's, whose blocks are gone. */
+    for (uint64_t i = f.rank; i < (uint64_t)f.size * KEYS; i += f.size - 1) {
+        if (tern_map_owner(map, &i, 8) == f.size - 1)
+            continue;
+        int existed = 0;
+        EXPECT_OK(tern_map_insert(f.worker, map, &i, 8, &i, 8, rw, TERN_VIA_RMA, &existed));
+        CU_ASSERT_EQUAL(existed, 1);
+        EXPECT_OK(tern_map_erase(f.worker, map, &i, 8, rw, TERN_VIA_CALL));
+    }
+    uint64_t count = 0;
+    EXPECT(TERN_ERR_PEER, tern_map_size(f.worker, map, &count));
+    /* The others may still call this rank. */
+    meet_survivors(&f);
+    EXPECT(TERN_ERR_PEER, tern_map_clear(f.worker, map));
+    EXPECT(TERN_ERR_PEER, tern_map_destroy(f.worker, map));
+    survivors_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"a_rank_dies_with_blocks", a_rank_dies_with_blocks},
+    };
+    return tern_test_main(argc, argv, "map_faults", tests, 1);
+}

@@ -1,0 +1,177 @@
+// tern-test: transports
+
+/* Map: what hardly ever happens, brought about by hand: two keys with one fingerprint, a block that
+ * was given back and used again, one that was written over. */
+
+#include "map_tools.h"
+
+#include "map/block.h"
+#include "tern/transfer.h"
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_via ways[] = {TERN_VIA_RMA, TERN_VIA_CALL};
+static unsigned char found[4096];
+
+static tern_map *make(fixture *f) {
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f->worker, &(tern_map_options){.capacity = 1000}, &map));
+    return map;
+}
+
+static void end(fixture *f, tern_map *map) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_map_destroy(f->worker, map));
+    fixture_close(f);
+}
+
+static tern_map_key key_of(const tern_map *map, const uint64_t *number) {
+    tern_map_key key;
+    tern_map_key_make(map, number, 8, &key);
+    return key;
+}
+
+static void put_descriptor(fixture *f, const tern_map *map, const tern_map_key *key,
+                           const tern_map_descriptor *d) {
+    EXPECT_OK(tern_hashtable_insert(f->worker, map->table, key->fingerprint, d->words, rw,
+                                    TERN_VIA_RMA, NULL));
+}
+
+static tern_map_descriptor descriptor_of(fixture *f, const tern_map *map, const uint64_t *number) {
+    tern_map_key key = key_of(map, number);
+    tern_map_descriptor d;
+    EXPECT_OK(
+        tern_hashtable_find(f->worker, map->table, key.fingerprint, rw, TERN_VIA_RMA, d.words));
+    return d;
+}
+
+/* A number of this rank's own whose owner is the next rank. */
+static uint64_t number_of(const fixture *f, const tern_map *map, uint64_t start) {
+    uint64_t number = ((uint64_t)f->rank << 32) + start;
+    while (tern_map_owner(map, &number, 8) != (f->rank + 1) % f->size)
+        number++;
+    return number;
+}
+
+/* Another key lies under this one's fingerprint, small or large. */
+static void fingerprints_meet(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    size_t before = heap_at_first(&f);
+    for (size_t value_bytes = 8; value_bytes <= 800; value_bytes += 792) {
+        uint64_t number = number_of(&f, map, value_bytes), other = ~number, count = 0;
+        tern_map_key key = key_of(map, &number), others = key_of(map, &other);
+        tern_map_descriptor d;
+        tern_map_descriptor_make(map, &others, found, value_bytes, &d);
+        if (!tern_map_descriptor_is_small(map, d.words))
+            EXPECT_OK(tern_block_make(f.worker, map, &others, found, value_bytes, &d));
+        put_descriptor(&f, map, &key, &d);
+        for (int way = 0; way < 2; way++) {
+            const tern_via via = ways[way];
+            int existed = 77;
+            EXPECT(TERN_ERR_NOT_FOUND,
+                   tern_map_find(f.worker, map, &number, 8, rw, via, found, sizeof found, NULL));
+            EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(f.worker, map, &number, 8, rw, via));
+            EXPECT(TERN_ERR_EXISTS,
+                   tern_map_insert(f.worker, map, &number, 8, found, 100, rw, via, &existed));
+            EXPECT_DETAIL("the same fingerprint");
+            EXPECT(TERN_ERR_EXISTS,
+                   tern_map_insert_new(f.worker, map, &number, 8, found, 100, rw, via, &existed));
+            CU_ASSERT_EQUAL(existed, 77);
+        }
+        CU_ASSERT(memcmp(descriptor_of(&f, map, &number).words, d.words, 32) == 0);
+        EXPECT_OK(tern_map_local_size(f.worker, map, &count));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+}
+
+/* Tag and check of a key do not tell it from another one: a find compares the keys. */
+static void tags_meet_too(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    uint64_t number = number_of(&f, map, 0), other = ~number;
+    tern_map_key key = key_of(map, &number), others = key_of(map, &other);
+    tern_map_descriptor d;
+    tern_map_descriptor_make(map, &others, found, 800, &d);
+    EXPECT_OK(tern_block_make(f.worker, map, &others, found, 800, &d));
+    d.words[1] = key.seed << 32 | (uint32_t)d.words[1];
+    put_descriptor(&f, map, &key, &d);
+    for (int way = 0; way < 2; way++)
+        EXPECT(TERN_ERR_NOT_FOUND,
+               tern_map_find(f.worker, map, &number, 8, rw, ways[way], found, sizeof found, NULL));
+    end(&f, map);
+}
+
+/* A descriptor whose block holds something else: a find that reads it asks again, and gives up if
+ * nothing changes. */
+static void memory_is_written_over(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    uint64_t number = number_of(&f, map, 0), spoilt = 12345, right = 0;
+    fill_bytes(found, 1000, number);
+    EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, found, 1000, rw, TERN_VIA_RMA, NULL));
+    tern_map_descriptor d = descriptor_of(&f, map, &number);
+    CU_ASSERT_EQUAL(tern_block_place(d.words).rank, f.rank);
+    uint64_t *word = tern_local(f.context, tern_ptr_add(tern_block_place(d.words), 16));
+    right = *word;
+    *word = spoilt;
+    size_t bytes = 77;
+    double start = MPI_Wtime();
+    EXPECT(TERN_ERR_SYSTEM,
+           tern_map_find(f.worker, map, &number, 8, rw, TERN_VIA_RMA, found, sizeof found, &bytes));
+    EXPECT_DETAIL("written over");
+    CU_ASSERT(MPI_Wtime() - start < 5);
+    CU_ASSERT_EQUAL(bytes, 77);
+    *word = right;
+    EXPECT_OK(
+        tern_map_find(f.worker, map, &number, 8, rw, TERN_VIA_CALL, found, sizeof found, &bytes));
+    CU_ASSERT_EQUAL(bytes, 1000);
+    end(&f, map);
+}
+
+/* A block that was read behind a descriptor that is not the key's any more. */
+static void a_block_goes_to_another_key(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    uint64_t first = number_of(&f, map, 0), second = number_of(&f, map, first + 1);
+    tern_map_key key = key_of(map, &first);
+    static unsigned char old[1000], new[1000];
+    fill_bytes(old, sizeof old, first);
+    fill_bytes(new, sizeof new, second);
+    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, rw, TERN_VIA_RMA, NULL));
+    tern_map_descriptor d = descriptor_of(&f, map, &first);
+    tern_block_verdict verdict;
+    EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
+    CU_ASSERT(verdict == TERN_BLOCK_MINE && memcmp(found, old, sizeof old) == 0);
+    EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, rw, TERN_VIA_RMA));
+    EXPECT_OK(tern_map_insert(f.worker, map, &second, 8, new, sizeof new, rw, TERN_VIA_RMA, NULL));
+    tern_map_descriptor now = descriptor_of(&f, map, &second);
+    CU_ASSERT(tern_ptr_equal(tern_block_place(d.words), tern_block_place(now.words)));
+    EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
+    CU_ASSERT_EQUAL(verdict, TERN_BLOCK_STALE);
+    /* The old bytes in the old place are what the descriptor spoke of, whoever put them there. */
+    EXPECT_OK(tern_map_erase(f.worker, map, &second, 8, rw, TERN_VIA_RMA));
+    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
+    CU_ASSERT_EQUAL(verdict, TERN_BLOCK_MINE);
+    end(&f, map);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"fingerprints_meet", fingerprints_meet},
+        {"tags_meet_too", tags_meet_too},
+        {"memory_is_written_over", memory_is_written_over},
+        {"a_block_goes_to_another_key", a_block_goes_to_another_key},
+    };
+    return tern_test_main(argc, argv, "map_hidden", tests, sizeof tests / sizeof tests[0]);
+}
