@@ -232,7 +232,7 @@ static size_t sides_of(const bench_case *c, const bench_side **sides) {
 static size_t pairs_of(const bench *b, const bench_case *c, uint64_t n) {
     enum { SECONDS = 5 };
     const double most = SECONDS * 1e9 / b->options.block_ns;
-    double pairs = c->runs > 0 ? c->runs : b->options.pairs, wanted = (double)(c->least / n + 1);
+    double pairs = c->runs > 0 ? c->runs : b->options.pairs, wanted = (double)c->least / (double)n;
     if (c->least > 0 && wanted > pairs && pairs < most)
         pairs = wanted < most ? wanted : most;
     return pairs < BENCH_PAIRS_MAX ? (size_t)pairs : BENCH_PAIRS_MAX;

@@ -183,6 +183,7 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
 
 static void json_case(bench *b, const bench_case *c, const bench_times *t) {
     const char *unit = unit_name(c);
+    const uint64_t operations = t->operations * t->pairs;
     fprintf(b->json, "{\"bench\":\"%s\",\"case\":\"%s\",\"params\":{", b->subject, c->name);
     for (size_t i = 0; i < BENCH_PARAMS && c->params[i].name != NULL; i++)
         json_param(b->json, &c->params[i], i == 0);
@@ -196,7 +197,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
             ",\"ranks\":%d,\"threads\":%d,\"cores\":%d,\"oversubscribed\":%s,\"pairs\":%zu,"
             "\"disturbed\":%u,\"operations\":%llu,",
             b->ranks, b->threads, b->cores, bench_crowded(b) ? "true" : "false", t->pairs,
-            t->disturbed, (unsigned long long)(t->operations * t->pairs));
+            t->disturbed, (unsigned long long)operations);
     if (c->messages > 0)
         fprintf(b->json, "\"messages\":%llu,\"runs\":%u,", (unsigned long long)c->messages,
                 c->runs);
@@ -322,10 +323,10 @@ void bench_describe(bench *b) {
     json_string(b->json, COMPILER);
     fprintf(b->json,
             ",\"tern\":\"%d.%d.%d\",\"date\":\"%s\",\"load\":%.2f,\"pinned\":[%d,%d],"
-            "\"same_kernel\":%s,\"block_ms\":%.3g,\"pairs\":%u}}\n",
+            "\"same_kernel\":%s,\"same_host\":%s,\"block_ms\":%.3g,\"pairs\":%u}}\n",
             TERN_VERSION_MAJOR, TERN_VERSION_MINOR, TERN_VERSION_PATCH, date, load[0], b->core[0],
-            b->core[1], b->same_kernel ? "true" : "false", b->options.block_ns / 1e6,
-            b->options.pairs);
+            b->core[1], b->same_kernel ? "true" : "false", b->same_host ? "true" : "false",
+            b->options.block_ns / 1e6, b->options.pairs);
     fflush(b->json);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
 # made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
-# writes. Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other
+# writes (HOSTS_RANKS: of both together; HOSTS_LIMIT: seconds it may take). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other
 # suite is left out: those that are run over the other transport, and under the other MPI over this.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -61,7 +61,7 @@ make_hosts() {
 launch() {
     ranks=$1 program=$2
     shift 2
-    timeout 60 "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
+    timeout "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
         -x TERN_TRANSPORT="$transport" ${preload:+-x LD_PRELOAD="$preload"} \
         -n "$ranks" "$build/$program" "$@"
 }
@@ -96,7 +96,7 @@ make_hosts 2>"$log" || skip "no network namespaces here: $(head -n 1 "$log")"
 "$here/agent.sh" "$a" true 2>"$log" || skip "no host of its own here: $(head -n 1 "$log")"
 
 if [ $# -gt 0 ]; then
-    launch 2 "$@"
+    launch "${HOSTS_RANKS:-2}" "$@"
     exit
 fi
 

@@ -1,0 +1,101 @@
+# Turns what tern-bench --json wrote, any number of files, into the points of figures and the cells of
+# the cost model, one a line, their fields separated by tabs:
+#
+#     point  FIGURE SERIES X ORDER NS     X is its label; ORDER sorts the labels
+#     cell   PLACE NAME RMA MODEL CALL MODEL FASTER CHOICE COUNTS
+#
+# Nothing here is measured or guessed: a number is in the JSON or it is not shown.
+
+# Everything below at in line goes to V by its path: V["params.bytes"], V["peers.0.name"].
+function skip_to(regex) {
+    match(line, regex)
+    token = substr(line, RSTART, RLENGTH)
+    line = substr(line, RSTART + RLENGTH)
+}
+function value(path,    i, key) {
+    skip_to("^[ ,:]*([][{}]|\"[^\"]*\"|[^][{},: ]+)")
+    sub(/^[ ,:]*/, "", token)
+    if (token == "{") {
+        for (; line !~ /^ *}/;) {
+            skip_to("^[ ,]*\"[^\"]*\"")
+            key = token
+            gsub(/^[ ,]*"|"$/, "", key)
+            value(path (path == "" ? "" : ".") key)
+        }
+        skip_to("^ *}")
+    } else if (token == "[") {
+        for (i = 0; line !~ /^ *\]/; i++)
+            value(path "." i)
+        skip_to("^ *\\]")
+    } else {
+        gsub(/^"|"$/, "", token)
+        V[path] = token
+    }
+}
+
+function has(path) { return path in V }
+function peer(name, what,    i) {
+    for (i = 0; ("peers." i ".name") in V; i++)
+        if (V["peers." i ".name"] == name)
+            return V["peers." i "." what]
+    return ""
+}
+
+# Ranks of one host first, then those of two; a star where more ranks than cores had to share these.
+function label() {
+    return (hosts ? "2 hosts, " : "") V["ranks"] (V["oversubscribed"] == "true" ? "*" : "")
+}
+function point(figure, series, x, order, ns) {
+    if (ns > 0)
+        print "point", figure, series, x, order, ns
+}
+function by_ranks(figure, series, ns) { point(figure, series, label(), 1000 * hosts + V["ranks"], ns) }
+
+function container(figure, name) {
+    name = V["case"] " " V["params.promise"]
+    if (V["algorithm"] != "improved")
+        name = V["algorithm"] " " name
+    by_ranks(figure, name, V["value"])
+    by_ranks(figure, name ", model", V["model.rma"])
+    if (V["algorithm"] == "improved" && V["params.promise"] == "read_write") {
+        by_ranks(figure, V["case"] " by call", peer("by call", "value"))
+        by_ranks(figure, V["case"] " by call, model", V["model.call"])
+    }
+}
+function attentive(    figure, tail) {
+    figure = "6 " place()
+    tail = V["params.service_threads"] > 0 ? ", service thread" : ""
+    tail = tail (V["oversubscribed"] == "true" ? "*" : "")
+    point(figure, "by RMA" tail, V["params.compute_us"], V["params.compute_us"], V["value"])
+    point(figure, "by call" tail, V["params.compute_us"], V["params.compute_us"], peer("by call", "value"))
+    point(figure, "by auto" tail, V["params.compute_us"], V["params.compute_us"], peer("by auto", "value"))
+}
+function place() { return hosts ? "two hosts" : V["transport"] }
+
+function cell(    name, i) {
+    name = V["algorithm"] == "improved" ? V["case"] : V["algorithm"] " " V["case"]
+    for (i = 1; i in order; i++)
+        if (has("params." order[i]))
+            name = name " " (order[i] ~ /us$|threads|load/ ? order[i] "=" : "") V["params." order[i]]
+    print "cell", place(), name, V["value"], V["model.rma"], peer("by call", "value"), V["model.call"],
+        V["faster"], V["model.choice"], V["oversubscribed"] == "true" ? "crowded" : V["differ"] == "true" ? "counts" : "equal"
+}
+
+BEGIN {
+    OFS = "\t"
+    split("promise bytes keys load_percent compute_us service_threads", order, " ")
+}
+{
+    split("", V)
+    line = $0
+    value("")
+}
+has("machine.cpu") { hosts = V["machine.same_host"] == "false"; next }
+V["bench"] == "model" && V["params.of"] == "all" && V["params.bytes"] <= 8 && V["case"] !~ /,.*put|own/ {
+    by_ranks("3", V["case"], V["value"])
+}
+V["bench"] == "model" && V["case"] == "push" { container("4") }
+V["bench"] == "model" && V["case"] ~ /^(insert|find)$/ { container("5") }
+V["bench"] == "attentive" && V["case"] == "push" { attentive() }
+# What model measures of the hash table is measured by hash too.
+has("model.call") && (V["bench"] != "model" || V["case"] ~ /^(push|pop)$/) && V["bench"] != "queue" { cell() }
