@@ -402,23 +402,27 @@ TERN_MAILBOX_INLINE int tern_mailbox_rest(const tern_mailbox_wait *wait, uint32_
 TERN_MAILBOX_INLINE int tern_mailbox_await(const tern_mailbox *box, uint32_t slot,
                                            tern_mailbox_state state,
                                            const tern_mailbox_wait *wait) {
-    int stop = 0;
-    for (uint32_t looks = 0; stop == 0 && tern_mailbox_look(box, slot) != state; looks++)
-        stop = tern_mailbox_rest(wait, looks);
-    return stop;
+    for (uint32_t looks = 0; tern_mailbox_look(box, slot) != state; looks++) {
+        int stop = tern_mailbox_rest(wait, looks);
+        /* What came in the meantime counts. */
+        if (stop != 0)
+            return tern_mailbox_look(box, slot) == state ? 0 : stop;
+    }
+    return 0;
 }
 
 /* Waits for a slot. [out] slot: as tern_mailbox_take gives it. 0, or what ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
                                                const tern_mailbox_wait *wait, uint32_t *slot) {
     int stop = 0;
-    *slot = tern_mailbox_take(client);
-    for (uint32_t looks = 0; stop == 0 && *slot == TERN_MAILBOX_NONE; looks++) {
+    for (uint32_t looks = 0;; looks++) {
+        *slot = tern_mailbox_take(client);
+        if (*slot != TERN_MAILBOX_NONE)
+            return 0;
+        if (stop != 0)
+            return stop;
         stop = tern_mailbox_rest(wait, looks);
-        if (stop == 0)
-            *slot = tern_mailbox_take(client);
     }
-    return stop;
 }
 
 /* One round trip on a slot that this client holds; the slot stays held. use NULL: there is nothing

@@ -87,6 +87,12 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_lowest(uint64_t bits) {
     return (uint32_t)__ffsll((long long)bits) - 1;
 }
 
+/* What was copied to p is read from there from now on, not once more from where it came. */
+TERN_MAILBOX_INLINE void tern_mailbox_settle(void *p) {
+    (void)p;
+    __threadfence_block();
+}
+
 /* Between two looks at a flag of somebody else. */
 TERN_MAILBOX_INLINE void tern_mailbox_pause(void) {
 #if __CUDA_ARCH__ >= 700
@@ -135,6 +141,11 @@ TERN_MAILBOX_INLINE int tern_mailbox_cas64(uint64_t *p, uint64_t expected, uint6
 /* Of bits, which are not zero. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_lowest(uint64_t bits) {
     return (uint32_t)__builtin_ctzll(bits);
+}
+
+/* What was copied to p is read from there from now on, not once more from where it came. */
+TERN_MAILBOX_INLINE void tern_mailbox_settle(void *p) {
+    __asm__ volatile("" : : "r"(p) : "memory");
 }
 
 /* Between two looks at a flag of somebody else. */

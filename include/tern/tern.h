@@ -24,6 +24,8 @@
 #include "tern/log.h"
 #include "tern/mailbox.h"
 #include "tern/map.h"
+#include "tern/mailbox_host.h"
+#include "tern/mailbox_message.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"

@@ -1,0 +1,293 @@
+#ifndef TERN_MAILBOX_MESSAGE_H
+#define TERN_MAILBOX_MESSAGE_H
+
+/*
+ * Requests and replies of any length through a mailbox (tern/mailbox.h; paper 002, 8.4): a client
+ * holds its slot over as many round trips as it takes to pass the request, a packet at a time, and
+ * to fetch the reply. The slot's number is the call's: the server gathers what comes there in a
+ * session, and keeps the slot until the call is over. Freestanding as the mailbox; what a server
+ * needs of memory it gets from a function of the program's; memcpy comes with the compiler.
+ *
+ * A server believes nothing that it reads from a packet: it reads a header once, into memory of its
+ * own, checks it against the session, and copies content before it looks at it.
+ */
+
+#include "tern/mailbox.h"
+
+/* What a call gave, beside what ended the wait, which is positive by convention. */
+enum {
+    TERN_MAILBOX_OK = 0,
+    TERN_MAILBOX_LOST = -1,     /* the server died or left during the call */
+    TERN_MAILBOX_REFUSED = -2,  /* no packet of a request, or a request that is too long */
+    TERN_MAILBOX_TRUNCATED = -3 /* the reply has not all fitted */
+};
+
+/* The head of each packet, of a request's and of an answer. */
+typedef struct tern_mailbox_head {
+    uint64_t total;  /* bytes of the whole request, or reply */
+    uint64_t offset; /* of this packet in it */
+    uint32_t bytes;  /* in this packet */
+    int32_t kind;    /* of a request: one of the two below; of an answer: its outcome */
+} tern_mailbox_head;
+
+#define TERN_MAILBOX_PUSH 1 /* a part of the request */
+#define TERN_MAILBOX_PULL 2 /* asks for the part of the reply at offset */
+
+/* A call at its server. Zeroed at first. */
+typedef struct tern_mailbox_session {
+    uint8_t *request, *reply; /* memory by resize */
+    uint64_t room, total, got;
+    uint64_t reply_total, taken;
+    uint32_t active, unused;
+} tern_mailbox_session;
+
+/* One server's. The program fills in all of it; sessions: one for each slot. */
+typedef struct tern_mailbox_service {
+    tern_mailbox_session *sessions;
+    uint64_t request_max; /* longer ones are refused */
+    uint32_t packet;      /* the mailbox's bytes */
+    uint32_t slots;
+    /* As realloc, and as free for 0 bytes. NULL: there is no memory; the call is refused. */
+    void *(*resize)(void *memory, uint64_t bytes, void *argument);
+    /* Does what a request asks for, which is in private memory until it returns. A reply goes into
+     * what tern_mailbox_reply gives; none: it is empty. */
+    void (*handle)(struct tern_mailbox_service *service, uint32_t slot, const void *request,
+                   uint64_t bytes);
+    void *argument;
+} tern_mailbox_service;
+
+/* Content that a packet takes beside its head. */
+TERN_MAILBOX_INLINE uint32_t tern_mailbox_piece(uint32_t packet) {
+    return packet > sizeof(tern_mailbox_head) ? packet - (uint32_t)sizeof(tern_mailbox_head) : 0;
+}
+
+/* ---- Server ---- */
+
+/* Memory for the reply of the call on slot, for handle to fill. NULL: there is none. */
+TERN_MAILBOX_INLINE void *tern_mailbox_reply(tern_mailbox_service *service, uint32_t slot,
+                                             uint64_t bytes) {
+    tern_mailbox_session *session = &service->sessions[slot];
+    uint8_t *reply =
+        (uint8_t *)service->resize(session->reply, bytes > 0 ? bytes : 1, service->argument);
+    if (reply == NULL)
+        return NULL;
+    session->reply = reply;
+    session->reply_total = bytes;
+    return reply;
+}
+
+/* Ends a call. Memory for requests of a packet's size is kept for the next. */
+TERN_MAILBOX_INLINE void tern_mailbox_session_end(tern_mailbox_service *service, uint32_t slot) {
+    tern_mailbox_session *session = &service->sessions[slot];
+    if (session->room > service->packet) {
+        (void)service->resize(session->request, 0, service->argument);
+        session->request = NULL;
+        session->room = 0;
+    }
+    if (session->reply != NULL)
+        (void)service->resize(session->reply, 0, service->argument);
+    session->reply = NULL;
+    session->reply_total = session->taken = session->total = session->got = 0;
+    session->active = 0;
+}
+
+/* Room for a request of total bytes in a new session: 1, or 0. */
+TERN_MAILBOX_INLINE int tern_mailbox_session_begin(tern_mailbox_service *service, uint32_t slot,
+                                                   uint64_t total) {
+    tern_mailbox_session *session = &service->sessions[slot];
+    tern_mailbox_session_end(service, slot);
+    if (total > service->request_max)
+        return 0;
+    if (session->room < total || session->request == NULL) {
+        uint64_t room = total < service->packet ? service->packet : total;
+        uint8_t *memory = (uint8_t *)service->resize(session->request, room, service->argument);
+        if (memory == NULL)
+            return 0;
+        session->request = memory;
+        session->room = room;
+    }
+    session->total = total;
+    session->active = 1;
+    return 1;
+}
+
+/* The answer that carries the next part of the reply. */
+TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_pull(tern_mailbox_service *service,
+                                                        uint32_t slot, uint8_t *content) {
+    tern_mailbox_session *session = &service->sessions[slot];
+    uint64_t left = session->reply_total - session->taken;
+    uint32_t piece = tern_mailbox_piece(service->packet);
+    uint32_t bytes = left < piece ? (uint32_t)left : piece;
+    tern_mailbox_head answer = {session->reply_total, session->taken, bytes, TERN_MAILBOX_OK};
+    if (bytes > 0)
+        __builtin_memcpy(content, session->reply + session->taken, bytes);
+    session->taken += bytes;
+    if (session->taken == session->reply_total)
+        tern_mailbox_session_end(service, slot);
+    return answer;
+}
+
+/* Takes a part of a request in; the last one is answered by the first part of the reply. */
+TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_push(tern_mailbox_service *service,
+                                                        uint32_t slot,
+                                                        const tern_mailbox_head *head,
+                                                        uint8_t *content) {
+    static const tern_mailbox_head refused = {0, 0, 0, TERN_MAILBOX_REFUSED};
+    tern_mailbox_session *session = &service->sessions[slot];
+    if (head->offset == 0 && !tern_mailbox_session_begin(service, slot, head->total))
+        return refused;
+    if (head->total != session->total || head->bytes > session->total - session->got ||
+        (head->bytes == 0 && session->total > 0)) {
+        tern_mailbox_session_end(service, slot);
+        return refused;
+    }
+    if (head->bytes > 0)
+        __builtin_memcpy(session->request + session->got, content, head->bytes);
+    session->got += head->bytes;
+    if (session->got < session->total) {
+        tern_mailbox_head go_on = {0, 0, 0, TERN_MAILBOX_OK};
+        return go_on;
+    }
+    service->handle(service, slot, session->request, session->total);
+    return tern_mailbox_pull(service, slot, content);
+}
+
+/* The work of a server (tern_mailbox_serve), with the service as the argument. */
+TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, void *argument) {
+    tern_mailbox_service *service = (tern_mailbox_service *)argument;
+    tern_mailbox_session *session = &service->sessions[slot];
+    uint8_t *content = (uint8_t *)packet + sizeof(tern_mailbox_head);
+    tern_mailbox_head head, answer = {0, 0, 0, TERN_MAILBOX_REFUSED};
+    __builtin_memcpy(&head, packet, sizeof head);
+    tern_mailbox_settle(&head);
+    if (head.offset > 0 && !session->active)
+        answer.kind = TERN_MAILBOX_LOST; /* by a server that is gone */
+    else if (head.bytes > tern_mailbox_piece(service->packet))
+        tern_mailbox_session_end(service, slot);
+    else if (head.kind == TERN_MAILBOX_PUSH && (head.offset == 0 || head.offset == session->got))
+        answer = tern_mailbox_push(service, slot, &head, content);
+    else if (head.kind == TERN_MAILBOX_PULL && head.offset == session->taken && head.offset > 0)
+        answer = tern_mailbox_pull(service, slot, content);
+    else
+        tern_mailbox_session_end(service, slot);
+    __builtin_memcpy(packet, &answer, sizeof answer);
+    return session->active != 0;
+}
+
+/* The clean of a server: the slot is kept while its call goes on. */
+TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, void *argument) {
+    (void)packet;
+    return ((tern_mailbox_service *)argument)->sessions[slot].active != 0;
+}
+
+/* What answers in a dead server's place (tern_mailbox_server_reclaim). */
+TERN_MAILBOX_INLINE int tern_mailbox_message_recover(void *packet, uint32_t slot, void *argument) {
+    static const tern_mailbox_head lost = {0, 0, 0, TERN_MAILBOX_LOST};
+    (void)slot;
+    (void)argument;
+    __builtin_memcpy(packet, &lost, sizeof lost);
+    return 0;
+}
+
+/* ---- Client ---- */
+
+/* A call at its client. */
+typedef struct tern_mailbox_message {
+    const uint8_t *request;
+    uint8_t *reply;
+    uint64_t bytes, sent;                    /* of the request */
+    uint64_t room, reply_total, reply_taken; /* of the reply */
+    uint32_t piece;
+    int outcome;
+} tern_mailbox_message;
+
+TERN_MAILBOX_INLINE void tern_mailbox_message_fill(void *packet, uint32_t slot, void *argument) {
+    tern_mailbox_message *m = (tern_mailbox_message *)argument;
+    tern_mailbox_head head = {m->bytes, m->sent, 0, TERN_MAILBOX_PUSH};
+    (void)slot;
+    if (m->reply_taken > 0) {
+        head.kind = TERN_MAILBOX_PULL;
+        head.offset = m->reply_taken;
+    } else {
+        uint64_t left = m->bytes - m->sent;
+        head.bytes = left < m->piece ? (uint32_t)left : m->piece;
+        if (head.bytes > 0)
+            __builtin_memcpy((uint8_t *)packet + sizeof head, m->request + m->sent, head.bytes);
+        m->sent += head.bytes;
+    }
+    __builtin_memcpy(packet, &head, sizeof head);
+}
+
+TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, void *argument) {
+    tern_mailbox_message *m = (tern_mailbox_message *)argument;
+    tern_mailbox_head head;
+    (void)slot;
+    __builtin_memcpy(&head, packet, sizeof head);
+    tern_mailbox_settle(&head);
+    m->outcome = head.kind <= 0 ? head.kind : TERN_MAILBOX_REFUSED;
+    if (m->outcome != TERN_MAILBOX_OK || m->sent < m->bytes)
+        return;
+    /* A server that is wrong cannot have more written than there is room for, nor for ever. */
+    int first = m->reply_taken == 0;
+    if (head.offset != m->reply_taken || (!first && head.total != m->reply_total) ||
+        head.bytes > m->piece || head.bytes > head.total - m->reply_taken ||
+        (head.bytes == 0 && head.total > 0)) {
+        m->outcome = TERN_MAILBOX_REFUSED;
+        return;
+    }
+    uint64_t fits = m->room > m->reply_taken ? m->room - m->reply_taken : 0;
+    if (fits > head.bytes)
+        fits = head.bytes;
+    if (fits > 0)
+        __builtin_memcpy(m->reply + m->reply_taken, (uint8_t *)packet + sizeof head, fits);
+    m->reply_taken += head.bytes;
+    m->reply_total = head.total;
+}
+
+/* A call with request, on a slot that this client holds and goes on holding; its reply is written
+ * to the room bytes at reply. [out] reply_bytes: how long the reply is, if the call came to an
+ * answer; NULL is fine. One of the outcomes above, or what ended the wait: then the packet is not
+ * to be touched any more, and the slot may be given back.
+ * TERN_MAILBOX_TRUNCATED: reply has got what there is room for. Waits for the server. */
+TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *client, uint32_t slot,
+                                                const void *request, uint64_t bytes, void *reply,
+                                                uint64_t room, uint64_t *reply_bytes,
+                                                const tern_mailbox_wait *wait) {
+    tern_mailbox_message m = {(const uint8_t *)request,
+                              (uint8_t *)reply,
+                              bytes,
+                              0,
+                              room,
+                              0,
+                              0,
+                              tern_mailbox_piece(client->box.bytes),
+                              TERN_MAILBOX_OK};
+    if (m.piece == 0)
+        return TERN_MAILBOX_REFUSED;
+    do {
+        int stop = tern_mailbox_call_on(client, slot, tern_mailbox_message_fill,
+                                        tern_mailbox_message_use, &m, wait);
+        if (stop != 0)
+            return stop;
+    } while (m.outcome == TERN_MAILBOX_OK && (m.sent < m.bytes || m.reply_taken < m.reply_total));
+    if (m.outcome == TERN_MAILBOX_OK && reply_bytes != NULL)
+        *reply_bytes = m.reply_total;
+    return m.outcome == TERN_MAILBOX_OK && m.reply_total > room ? TERN_MAILBOX_TRUNCATED
+                                                                : m.outcome;
+}
+
+/* The same on any slot. */
+TERN_MAILBOX_INLINE int tern_mailbox_message_call(tern_mailbox_client *client, const void *request,
+                                                  uint64_t bytes, void *reply, uint64_t room,
+                                                  uint64_t *reply_bytes,
+                                                  const tern_mailbox_wait *wait) {
+    uint32_t slot;
+    int stop = tern_mailbox_take_wait(client, wait, &slot);
+    if (stop != 0)
+        return stop;
+    stop = tern_mailbox_message_on(client, slot, request, bytes, reply, room, reply_bytes, wait);
+    tern_mailbox_client_give(client, slot);
+    return stop;
+}
+
+#endif

@@ -1,0 +1,181 @@
+#include "mailbox/share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rma/segment.h"
+#include "src/collective.h"
+#include "src/context.h"
+#include "src/error.h"
+
+#define MAGIC UINT64_C(0x746d61696c626f78)
+#define WORKERS_MAX 1024u
+
+_Static_assert(offsetof(tern_mailbox_share_head, workers) == TERN_MAILBOX_LINE,
+               "the table begins at a line's start");
+
+static size_t table_bytes(const tern_mailbox_shape *shape) {
+    size_t bytes = sizeof(tern_mailbox_share_head) + shape->workers * sizeof(uint64_t);
+    return (bytes + TERN_MAILBOX_LINE - 1) / TERN_MAILBOX_LINE * TERN_MAILBOX_LINE;
+}
+
+static tern_status check(const tern_mailbox_shape *shape, const void *out) {
+    if (out == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
+    if (shape->bytes == 0 || shape->packet < 64)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "mailbox: %u slots with packets of %u bytes; 1 to %u slots of 64 to %u",
+                         shape->slots, shape->packet, TERN_MAILBOX_SLOTS_MAX,
+                         TERN_MAILBOX_PACKET_MAX);
+    if (shape->workers > WORKERS_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: %u workers; at most %u", shape->workers,
+                         WORKERS_MAX);
+    return TERN_OK;
+}
+
+/* Of the right size and never of another; -1 and errno. */
+static int make_memory(size_t bytes) {
+    int fd = memfd_create("tern-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || (ftruncate(fd, (off_t)bytes) == 0 &&
+                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0))
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Takes the descriptor, also when it fails. */
+static tern_status map(int fd, const tern_mailbox_shape *shape, size_t bytes,
+                       tern_mailbox_share **share) {
+    tern_mailbox_share *fresh = malloc(sizeof *fresh);
+    void *memory = MAP_FAILED;
+    tern_status status = TERN_OK;
+    if (fresh == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a mailbox");
+    else if ((memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+        status = tern_fail_system("mapping a mailbox");
+    if (status != TERN_OK) {
+        free(fresh);
+        close(fd);
+        return status;
+    }
+    *fresh = (tern_mailbox_share){memory, *shape, bytes, fd};
+    *share = fresh;
+    return TERN_OK;
+}
+
+tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mailbox_share **share) {
+    tern_status status = check(shape, share);
+    if (status != TERN_OK)
+        return status;
+    size_t bytes = table_bytes(shape) + shape->bytes;
+    int fd = make_memory(bytes);
+    if (fd < 0)
+        return tern_fail_system("memory for a mailbox");
+    status = map(fd, shape, bytes, share);
+    if (status != TERN_OK)
+        return status;
+    (*share)->head->shape = *shape;
+    (*share)->head->magic = MAGIC;
+    return TERN_OK;
+}
+
+tern_status tern_mailbox_share_attach(int fd, uint32_t layout, tern_mailbox_share **share) {
+    struct stat info;
+    tern_mailbox_share_head head;
+    if (share == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
+    if (fstat(fd, &info) != 0)
+        return tern_fail_system("the descriptor of a mailbox");
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != MAGIC)
+        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is not of a mailbox", fd);
+    if (head.shape.layout != layout)
+        return tern_fail(TERN_ERR_MISMATCH,
+                         "the mailbox was made with TERN_MAILBOX_LAYOUT %u, this program with %u",
+                         head.shape.layout, layout);
+    tern_status status = check(&head.shape, share);
+    if (status != TERN_OK)
+        return status;
+    size_t bytes = table_bytes(&head.shape) + head.shape.bytes;
+    if ((size_t)info.st_size != bytes ||
+        head.shape.bytes < (uint64_t)head.shape.slots * head.shape.packet)
+        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is of %lld bytes, not of a mailbox", fd,
+                         (long long)info.st_size);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return tern_fail_system("the descriptor of a mailbox");
+    return map(own, &head.shape, bytes, share);
+}
+
+/* The lowest rank's memory becomes the node's; everybody's is passed round. */
+static tern_status exchange(tern_context *context, const tern_mailbox_share *mine, uint32_t *first,
+                            int *fds) {
+    for (uint32_t r = 0; r < context->size; r++)
+        fds[r] = -1;
+    *first = 0;
+    while (!tern_same_node(context, *first))
+        (*first)++;
+    return tern_segment_share(context, mine->fd, fds);
+}
+
+tern_status tern_mailbox_share_on_node(tern_worker *worker, const tern_mailbox_shape *shape,
+                                       tern_mailbox_share **share) {
+    static const char name[] = "tern_mailbox_create_on_node";
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    tern_mailbox_share *mine = NULL;
+    int *fds = malloc(context->size * sizeof *fds);
+    uint32_t first = context->rank;
+    status = check(shape, share);
+    if (status == TERN_OK && fds == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
+    if (status == TERN_OK)
+        status = tern_mailbox_share_create(shape, &mine);
+    /* Behind this nobody waits for anybody's progress. */
+    status = tern_collective_agree(context, worker, status, name);
+    if (status == TERN_OK)
+        status = tern_collective_same(context, worker, shape, sizeof *shape, "the mailbox");
+    if (status == TERN_OK) {
+        status = exchange(context, mine, &first, fds);
+        if (status == TERN_OK && first != context->rank) {
+            tern_mailbox_destroy(mine);
+            mine = NULL;
+            status = tern_mailbox_share_attach(fds[first], shape->layout, &mine);
+        }
+        for (uint32_t r = 0; r < context->size; r++)
+            if (fds[r] >= 0)
+                close(fds[r]);
+        status = tern_collective_agree(context, worker, status, name);
+    }
+    free(fds);
+    if (status == TERN_OK)
+        *share = mine;
+    else
+        tern_mailbox_destroy(mine);
+    return status;
+}
+
+void *tern_mailbox_share_memory(const tern_mailbox_share *share, tern_mailbox_shape *shape) {
+    *shape = share->shape;
+    return (char *)share->head + table_bytes(&share->shape);
+}
+
+int tern_mailbox_fd(const tern_mailbox_share *share) { return share->fd; }
+
+void tern_mailbox_destroy(tern_mailbox_share *share) {
+    if (share == NULL)
+        return;
+    munmap(share->head, share->bytes);
+    close(share->fd);
+    free(share);
+}

@@ -1,0 +1,145 @@
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mailbox/share.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+/*
+ * Who takes part: a word for each worker, that one compare-and-swap writes, so that nobody dies
+ * half-way. The generation counts how often the word was used; with the word's index it is the
+ * worker's name, so a name comes again only after a million others.
+ *
+ *     63        42  41       21  20    19        0
+ *     process       started      server  generation
+ *
+ * A process is known by its number and by when it was started, in ticks, of which the low bits are
+ * kept: a number that was used again is found out.
+ */
+
+#define GENERATION_MASK ((UINT64_C(1) << 20) - 1)
+#define SERVER_BIT (UINT64_C(1) << 20)
+#define STARTED_SHIFT 21
+#define STARTED_MASK ((UINT64_C(1) << 21) - 1)
+#define PROCESS_SHIFT 42
+
+/* How often a wait looks after the others. */
+#define LOOK_NS 5000000u
+
+static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
+    return (tern_mailbox_ticket){word, index,
+                                 (uint32_t)((word & GENERATION_MASK) << 10 | index) + 1};
+}
+
+static uint64_t process_of(uint64_t word) { return word >> PROCESS_SHIFT; }
+
+/* When a process was started, as the word has it; -1: there is no such process. */
+static int64_t started(uint64_t process) {
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)process);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return -1;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = 0;
+    /* The second field is the program's name in brackets, with anything in it. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    unsigned long long ticks = 0;
+    if (at == NULL || sscanf(at, " %llu", &ticks) != 1)
+        return -1;
+    return (int64_t)(ticks & STARTED_MASK);
+}
+
+/* A zombie has a number and a start; only its pidfd says that it is dead. */
+static int lives(uint64_t word) {
+    int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);
+    if (fd < 0)
+        return errno != ESRCH && errno != EINVAL; /* no descriptor left: not known to be dead */
+    struct pollfd one = {fd, POLLIN, 0};
+    int dead = poll(&one, 1, 0) > 0;
+    close(fd);
+    return !dead && started(process_of(word)) == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK);
+}
+
+tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
+                               tern_mailbox_ticket *ticket) {
+    int64_t start = started((uint64_t)getpid());
+    if (start < 0)
+        return tern_fail_system("reading /proc/PID/stat of this process");
+    uint64_t mine = (uint64_t)getpid() << PROCESS_SHIFT | (uint64_t)start << STARTED_SHIFT |
+                    (role == TERN_MAILBOX_SERVER ? SERVER_BIT : 0);
+    for (uint32_t i = 0; i < share->shape.workers; i++) {
+        uint64_t word = atomic_load(&share->head->workers[i]);
+        uint64_t wanted = mine | (word & GENERATION_MASK);
+        if (process_of(word) != 0 ||
+            !atomic_compare_exchange_strong(&share->head->workers[i], &word, wanted))
+            continue;
+        if (role == TERN_MAILBOX_SERVER)
+            atomic_store(&share->head->served, 1);
+        *ticket = ticket_of(i, wanted);
+        return TERN_OK;
+    }
+    return tern_fail(TERN_ERR_FULL,
+                     "%u workers take part in this mailbox, as many as it was made for",
+                     share->shape.workers);
+}
+
+void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket) {
+    uint64_t word = ticket->word;
+    (void)atomic_compare_exchange_strong(&share->head->workers[ticket->index], &word,
+                                         (word + 1) & GENERATION_MASK);
+}
+
+int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_ticket *ticket) {
+    for (uint32_t i = at; i < share->shape.workers; i++) {
+        uint64_t word = atomic_load(&share->head->workers[i]);
+        if (process_of(word) == 0 || lives(word))
+            continue;
+        *ticket = ticket_of(i, word);
+        return 1;
+    }
+    return 0;
+}
+
+/* What a wait has to know of the others: whether any died, and whether a server lives. */
+static tern_status look(tern_mailbox_share *share, int calls) {
+    int servers = 0;
+    for (uint32_t i = 0; i < share->shape.workers; i++) {
+        uint64_t word = atomic_load(&share->head->workers[i]);
+        if (process_of(word) == 0)
+            continue;
+        if (!lives(word))
+            return TERN_ERR_AGAIN;
+        servers += (word & SERVER_BIT) != 0;
+    }
+    if (calls && servers == 0 && atomic_load(&share->head->served))
+        return tern_fail(TERN_ERR_PEER, "no server of this mailbox lives any more");
+    return TERN_OK;
+}
+
+tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience) {
+    sched_yield();
+    uint64_t now = tern_now();
+    if (patience->began == 0)
+        patience->began = patience->looked = now;
+    if (now - patience->looked >= LOOK_NS) {
+        patience->looked = now;
+        tern_status status = look(patience->worker->share, patience->calls);
+        if (status != TERN_OK)
+            return status;
+    }
+    /* Nothing to do in time is no failure of a server's. */
+    if (now - patience->began < patience->timeout_ns)
+        return TERN_OK;
+    return patience->calls ? tern_fail(TERN_ERR_TIMEOUT, "no answer in the mailbox in %llu ns",
+                                       (unsigned long long)patience->timeout_ns)
+                           : TERN_ERR_TIMEOUT;
+}

@@ -1,0 +1,423 @@
+/*
+ * Mailboxes between processes: calls of every length, and parties that are killed or stopped while
+ * they hold slots.
+ */
+
+#include <sys/mman.h>
+
+#include "children.h"
+#include "echo.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct {
+    tern_mailbox_share *share;
+    struct {
+        uint32_t end;   /* servers end */
+        uint32_t calls; /* of all clients, right ones */
+    } * board;
+    uint8_t *request, *reply;
+} play;
+
+static bool open_share(uint32_t slots, uint32_t packet) {
+    tern_mailbox_options options = {.slots = slots, .packet_bytes = packet, .workers = 40};
+    play.board = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    play.request = malloc(ECHO_MAX);
+    play.reply = malloc(echo_length(ECHO_MAX));
+    return EXPECT_OK(tern_mailbox_create(&options, &play.share));
+}
+
+static void close_share(void) {
+    tern_mailbox_destroy(play.share);
+    munmap(play.board, 4096);
+    free(play.request);
+    free(play.reply);
+}
+
+/* Serves until it is told to end. */
+static int serve_with(void (*handle)(tern_mailbox_service *, uint32_t, const void *, uint64_t)) {
+    tern_mailbox_worker worker;
+    tern_mailbox_service service;
+    if (tern_mailbox_join(play.share, TERN_MAILBOX_SERVER, &worker) != TERN_OK ||
+        tern_mailbox_service_open(&service, play.share, ECHO_MAX, handle, NULL) != TERN_OK)
+        return 1;
+    while (!tern_mailbox_load32(&play.board->end))
+        (void)tern_mailbox_attend(&worker, &service, SECOND / 100, NULL);
+    tern_mailbox_leave(&worker);
+    tern_mailbox_service_close(&service);
+    return 0;
+}
+
+static int serve(void *argument) {
+    (void)argument;
+    return serve_with(echo_handle);
+}
+
+typedef struct caller {
+    uint64_t seed;
+    int calls;        /* -1: for ever */
+    uint64_t timeout; /* of each */
+    int may_lose;     /* calls may end in TERN_ERR_PEER */
+} caller;
+
+/* Makes calls; the status of the first that is wrong. */
+static int make_calls(void *argument) {
+    caller *c = argument;
+    tern_mailbox_worker worker;
+    if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
+        return 98;
+    for (int i = 0; i != c->calls; i++) {
+        int wrong = echo_call(&worker, &c->seed, play.request, play.reply, c->timeout);
+        if (wrong == (int)TERN_ERR_PEER && c->may_lose)
+            continue;
+        if (wrong)
+            return wrong;
+        __atomic_fetch_add(&play.board->calls, 1, __ATOMIC_RELAXED);
+    }
+    tern_mailbox_leave(&worker);
+    return 0;
+}
+
+static void end_servers(const pid_t *servers, int count) {
+    tern_mailbox_store32(&play.board->end, 1);
+    for (int i = 0; i < count; i++)
+        CU_ASSERT_EQUAL(end_of_child(servers[i]), 0);
+    tern_mailbox_store32(&play.board->end, 0);
+}
+
+/* All slots come free again, with a server of this process. */
+static void expect_all_free(void) {
+    tern_mailbox_worker worker;
+    tern_mailbox_service service;
+    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_SERVER, &worker));
+    EXPECT_OK(tern_mailbox_service_open(&service, play.share, ECHO_MAX, echo_handle, NULL));
+    (void)tern_mailbox_reclaim(&worker);
+    for (int i = 0; i < 4; i++) {
+        (void)tern_mailbox_attend(&worker, &service, 0, NULL);
+        for (uint32_t slot = 0; slot < worker.client.box.slots; slot++)
+            tern_mailbox_recycle(&worker.client, slot, 1);
+    }
+    for (uint32_t slot = 0; slot < worker.client.box.slots; slot++) {
+        CU_ASSERT_EQUAL(tern_mailbox_look(&worker.client.box, slot), TERN_MAILBOX_QUIET);
+        CU_ASSERT(tern_mailbox_take(&worker.client) != TERN_MAILBOX_NONE);
+    }
+    tern_mailbox_leave(&worker);
+    tern_mailbox_service_close(&service);
+}
+
+/* Clients and servers in numbers, fewer slots than clients, packets of all sizes. */
+static void calls(void) {
+    static const struct {
+        uint32_t slots, packet;
+        int clients, servers;
+    } runs[] = {{1, 64, 1, 1}, {1, 256, 3, 2}, {4, 4096, 2, 2}, {70, 128, 3, 1}};
+    int each = tern_test_full() ? 3000 : 150;
+    for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++) {
+        pid_t servers[2], clients[3];
+        caller callers[3];
+        if (!open_share(runs[r].slots, runs[r].packet))
+            return;
+        for (int i = 0; i < runs[r].servers; i++)
+            servers[i] = start_child(serve, NULL);
+        for (int i = 0; i < runs[r].clients; i++) {
+            callers[i] = (caller){tern_test_seed() * 77 + (uint64_t)i, each, 30 * SECOND, 0};
+            clients[i] = start_child(make_calls, &callers[i]);
+        }
+        for (int i = 0; i < runs[r].clients; i++)
+            CU_ASSERT_EQUAL(end_of_child(clients[i]), 0);
+        CU_ASSERT_EQUAL(play.board->calls, (uint32_t)(each * runs[r].clients));
+        end_servers(servers, runs[r].servers);
+        expect_all_free();
+        close_share();
+    }
+}
+
+/* Lets the children work until so many calls more were made, or a second has passed. */
+static void let_work(uint32_t more) {
+    uint32_t until = tern_mailbox_load32(&play.board->calls) + more;
+    for (int i = 0; i < 5000 && (int32_t)(tern_mailbox_load32(&play.board->calls) - until) < 0; i++)
+        usleep(200);
+}
+
+/* Clients are killed at any point of their calls; one that is not goes on, and so do new ones. */
+static void killed_clients(void) {
+    if (!open_share(3, 128))
+        return;
+    uint64_t random = tern_test_seed();
+    caller steady = {1, -1, 30 * SECOND, 0}, victim = {2, -1, 30 * SECOND, 0};
+    pid_t server = start_child(serve, NULL), client = start_child(make_calls, &steady);
+    for (int i = 0; i < (tern_test_full() ? 1000 : 40); i++) {
+        pid_t victims[2] = {start_child(make_calls, &victim), start_child(make_calls, &victim)};
+        let_work((uint32_t)(tern_test_random(&random) % 20));
+        usleep((useconds_t)(tern_test_random(&random) % 500));
+        for (int v = 0; v < 2; v++)
+            CU_ASSERT_EQUAL(kill_child(victims[v]), -SIGKILL);
+        victim.seed++;
+    }
+    uint32_t before = play.board->calls;
+    let_work(20);
+    CU_ASSERT(play.board->calls > before);
+    CU_ASSERT_EQUAL(kill_child(client), -SIGKILL);
+    end_servers(&server, 1);
+    expect_all_free();
+    close_share();
+}
+
+/* Servers are killed at any point; no call is wrong or hangs, and those that were lost say so. */
+static void killed_servers(void) {
+    if (!open_share(3, 128))
+        return;
+    uint64_t random = tern_test_seed() + 5;
+    caller callers[2] = {{3, -1, 30 * SECOND, 1}, {4, -1, 30 * SECOND, 1}};
+    pid_t steady = start_child(serve, NULL), clients[2];
+    for (int i = 0; i < 2; i++)
+        clients[i] = start_child(make_calls, &callers[i]);
+    for (int i = 0; i < (tern_test_full() ? 1000 : 40); i++) {
+        pid_t victim = start_child(serve, NULL);
+        let_work((uint32_t)(tern_test_random(&random) % 20));
+        usleep((useconds_t)(tern_test_random(&random) % 500));
+        CU_ASSERT_EQUAL(kill_child(victim), -SIGKILL);
+    }
+    uint32_t before = play.board->calls;
+    let_work(20);
+    CU_ASSERT(play.board->calls > before);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(kill_child(clients[i]), -SIGKILL);
+    end_servers(&steady, 1);
+    expect_all_free();
+    close_share();
+}
+
+/* Nobody waits for ever for servers that are all gone. */
+static void no_server(void) {
+    tern_mailbox_worker worker;
+    if (!open_share(2, 64))
+        return;
+    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker));
+    EXPECT(TERN_ERR_TIMEOUT, tern_mailbox_request(&worker, "x", 1, NULL, 0, NULL, SECOND / 50));
+    EXPECT_DETAIL("no answer");
+    pid_t server = start_child(serve, NULL);
+    EXPECT(TERN_ERR_RANGE, tern_mailbox_request(&worker, "abcd", 4, NULL, 0, NULL, 30 * SECOND));
+    EXPECT_DETAIL("5 bytes");
+    CU_ASSERT_EQUAL(kill_child(server), -SIGKILL);
+    EXPECT(TERN_ERR_PEER,
+           tern_mailbox_request(&worker, "x", 1, NULL, 0, NULL, TERN_MAILBOX_FOREVER));
+    EXPECT_DETAIL("no server");
+    tern_mailbox_leave(&worker);
+    expect_all_free();
+    close_share();
+}
+
+/* A server that stops in the middle of its work when it is asked to. */
+static void stop_on_request(tern_mailbox_service *service, uint32_t slot, const void *request,
+                            uint64_t bytes) {
+    if (bytes == 4 && memcmp(request, "stop", 4) == 0)
+        raise(SIGSTOP);
+    echo_handle(service, slot, request, bytes);
+}
+
+static int serve_and_stop(void *argument) {
+    (void)argument;
+    return serve_with(stop_on_request);
+}
+
+static void wait_until_stopped(pid_t child) {
+    int status = 0;
+    CU_ASSERT_EQUAL(waitpid(child, &status, WUNTRACED), child);
+    CU_ASSERT(WIFSTOPPED(status));
+}
+
+/* Two servers of three stop while they hold a slot each: their calls end at the deadline, and the
+ * others go on with the slots that are left. What they held comes back when they go on, or die. */
+static void stopped_servers(void) {
+    enum { SLOTS = 3 };
+    tern_mailbox_worker worker;
+    uint64_t random = 9;
+    pid_t servers[3];
+    if (!open_share(SLOTS, 128))
+        return;
+    for (int i = 0; i < 3; i++)
+        servers[i] = start_child(serve_and_stop, NULL);
+    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker));
+    for (int stopped = 0; stopped < 2; stopped++) {
+        EXPECT(TERN_ERR_TIMEOUT,
+               tern_mailbox_request(&worker, "stop", 4, NULL, 0, NULL, SECOND / 20));
+        for (int i = 0; i < 40; i++)
+            CU_ASSERT_EQUAL(echo_call(&worker, &random, play.request, play.reply, 30 * SECOND), 0);
+    }
+    /* Only one slot is left to take. */
+    uint32_t quiet = 0;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        quiet += tern_mailbox_look(&worker.client.box, slot) != TERN_MAILBOX_POSTED;
+    CU_ASSERT_EQUAL(quiet, SLOTS - 2);
+    int gone = 0;
+    for (int i = 0; i < 3; i++) {
+        int status = 0;
+        if (waitpid(servers[i], &status, WUNTRACED | WNOHANG) != servers[i])
+            continue;
+        CU_ASSERT(WIFSTOPPED(status));
+        if (gone++ == 0) {
+            CU_ASSERT_EQUAL(kill_child(servers[i]), -SIGKILL);
+            servers[i] = servers[2];
+        } else {
+            kill(servers[i], SIGCONT);
+        }
+    }
+    CU_ASSERT_EQUAL(gone, 2);
+    for (int i = 0; i < 40; i++)
+        CU_ASSERT_EQUAL(echo_call(&worker, &random, play.request, play.reply, 30 * SECOND), 0);
+    tern_mailbox_leave(&worker);
+    tern_mailbox_store32(&play.board->end, 1);
+    int ended = 0;
+    while (wait(NULL) > 0)
+        ended++;
+    CU_ASSERT_EQUAL(ended, 2);
+    expect_all_free();
+    close_share();
+}
+
+/* Takes a slot, posts or not, and stops. */
+static int hold_and_stop(void *argument) {
+    tern_mailbox_worker worker;
+    if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
+        return 1;
+    uint32_t slot = tern_mailbox_take(&worker.client);
+    if (slot == TERN_MAILBOX_NONE)
+        return 2;
+    if (*(int *)argument)
+        (void)tern_mailbox_post(&worker.client, slot);
+    raise(SIGSTOP);
+    return 0;
+}
+
+/* As many clients as there are slots but one stop for ever while they hold one. */
+static void stopped_clients(void) {
+    enum { SLOTS = 4 };
+    pid_t stopped[SLOTS - 1];
+    if (!open_share(SLOTS, 128))
+        return;
+    pid_t server = start_child(serve, NULL);
+    for (int i = 0; i < SLOTS - 1; i++) {
+        int post = i % 2;
+        stopped[i] = start_child(hold_and_stop, &post);
+        wait_until_stopped(stopped[i]);
+    }
+    caller callers[2] = {{3, 100, 30 * SECOND, 0}, {4, 100, 30 * SECOND, 0}};
+    pid_t clients[2];
+    for (int i = 0; i < 2; i++)
+        clients[i] = start_child(make_calls, &callers[i]);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(end_of_child(clients[i]), 0);
+    for (int i = 0; i < SLOTS - 1; i++)
+        CU_ASSERT_EQUAL(kill_child(stopped[i]), -SIGKILL);
+    end_servers(&server, 1);
+    expect_all_free();
+    close_share();
+}
+
+/* One that writes nonsense into packets: what it gets is refusals, and others get right answers. */
+static int write_nonsense(void *argument) {
+    tern_mailbox_worker worker;
+    uint64_t random = *(uint64_t *)argument;
+    if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
+        return 1;
+    tern_mailbox_patience patience = {&worker, 30 * SECOND, 0, 0, 1};
+    tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
+    uint32_t slot, piece = tern_mailbox_piece(worker.client.box.bytes);
+    if (tern_mailbox_take_wait(&worker.client, &wait, &slot) != 0)
+        return 2;
+    uint8_t *packet = tern_mailbox_packet(&worker.client.box, slot);
+    for (int i = 0; i < 3000; i++) {
+        uint64_t some[] = {0,    1,          piece,      piece + 1,
+                           5000, UINT32_MAX, UINT64_MAX, tern_test_random(&random)};
+        tern_mailbox_head head = {some[tern_test_random(&random) % 8],
+                                  some[tern_test_random(&random) % 8],
+                                  (uint32_t)some[tern_test_random(&random) % 8],
+                                  (int32_t)(tern_test_random(&random) % 5) - 1};
+        if (tern_mailbox_await(&worker.client.box, slot, TERN_MAILBOX_QUIET, &wait) != 0)
+            return 3;
+        memcpy(packet, &head, sizeof head);
+        (void)tern_mailbox_post(&worker.client, slot);
+        /* It goes on writing while the server reads. */
+        for (int j = 0; j < 20; j++)
+            *(volatile uint64_t *)(packet + 8 * (j % 8)) = some[tern_test_random(&random) % 8];
+        if (tern_mailbox_await(&worker.client.box, slot, TERN_MAILBOX_ANSWERED, &wait) != 0)
+            return 4;
+        (void)tern_mailbox_finish(&worker.client, slot);
+    }
+    tern_mailbox_leave(&worker);
+    return 0;
+}
+
+static void hostile_clients(void) {
+    if (!open_share(4, 128))
+        return;
+    uint64_t seed = tern_test_seed();
+    caller honest = {8, 300, 30 * SECOND, 0};
+    pid_t server = start_child(serve, NULL);
+    pid_t hostile = start_child(write_nonsense, &seed), client = start_child(make_calls, &honest);
+    CU_ASSERT_EQUAL(end_of_child(client), 0);
+    CU_ASSERT_EQUAL(end_of_child(hostile), 0);
+    end_servers(&server, 1);
+    expect_all_free();
+    close_share();
+}
+
+static int die(void *argument) {
+    tern_mailbox_worker workers[4];
+    for (int i = 0; i < *(int *)argument; i++)
+        if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &workers[i]) != TERN_OK)
+            return 1;
+    return 0;
+}
+
+/* Who may take part, and who may not. */
+static void joining(void) {
+    tern_mailbox_options options = {.slots = 2, .packet_bytes = 100, .workers = 4};
+    tern_mailbox_share *other = NULL;
+    tern_mailbox_worker workers[5];
+    EXPECT_OK(tern_mailbox_create(&options, &play.share));
+    EXPECT_OK(tern_mailbox_attach(tern_mailbox_fd(play.share), &other));
+    EXPECT(TERN_ERR_MISMATCH, tern_mailbox_share_attach(tern_mailbox_fd(play.share), 99, &other));
+    EXPECT_DETAIL("TERN_MAILBOX_LAYOUT");
+    EXPECT(TERN_ERR_ARGUMENT, tern_mailbox_attach(0, &other));
+    EXPECT(TERN_ERR_SYSTEM, tern_mailbox_attach(-1, &other));
+    EXPECT(TERN_ERR_ARGUMENT, tern_mailbox_create(NULL, NULL));
+    for (int i = 0; i < 3; i++) {
+        tern_mailbox_options wrong = {.slots = i == 0 ? TERN_MAILBOX_SLOTS_MAX + 1 : 1,
+                                      .packet_bytes = i == 1 ? 63 : 64,
+                                      .workers = i == 2 ? 1025 : 1};
+        EXPECT(TERN_ERR_ARGUMENT, tern_mailbox_create(&wrong, &other));
+    }
+    for (int i = 0; i < 4; i++) {
+        EXPECT_OK(tern_mailbox_join(i % 2 ? other : play.share, TERN_MAILBOX_CLIENT, &workers[i]));
+        for (int j = 0; j < i; j++)
+            CU_ASSERT(workers[j].client.name != workers[i].client.name);
+    }
+    EXPECT(TERN_ERR_FULL, tern_mailbox_join(other, TERN_MAILBOX_CLIENT, &workers[4]));
+    EXPECT_DETAIL("4 workers");
+    uint32_t name = workers[2].client.name;
+    for (int i = 0; i < 4; i++)
+        tern_mailbox_leave(&workers[i]);
+    EXPECT_OK(tern_mailbox_join(other, TERN_MAILBOX_CLIENT, &workers[0]));
+    CU_ASSERT(workers[0].client.name != name && workers[0].client.name <= TERN_MAILBOX_NAME_MAX);
+    tern_mailbox_leave(&workers[0]);
+    /* The dead leave their places to who comes next. */
+    int all = 4;
+    CU_ASSERT_EQUAL(end_of_child(start_child(die, &all)), 0);
+    CU_ASSERT_EQUAL(end_of_child(start_child(die, &all)), 0);
+    tern_mailbox_destroy(other);
+    tern_mailbox_destroy(play.share);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"joining", joining},
+                                           {"calls", calls},
+                                           {"killed_clients", killed_clients},
+                                           {"killed_servers", killed_servers},
+                                           {"no_server", no_server},
+                                           {"stopped_servers", stopped_servers},
+                                           {"stopped_clients", stopped_clients},
+                                           {"hostile_clients", hostile_clients}};
+    return tern_test_main(argc, argv, "mailbox processes", tests, sizeof tests / sizeof tests[0]);
+}
