@@ -1,0 +1,12 @@
+#ifndef TERN_GAMES_HEX_GAME_H
+#define TERN_GAMES_HEX_GAME_H
+
+/* Hex as a game for tern's tree search. */
+
+#include "games/hex/board.h"
+#include "tern/game.h"
+
+/* The game on boards of geometry, which must live as long. States are hex_boards. */
+tern_game hex_game(const hex_geometry *geometry);
+
+#endif

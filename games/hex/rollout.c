@@ -1,0 +1,130 @@
+#include "games/hex/rollout.h"
+
+/* Walks that are under way at once: each step needs the one before it, and so the processor has
+ * something to do meanwhile. On an 11 x 11 board a game took 340 ns with one, 240 with three, 205
+ * with four, 195 with six. */
+enum { WALKS = 4 };
+
+typedef struct division {
+    hex_bits empty; /* to be divided */
+    hex_bits fixed; /* black's stones and sides */
+    uint32_t black; /* cells that black gets */
+} division;
+
+static division division_of(const hex_geometry *g, const hex_board *b) {
+    division d = {0};
+    uint32_t cells = 0;
+    for (uint32_t i = 0; i < g->words; i++) {
+        d.empty.word[i] = g->cells.word[i] & ~(b->stones[0].word[i] | b->stones[1].word[i]);
+        d.fixed.word[i] = b->stones[0].word[i] | g->border[0].word[i];
+        cells += (uint32_t)__builtin_popcountll(d.empty.word[i]);
+    }
+    d.black = (cells + (b->player == 0)) / 2;
+    return d;
+}
+
+/* Gives cells of the empty ones that are not in taken to it (all zeros), or takes cells away from
+ * it (all ones), until surplus are changed: a random set that is made larger or smaller by random
+ * cells stays equally likely to be any of its size. Four tries to a random number. */
+static inline void change(const hex_geometry *g, const division *d, hex_bits *taken, uint64_t ones,
+                          uint32_t surplus, tern_random *random) {
+    uint32_t bits = g->width * g->width;
+    while (surplus > 0) {
+        uint64_t r = tern_random_next(random);
+        for (int i = 0; i < 4 && surplus > 0; i++, r >>= 16) {
+            uint32_t at = ((uint32_t)(r & 0xffff) * bits) >> 16;
+            uint64_t *word = &taken->word[at / 64];
+            uint64_t bit = UINT64_C(1) << (at % 64) & d->empty.word[at / 64] & (*word ^ ~ones);
+            *word ^= bit;
+            surplus -= bit != 0;
+        }
+    }
+}
+
+static inline void draw(const hex_geometry *g, const division *d, uint32_t words, hex_bits *black,
+                        tern_random *random) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < words; i++) {
+        black->word[i] = tern_random_next(random) & d->empty.word[i];
+        count += (uint32_t)__builtin_popcountll(black->word[i]);
+    }
+    if (count > d->black)
+        change(g, d, black, ~UINT64_C(0), count - d->black, random);
+    else
+        change(g, d, black, 0, d->black - count, random);
+    for (uint32_t i = 0; i < words; i++)
+        black->word[i] |= d->fixed.word[i];
+}
+
+/* words: g->words, as a constant. */
+static inline __attribute__((always_inline)) uint32_t play(const hex_geometry *g, const division *d,
+                                                           uint32_t words, uint32_t count,
+                                                           tern_random *random) {
+    hex_bits black[WALKS];
+    hex_walk walk[WALKS];
+    uint32_t won = 0, begun = 0, walks = count < WALKS ? count : WALKS;
+    for (; begun < walks; begun++) {
+        draw(g, d, words, &black[begun], random);
+        walk[begun] = hex_walk_begin(g);
+    }
+    while (walks > 0)
+        for (uint32_t i = 0; i < walks; i++) {
+            bool is_black = hex_bit(&black[i], walk[i].at);
+            if (__builtin_expect(!hex_bit(&g->goal, walk[i].at), 1)) {
+                hex_walk_on(g, &walk[i], is_black);
+                continue;
+            }
+            won += is_black;
+            if (begun < count) {
+                draw(g, d, words, &black[i], random);
+                walk[i] = hex_walk_begin(g);
+                begun++;
+            } else {
+                walks--;
+                black[i] = black[walks];
+                walk[i] = walk[walks];
+            }
+        }
+    return won;
+}
+
+static uint32_t divide(const hex_geometry *g, const hex_board *b, uint32_t count,
+                       tern_random *random) {
+    division d = division_of(g, b);
+    switch (g->words) {
+    case 1:
+        return play(g, &d, 1, count, random);
+    case 2:
+        return play(g, &d, 2, count, random);
+    case 3:
+        return play(g, &d, 3, count, random);
+    case 4:
+        return play(g, &d, 4, count, random);
+    default:
+        return play(g, &d, g->words, count, random);
+    }
+}
+
+/* One game that may begin with taking over, move by move until that is settled. */
+static uint32_t from_start(const hex_geometry *g, hex_board b, tern_random *random) {
+    while (b.plies < 2) {
+        uint32_t move;
+        do
+            move = tern_random_below(random, hex_cells(g) + hex_may_swap(g, &b));
+        while (move < hex_cells(g) && hex_stone(g, &b, move) >= 0);
+        hex_play(g, &b, move);
+        if (hex_connects(g, &b, 1 - b.player))
+            return b.player == 1;
+    }
+    return divide(g, &b, 1, random);
+}
+
+uint32_t hex_rollouts(const hex_geometry *g, const hex_board *b, uint32_t count,
+                      tern_random *random) {
+    if (!g->swap || b->plies >= 2)
+        return divide(g, b, count, random);
+    uint32_t won = 0;
+    for (uint32_t i = 0; i < count; i++)
+        won += from_start(g, *b, random);
+    return won;
+}
