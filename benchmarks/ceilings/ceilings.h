@@ -210,4 +210,7 @@ void ceiling_histogram(uint64_t *const part[2], const uint32_t *which, uint64_t 
 void ceiling_gather(uint64_t *const part[2], const uint32_t *which, uint64_t mask, uint64_t first,
                     uint64_t n, uint64_t *got);
 
+/* hex.c: n random games from an empty 11 x 11 board. Returns how many black wins. */
+uint64_t ceiling_hex(uint64_t seed, uint64_t n);
+
 #endif

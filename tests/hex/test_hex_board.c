@@ -175,7 +175,7 @@ static void random_games_have_their_odds(void) {
                 continue;
             uint32_t sum = game.rollouts(&p.board, GAMES, &generator, game.argument);
             CU_ASSERT_EQUAL(sum % TERN_GAME_WON, 0);
-            expect_share(sum / TERN_GAME_WON, GAMES, chance(&game, &p.board));
+            expect_share((double)sum / TERN_GAME_WON, GAMES, chance(&game, &p.board));
         }
 }
 
@@ -188,7 +188,7 @@ static bool black_wins(const tern_game *game, hex_board b, uint64_t *random) {
 
 /* On boards too large for exact odds: as many wins as games that are played move by move. */
 static void random_games_are_those_played_move_by_move(void) {
-    enum { GAMES = 3000 };
+    enum { GAMES = 3000, SLOWLY = GAMES / 10 };
     uint64_t random = tern_test_seed() + 4;
     tern_random generator = tern_random_seeded(tern_test_seed(), 4);
     static const uint32_t sizes[] = {5, 6, 7, 9, 11, 13, 14, 15, 19};
@@ -200,9 +200,9 @@ static void random_games_are_those_played_move_by_move(void) {
         for (uint32_t plies = hex_cells(&g) / 8; plies > 0; plies--)
             go_on(&p, &g, &random);
         uint32_t slowly = 0, won = hex_rollouts(&g, &p.board, GAMES, &generator);
-        for (int j = 0; j < GAMES / 10; j++)
+        for (int j = 0; j < SLOWLY; j++)
             slowly += black_wins(&game, p.board, &random);
-        double a = (double)won / GAMES, b = (double)slowly / (GAMES / 10);
+        double a = (double)won / GAMES, b = (double)slowly / SLOWLY;
         CU_ASSERT(fabs(a - b) <= 5 * 0.5 * sqrt(11.0 / GAMES));
     }
 }
