@@ -1,0 +1,145 @@
+#include <stdlib.h>
+
+#include "mcts/message.h"
+#include "mcts/quiet.h"
+#include "src/collective.h"
+
+/* Whether every count that went up the tree is accounted for. Each rank sums up what the edges to
+ * its nodes say, and compares. */
+
+typedef struct claim {
+    tern_mcts_head head;
+    uint64_t name;
+    uint64_t visits, won; /* of player 0 */
+} claim;
+
+static tern_status receive(tern_search *s, const claim *c) {
+    const tern_mcts_node *node = tern_mcts_node_of(s, c->name);
+    if (node == NULL)
+        return tern_mcts_stray();
+    tern_mcts_sums *sums = &tern_mcts_local(s, c->name)->sums[(uint32_t)c->name];
+    sums->edges++;
+    sums->visits += c->visits;
+    sums->won += c->won;
+    return TERN_OK;
+}
+
+static tern_status tern_mcts_on_claim(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(claim));
+    return s != NULL && s->worker[0].sums != NULL ? receive(s, arguments) : tern_mcts_stray();
+}
+TERN_FUNCTION(tern_mcts_on_claim)
+
+static tern_status wrong(uint64_t name, const char *what, uint64_t is, uint64_t due) {
+    return tern_fail(TERN_ERR_STATE, "node %u of worker %u: %s %llu, and %llu are due",
+                     (uint32_t)name, tern_mcts_owner(name), what, (unsigned long long)is,
+                     (unsigned long long)due);
+}
+
+/* An edge tells its child, or has all for itself. */
+static tern_status check_edge(tern_worker *worker, tern_search *s, const tern_mcts_node *node,
+                              uint64_t name, uint32_t slot) {
+    tern_mcts_edges *edges = tern_mcts_edges_of(node);
+    tern_mcts_link *link = &tern_mcts_links(edges)[slot];
+    uint64_t child = link->child, visits = edges->pair[slot].visits;
+    uint64_t won = tern_mcts_turn(node, edges->pair[slot].won, visits, s->options.simulations);
+    uint64_t loose_won =
+        tern_mcts_turn(node, link->loose_won, link->loose_visits, s->options.simulations);
+    uint32_t rank = tern_mcts_owner(child) / s->workers;
+    if (link->deferred != 0 || child == TERN_MCTS_MAKING)
+        return wrong(name, "tokens that still wait", link->deferred, 0);
+    if (child == 0 && link->loose_visits != visits)
+        return wrong(name, "visits of an edge without a node", visits, link->loose_visits);
+    if (child == 0 && loose_won != won)
+        return wrong(name, "points of an edge without a node", won, loose_won);
+    if (child == 0)
+        return TERN_OK;
+    claim c = {tern_mcts_head_to(s, rank), child, visits - link->loose_visits, won - loose_won};
+    return rank == s->context->rank ? receive(s, &c)
+                                    : tern_call(worker, (tern_worker_id){rank, worker->index},
+                                                &tern_mcts_on_claim_function, &c, sizeof c);
+}
+
+static tern_status check_node(tern_worker *worker, tern_search *s, uint64_t name) {
+    const tern_mcts_node *node = tern_mcts_node_of(s, name);
+    tern_mcts_edges *edges = node != NULL ? tern_mcts_edges_of(node) : NULL;
+    uint64_t visits = 0;
+    tern_status status = TERN_OK;
+    if (node == NULL)
+        return TERN_OK;
+    for (uint32_t i = 0; edges != NULL && i < edges->count && status == TERN_OK; i++) {
+        visits += edges->pair[i].visits;
+        status = check_edge(worker, s, node, name, i);
+    }
+    if (status == TERN_OK && visits + node->own_visits != node->visits)
+        status = wrong(name, "visits are", node->visits, visits + node->own_visits);
+    if (status == TERN_OK && node->returns != 0)
+        status = wrong(name, "tokens to go back to", node->returns, 0);
+    return status;
+}
+
+/* Points of player 0 that the node has, by its edges and its own. */
+static uint64_t won_of(const tern_search *s, const tern_mcts_node *node) {
+    tern_mcts_edges *edges = tern_mcts_edges_of(node);
+    uint64_t won = node->own_won;
+    for (uint32_t i = 0; edges != NULL && i < edges->count; i++)
+        won +=
+            tern_mcts_turn(node, edges->pair[i].won, edges->pair[i].visits, s->options.simulations);
+    return won;
+}
+
+static tern_status check_sums(const tern_search *s, const tern_mcts_worker *w, uint32_t index) {
+    uint64_t name = tern_mcts_name(w->number, index);
+    const tern_mcts_node *node = tern_mcts_node_of(s, name);
+    const tern_mcts_sums *sums = &w->sums[index];
+    /* The edges of a root, and some of those of shared nodes, may be gone. */
+    if (node == NULL || name == s->root)
+        return TERN_OK;
+    if (sums->edges == 0)
+        return wrong(name, "edges to it", 0, 1);
+    if (w->slab.heads != NULL && s->forgotten)
+        return sums->visits <= node->visits
+                   ? TERN_OK
+                   : wrong(name, "visits by edges", sums->visits, node->visits);
+    if (sums->visits != node->visits)
+        return wrong(name, "visits by edges", sums->visits, node->visits);
+    uint64_t won = won_of(s, node);
+    return sums->won == won ? TERN_OK : wrong(name, "points by edges", sums->won, won);
+}
+
+static uint32_t used_of(const tern_mcts_worker *w) {
+    return atomic_load_explicit(&w->slab.nodes, memory_order_relaxed);
+}
+
+static tern_status check_all(tern_worker *worker, tern_search *s) {
+    tern_status status = TERN_OK, first = TERN_OK;
+    for (uint32_t i = 0; i < s->workers; i++)
+        for (uint32_t k = 1; k < used_of(&s->worker[i]) && status == TERN_OK; k++)
+            status = check_node(worker, s, tern_mcts_name(s->worker[i].number, k));
+    first = status;
+    status = tern_quiesce(worker);
+    for (uint32_t i = 0; i < s->workers && first == TERN_OK && status == TERN_OK; i++)
+        for (uint32_t k = 1; k < used_of(&s->worker[i]) && first == TERN_OK; k++)
+            first = check_sums(s, &s->worker[i], k);
+    return first == TERN_OK ? status : first;
+}
+
+tern_status tern_mcts_check(tern_worker *worker, tern_search *s) {
+    static const char name[] = "tern_mcts_check";
+    tern_status status = tern_mcts_enter(worker, s, name);
+    if (status != TERN_OK)
+        return status;
+    for (uint32_t i = 0; i < s->workers; i++) {
+        s->worker[i].sums = calloc(used_of(&s->worker[i]), sizeof *s->worker[i].sums);
+        if (s->worker[i].sums == NULL)
+            status = tern_fail(TERN_ERR_MEMORY, "no memory for sums");
+    }
+    status = tern_collective_agree(s->context, worker, status, name);
+    if (status == TERN_OK)
+        status = tern_collective_agree(s->context, worker, check_all(worker, s), name);
+    for (uint32_t i = 0; i < s->workers; i++) {
+        free(s->worker[i].sums);
+        s->worker[i].sums = NULL;
+    }
+    return status;
+}

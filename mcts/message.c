@@ -1,0 +1,200 @@
+#include "mcts/message.h"
+
+#include <string.h>
+
+#include "mcts/work.h"
+
+/* The calls that carry tokens. What finds no room is kept by its worker and sent later, so that no
+ * token is lost and no handler has to be run twice. */
+
+enum {
+    BACK_BYTES = offsetof(tern_mcts_message, from),
+    CREATED_BYTES = offsetof(tern_mcts_message, depth),
+    MESSAGE_BYTES = sizeof(tern_mcts_message),
+    HEADER_BYTES = 8
+};
+
+tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
+                                 size_t due) {
+    const tern_mcts_head *head = message;
+    if (bytes != due)
+        return NULL;
+    tern_ptr place = {call->worker->context->rank, 0, TERN_DOMAIN_OWNER, head->anchor};
+    const tern_mcts_anchor *anchor =
+        (const void *)tern_reach_address(call->worker, place, sizeof *anchor);
+    if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_mcts_anchor) != 0 || head->nonce == 0 ||
+        anchor->nonce != head->nonce)
+        return NULL;
+    return anchor->search;
+}
+
+tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name) {
+    const tern_mcts_worker *owner = tern_mcts_local(search, name);
+    uint32_t index = (uint32_t)name;
+    if (owner == NULL || index == 0 ||
+        index >= atomic_load_explicit(&owner->slab.nodes, memory_order_acquire))
+        return NULL;
+    tern_mcts_node *node = tern_mcts_node_at(&owner->slab, index);
+    return node->live ? node : NULL;
+}
+
+tern_status tern_mcts_stray(void) {
+    return tern_fail(TERN_ERR_STATE, "no such search or node here; was the search destroyed?");
+}
+
+/* The worker that a message has come to, and the message. NULL: it is not for it. */
+static tern_mcts_worker *open_message(const tern_call_info *call, const void *arguments,
+                                      size_t bytes, size_t due, tern_mcts_message *m) {
+    tern_search *s = tern_mcts_search_of(call, arguments, bytes, due);
+    uint32_t index = tern_worker_self(call->worker).index;
+    if (s == NULL || index >= s->workers)
+        return NULL;
+    s->worker[index].worker = call->worker;
+    memcpy(m, arguments, due);
+    return &s->worker[index];
+}
+
+/* The same for a message to a node: one that this worker may touch, and that has the edge. */
+static tern_mcts_worker *open_node(const tern_call_info *call, const void *arguments, size_t bytes,
+                                   size_t due, tern_mcts_message *m, bool has_edge) {
+    tern_mcts_worker *w = open_message(call, arguments, bytes, due, m);
+    tern_mcts_node *node = w != NULL ? tern_mcts_node_of(w->search, m->name) : NULL;
+    if (node == NULL || tern_mcts_reach(w, m->name) == NULL)
+        return NULL;
+    tern_mcts_edges *edges = tern_mcts_edges_of(node);
+    uint32_t edge = m->slot & ~TERN_MCTS_LOOSE;
+    return !has_edge || (edges != NULL && edge < edges->count) ? w : NULL;
+}
+
+static tern_status tern_mcts_on_select(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_mcts_message m;
+    tern_mcts_worker *w = open_node(call, arguments, bytes, MESSAGE_BYTES, &m, false);
+    if (w == NULL)
+        return tern_mcts_stray();
+    for (uint32_t i = 0; i < m.count; i++)
+        tern_mcts_go(w, m.name, m.from, m.slot, m.depth);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_mcts_on_select)
+
+static tern_status tern_mcts_on_create(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_mcts_message m;
+    tern_mcts_worker *w = open_message(call, arguments, bytes, MESSAGE_BYTES, &m);
+    if (w == NULL || call->buffer_bytes != w->search->game.state_bytes)
+        return tern_mcts_stray();
+    /* In place: the buffer is aligned as arguments are, which is not enough for every state. */
+    memcpy(w->state, call->buffer, call->buffer_bytes);
+    uint64_t child = tern_mcts_make(w, w->state, m.name, m.slot, m.depth);
+    tern_mcts_message answer = {.name = m.name, .slot = m.slot, .count = 1, .from = child};
+    tern_mcts_send(w, TERN_MCTS_CREATED, tern_mcts_owner(m.name), &answer, NULL);
+    if (child != 0)
+        tern_mcts_go(w, child, m.name, m.slot, m.depth);
+    else
+        tern_mcts_simulate(w, w->state, m.name, m.slot | TERN_MCTS_LOOSE, m.depth);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_mcts_on_create)
+
+static tern_status tern_mcts_on_created(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_mcts_message m;
+    tern_mcts_worker *w = open_node(call, arguments, bytes, CREATED_BYTES, &m, true);
+    if (w == NULL)
+        return tern_mcts_stray();
+    tern_mcts_settle(w, m.name, m.slot, m.from);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_mcts_on_created)
+
+static tern_status tern_mcts_on_back(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_mcts_message m;
+    const tern_mcts_head *head = arguments;
+    bool own = bytes == BACK_BYTES &&
+               ((const tern_mcts_message *)(const void *)head)->slot == TERN_MCTS_OWN;
+    tern_mcts_worker *w = open_node(call, arguments, bytes, BACK_BYTES, &m, !own);
+    if (w == NULL)
+        return tern_mcts_stray();
+    tern_mcts_back(w, m.name, m.slot, m.count);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_mcts_on_back)
+
+static tern_status create(tern_worker *worker, tern_worker_id target, const tern_mcts_message *m,
+                          const char *state, size_t state_bytes) {
+    const tern_call_options options = {.full = TERN_FULL_FAIL,
+                                       .way = TERN_BUFFER_INSIDE,
+                                       .buffer = state,
+                                       .buffer_bytes = state_bytes};
+    return tern_call_with(worker, target, &tern_mcts_on_create_function, m, MESSAGE_BYTES,
+                          &options);
+}
+
+/* Constant sizes make the short way inlined; what that does not take has a reason. */
+static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
+                            const tern_mcts_message *m, const char *state) {
+    tern_worker *worker = w->worker;
+    const tern_function *function = &tern_mcts_on_select_function;
+    size_t bytes = MESSAGE_BYTES;
+    tern_worker_id id = {target / w->search->workers, target % w->search->workers};
+    bool sent = false;
+    switch (kind) {
+    case TERN_MCTS_CREATE:
+        return create(worker, id, m, state, w->search->game.state_bytes);
+    case TERN_MCTS_CREATED:
+        function = &tern_mcts_on_created_function;
+        bytes = CREATED_BYTES;
+        break;
+    case TERN_MCTS_BACK:
+        function = &tern_mcts_on_back_function;
+        bytes = BACK_BYTES;
+        sent = tern_call_now(worker, id, function, m, BACK_BYTES);
+        break;
+    default:
+        sent = tern_call_now(worker, id, function, m, MESSAGE_BYTES);
+    }
+    return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
+}
+
+static bool sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
+                 const tern_mcts_message *m, const char *state) {
+    static const size_t bytes[] = {MESSAGE_BYTES, MESSAGE_BYTES, CREATED_BYTES, BACK_BYTES};
+    tern_status status = try_send(w, kind, target, m, state);
+    if (status == TERN_ERR_AGAIN)
+        return false;
+    if (status != TERN_OK)
+        tern_mcts_fail(w->search, status);
+    w->statistics.calls++;
+    w->statistics.bytes +=
+        HEADER_BYTES + bytes[kind] + (state != NULL ? w->search->game.state_bytes : 0);
+    return true;
+}
+
+void tern_mcts_send(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target, tern_mcts_message *m,
+                    const char *state) {
+    m->head = tern_mcts_head_to(w->search, target / w->search->workers);
+    /* Behind those that wait, which would else wait for ever. */
+    if (w->kept.first == NULL && sent(w, kind, target, m, state))
+        return;
+    tern_mcts_record *record = tern_mcts_record_take(w);
+    if (record == NULL)
+        return;
+    record->kind = kind;
+    record->target = target;
+    record->message = *m;
+    if (state != NULL)
+        memcpy(record->state, state, w->search->game.state_bytes);
+    tern_mcts_append(&w->kept, record);
+    w->statistics.kept++;
+}
+
+bool tern_mcts_send_kept(tern_mcts_worker *w) {
+    bool some = false;
+    while (w->kept.first != NULL) {
+        tern_mcts_record *record = w->kept.first;
+        const char *state = record->kind == TERN_MCTS_CREATE ? record->state : NULL;
+        if (!sent(w, record->kind, record->target, &record->message, state))
+            break;
+        some = true;
+        tern_mcts_record_give(w, tern_mcts_take_first(&w->kept));
+    }
+    return some;
+}

@@ -1,0 +1,196 @@
+#include "mcts/round.h"
+
+#include <string.h>
+
+#include "mcts/message.h"
+#include "mcts/work.h"
+#include "src/wait.h"
+
+/*
+ * A round: the process that owns the root starts rollouts, and everybody works, until all of them
+ * are back at the root. Each rollout is one token, so the root's process counts them alone: what it
+ * has started is either under way or has come back. Then nobody has tokens, but answers to
+ * creations may still be on their way: workers send what they have kept, and a quiescence ends the
+ * round.
+ */
+
+typedef struct over_message {
+    tern_mcts_head head;
+    uint64_t round;
+    uint64_t last;
+    uint64_t status; /* of the sender: what others stop for too */
+} over_message;
+
+static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(over_message));
+    const over_message *m = arguments;
+    if (s == NULL)
+        return tern_mcts_stray();
+    if (m->status != TERN_OK) {
+        tern_status status =
+            m->status < TERN_STATUS_COUNT ? (tern_status)m->status : TERN_ERR_STATE;
+        tern_mcts_fail(s, tern_fail(status, "the search failed on rank %u: %s", call->origin.rank,
+                                    tern_strerror(status)));
+        return TERN_OK;
+    }
+    if (m->last != 0)
+        atomic_store_explicit(&s->last, m->round, memory_order_relaxed);
+    atomic_store_explicit(&s->over, m->round, memory_order_release);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_mcts_on_over)
+
+bool tern_mcts_has_root(const tern_search *s) { return tern_mcts_local(s, s->root) != NULL; }
+
+/* By the leader, to those of all ranks. */
+static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
+    const tern_search *s = w->search;
+    for (uint32_t rank = 0; rank < s->context->size; rank++) {
+        over_message m = {tern_mcts_head_to(s, rank), round, last, why};
+        tern_worker_id leader = {rank, 0};
+        /* To those of a search that has failed as far as there is room: some are dead. */
+        tern_status status =
+            why == TERN_OK
+                ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)
+                : tern_call_try(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m);
+        if (status != TERN_OK && why == TERN_OK)
+            tern_mcts_fail(w->search, status);
+    }
+    (void)tern_call_flush_all(w->worker);
+}
+
+void tern_mcts_fail(tern_search *s, tern_status status) {
+    if (atomic_exchange(&s->failing, true))
+        return;
+    strncpy(s->why, tern_error_detail(), sizeof s->why - 1);
+    atomic_store_explicit(&s->failed, status, memory_order_release);
+}
+
+tern_status tern_mcts_failure(tern_search *s) {
+    tern_status status = atomic_load_explicit(&s->failed, memory_order_acquire);
+    return status != TERN_OK ? tern_fail(status, "%s", s->why) : TERN_OK;
+}
+
+static bool has_failed(const tern_search *s) {
+    return atomic_load_explicit(&s->failed, memory_order_relaxed) != TERN_OK;
+}
+
+/* A try that found nothing. */
+static void idle(tern_mcts_worker *w, tern_wait_state *wait) {
+    tern_status status = tern_wait_step(w->search->context, wait, TERN_ANYBODY);
+    if (status != TERN_OK)
+        tern_mcts_fail(w->search, status);
+}
+
+tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
+    tern_wait_state wait = TERN_WAIT_START;
+    while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search)) {
+        if (tern_progress_round(w->worker) > 0)
+            wait.rounds = 0;
+        else
+            idle(w, &wait);
+    }
+    return tern_mcts_failure(w->search);
+}
+
+/* Takes one from a counter unless it is 0. */
+static bool take_one(atomic_uint_fast64_t *counter) {
+    uint64_t left = atomic_load_explicit(counter, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak_explicit(
+                           counter, &left, left - 1, memory_order_acquire, memory_order_relaxed))
+        ;
+    return left > 0;
+}
+
+/* Starts rollouts, as many as may be under way. */
+static bool start(tern_mcts_worker *w) {
+    tern_search *s = w->search;
+    bool some = false;
+    while (atomic_load_explicit(&s->under_way, memory_order_relaxed) < s->options.under_way) {
+        uint64_t before = atomic_fetch_add_explicit(&s->under_way, 1, memory_order_relaxed);
+        if (before >= s->options.under_way || !take_one(&s->budget)) {
+            atomic_fetch_sub_explicit(&s->under_way, 1, memory_order_relaxed);
+            break;
+        }
+        tern_mcts_go(w, s->root, 0, 0, 0);
+        some = true;
+    }
+    return some;
+}
+
+/* By the leader that has the root, until all that was started is back and the others know. due: how
+ * many of this round. */
+static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan,
+                  uint64_t *due) {
+    tern_search *s = w->search;
+    bool late = plan->until != 0 && tern_now() >= plan->until;
+    if (late)
+        *due -= atomic_exchange_explicit(&s->budget, 0, memory_order_acquire);
+    if (atomic_load_explicit(&s->completed, memory_order_acquire) != *due)
+        return false;
+    tell(w, number, plan->last || late, TERN_OK);
+    return true;
+}
+
+static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
+    tern_search *s = w->search;
+    bool root = tern_mcts_has_root(s);
+    uint64_t due = plan != NULL ? plan->rollouts : 0, idle_since = 0;
+    bool told = plan == NULL;
+    tern_wait_state wait = TERN_WAIT_START;
+    while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !has_failed(s)) {
+        bool busy = tern_progress_round(w->worker) > 0;
+        busy = tern_mcts_send_kept(w) || busy;
+        busy = (root && start(w)) || busy;
+        busy = tern_mcts_work(w) || busy;
+        told = told || watch(w, number, plan, &due);
+        if (busy && idle_since != 0) {
+            w->statistics.idle_ns += tern_now() - idle_since;
+            idle_since = 0;
+        } else if (!busy) {
+            idle_since = idle_since == 0 ? tern_now() : idle_since;
+            idle(w, &wait);
+            continue;
+        }
+        wait.rounds = 0;
+    }
+    if (idle_since != 0)
+        w->statistics.idle_ns += tern_now() - idle_since;
+}
+
+/* What is left of the round when it is over: answers that nobody waits for. */
+static void send_rest(tern_mcts_worker *w) {
+    tern_wait_state wait = TERN_WAIT_START;
+    while (w->kept.first != NULL && !has_failed(w->search)) {
+        bool busy = tern_progress_round(w->worker) > 0;
+        if (tern_mcts_send_kept(w) || busy)
+            wait.rounds = 0;
+        else
+            idle(w, &wait);
+    }
+    (void)tern_call_flush_all(w->worker);
+}
+
+tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
+    tern_search *s = w->search;
+    if (plan != NULL) {
+        atomic_store_explicit(&s->completed, 0, memory_order_relaxed);
+        atomic_store_explicit(&s->under_way, 0, memory_order_relaxed);
+        atomic_store_explicit(&s->budget, plan->rollouts, memory_order_release);
+    }
+    work(w, number, plan);
+    send_rest(w);
+    atomic_fetch_add_explicit(&s->stopped, 1, memory_order_release);
+    if (w->index != 0)
+        return tern_mcts_await(w, &s->quiet, number);
+    tern_status status = tern_mcts_await(w, &s->stopped, number * s->workers);
+    if (status == TERN_OK) {
+        status = tern_quiesce(w->worker);
+        if (status != TERN_OK)
+            tern_mcts_fail(s, status);
+    }
+    if (status != TERN_OK)
+        tell(w, number, true, status);
+    atomic_store_explicit(&s->quiet, number, memory_order_release);
+    return tern_mcts_failure(s);
+}

@@ -1,0 +1,130 @@
+#include <string.h>
+
+#include "mcts/result.h"
+#include "mcts/round.h"
+#include "src/collective.h"
+#include "src/wait.h"
+
+/* Runs: rounds until a limit is reached. Worker 0 of each process leads; the others follow what it
+ * finds out and wait for what it does with the other leaders. */
+
+static tern_status check(tern_worker *worker, const tern_search *s,
+                         const tern_search_limits *limits, const tern_search_result *result) {
+    if (worker == NULL || s == NULL || limits == NULL || result == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: NULL argument");
+    if (worker->context != s->context || worker->index >= s->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: a worker of another context");
+    return tern_worker_may_wait(worker, "tern_search_run");
+}
+
+static tern_status check_limits(const tern_search *s, const tern_search_limits *limits) {
+    if (s->root == 0)
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_search_run: the search has no state; call tern_search_reset first");
+    if (s->game.result(s->root_state, s->game.argument) != TERN_GAME_OPEN)
+        return tern_fail(TERN_ERR_STATE, "tern_search_run: the game is over in this state");
+    if (!(limits->seconds >= 0) || limits->seconds > 1e9)
+        return tern_fail(TERN_ERR_ARGUMENT, "seconds is %g; allowed are 0 to 1e9", limits->seconds);
+    if (limits->rollouts == 0 && limits->seconds == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: no limit; give rollouts or seconds");
+    return TERN_OK;
+}
+
+/* By the leaders. */
+static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) {
+    tern_search *s = w->search;
+    tern_status status = tern_mcts_failure(s);
+    if (status != TERN_OK)
+        return status;
+    status = check_limits(s, limits);
+    status = tern_collective_agree(s->context, w->worker, status, "tern_search_run");
+    if (status == TERN_OK)
+        status = tern_collective_same(s->context, w->worker, limits, sizeof *limits,
+                                      "the limits of tern_search_run");
+    s->limits = *limits;
+    s->result_rollouts = 0;
+    return status;
+}
+
+static void set_policy(tern_mcts_worker *w) {
+    const tern_search *s = w->search;
+    if (w->policy_set || s->options.publish == TERN_PUBLISH_WRITE)
+        return;
+    w->policy_set = true;
+    for (uint32_t t = 0; t < s->all; t++) {
+        tern_worker_id id = {t / s->workers, t % s->workers};
+        tern_status status = tern_call_policy(w->worker, id, s->options.publish, 0);
+        if (status != TERN_OK)
+            tern_mcts_fail(w->search, status);
+    }
+}
+
+static tern_mcts_round plan_of(const tern_search *s, uint64_t began) {
+    const tern_search_limits *l = &s->limits;
+    tern_mcts_round plan = {.rollouts = s->options.round};
+    if (l->rollouts != 0 && l->rollouts - s->result_rollouts <= plan.rollouts) {
+        plan.rollouts = l->rollouts - s->result_rollouts;
+        plan.last = true;
+    }
+    if (l->seconds > 0)
+        plan.until = began + (uint64_t)(l->seconds * 1e9);
+    return plan;
+}
+
+static tern_status all_rounds(tern_mcts_worker *w, uint64_t began) {
+    tern_search *s = w->search;
+    bool plans = w->index == 0 && tern_mcts_has_root(s);
+    tern_status status = TERN_OK;
+    for (bool last = false; !last && status == TERN_OK;) {
+        tern_mcts_round plan = plan_of(s, began);
+        status = tern_mcts_round_run(w, ++w->round, plans ? &plan : NULL);
+        last = atomic_load_explicit(&s->last, memory_order_relaxed) == w->round;
+        if (plans)
+            s->result_rollouts += atomic_load_explicit(&s->completed, memory_order_acquire);
+    }
+    return status;
+}
+
+static tern_status rounds_and_result(tern_mcts_worker *w) {
+    tern_search *s = w->search;
+    uint64_t began = tern_now();
+    tern_status status = all_rounds(w, began);
+    w->statistics.run_ns += tern_now() - began;
+    if (w->index != 0)
+        return status == TERN_OK ? tern_mcts_await(w, &s->finished, w->run) : status;
+    if (status == TERN_OK) {
+        s->result.seconds = (double)(tern_now() - began) * 1e-9;
+        status = tern_mcts_result(w);
+        if (status != TERN_OK)
+            tern_mcts_fail(s, status);
+    }
+    atomic_store_explicit(&s->finished, w->run, memory_order_release);
+    return status;
+}
+
+tern_status tern_search_run(tern_worker *worker, tern_search *search,
+                            const tern_search_limits *limits, tern_search_result *result) {
+    tern_status status = check(worker, search, limits, result);
+    if (status != TERN_OK)
+        return status;
+    tern_mcts_worker *w = &search->worker[worker->index];
+    w->worker = worker;
+    w->run++;
+    if (w->index == 0) {
+        search->begun = begin(w, limits);
+        if (search->begun != TERN_OK)
+            strncpy(search->begun_why, tern_error_detail(), sizeof search->begun_why - 1);
+        atomic_store_explicit(&search->run, w->run, memory_order_release);
+    } else {
+        status = tern_mcts_await(w, &search->run, w->run);
+    }
+    if (status == TERN_OK && search->begun != TERN_OK)
+        status = tern_fail(search->begun, "%s", search->begun_why);
+    if (status != TERN_OK)
+        return status;
+    set_policy(w);
+    status = rounds_and_result(w);
+    if (status == TERN_OK)
+        *result = search->result;
+    return status;
+}

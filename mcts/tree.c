@@ -1,0 +1,287 @@
+#include <math.h>
+#include <string.h>
+
+#include "mcts/returns.h"
+#include "mcts/work.h"
+
+/*
+ * The steps of a token (paper 000, 2.1 and 5.3). Counters of nodes are atomic and relaxed: threads
+ * of one process count at once, and sums are only looked at when nothing is under way. What a node
+ * or its edges consist of is published by release and read by acquire, of the node's edges or of
+ * the link that names it, or comes in a call.
+ */
+
+enum { RELAXED = memory_order_relaxed };
+
+/* UCB: the share of points won, and more for what is seldom visited. A visit that is not back yet
+ * has won nothing: so tokens keep out of each other's way. */
+static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
+                        tern_mcts_edges *edges) {
+    const tern_search_options *o = &w->search->options;
+    const double share = 0.5 / o->simulations;
+    const double visits = (double)atomic_load_explicit(&node->visits, RELAXED);
+    const double wide = o->exploration * sqrt(log(visits));
+    double most = -1;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < edges->count; i++) {
+        uint64_t n = atomic_load_explicit(&edges->pair[i].visits, RELAXED);
+        uint64_t won = atomic_load_explicit(&edges->pair[i].won, RELAXED);
+        double one = 1 / (double)n;
+        double value = (double)won * share * one + wide * sqrt(one);
+        /* Without visits: another thread has just drawn it. */
+        if (n > 0 && value > most) {
+            most = value;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* In random order, so that the next one is a random one of those that are left. */
+static void shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
+    tern_mcts_link *links = tern_mcts_links(edges);
+    for (uint32_t i = 0; i < edges->count; i++) {
+        uint32_t j = tern_random_below(&w->random, i + 1);
+        links[i].move = links[j].move;
+        links[j].move = w->moves[i];
+    }
+}
+
+/* The node's edges, made now if need be. NULL: no room for them. */
+static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
+    const tern_game *game = &w->search->game;
+    tern_mcts_edges *edges = tern_mcts_edges_of(node);
+    if (edges != NULL)
+        return edges;
+    uint32_t count = game->moves(node->state, w->moves, game->argument);
+    if (count == 0 || count > game->moves_max) {
+        tern_mcts_fail(w->search,
+                       tern_fail(TERN_ERR_ARGUMENT,
+                                 "the game '%s' gives %u moves for a state that is not over; "
+                                 "moves_max is %u",
+                                 game->name, count, game->moves_max));
+        return NULL;
+    }
+    tern_mcts_edges *made = tern_mcts_edges_take(&w->slab, count);
+    if (made == NULL)
+        return NULL;
+    shuffle(w, made);
+    /* Two threads may come here at once: the first one's stay. */
+    if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return made;
+    tern_mcts_edges_give(&w->slab, made);
+    return edges;
+}
+
+/* The edge by which to leave the node; its visit is counted. TERN_MCTS_OWN: no room for edges. */
+static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
+    tern_mcts_edges *edges = edges_for(w, node);
+    if (edges == NULL)
+        return TERN_MCTS_OWN;
+    uint32_t slot = edges->count;
+    if (atomic_load_explicit(&edges->next, RELAXED) < edges->count)
+        slot = atomic_fetch_add_explicit(&edges->next, 1, RELAXED);
+    if (slot >= edges->count)
+        slot = best_of(w, node, edges);
+    atomic_fetch_add_explicit(&edges->pair[slot].visits, 1, RELAXED);
+    return slot;
+}
+
+/* Tokens that waited for an edge's child go on: to it, or, if it could not be made, to another
+ * try. */
+static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
+    tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
+    uint32_t count = atomic_exchange(&link->deferred, 0);
+    uint64_t child = atomic_load(&link->child);
+    bool there = child != 0 && child != TERN_MCTS_MAKING;
+    if (count == 0)
+        return;
+    tern_mcts_message m = {.name = child, .slot = slot, .count = count, .from = name};
+    m.depth = tern_mcts_below(w->search, node) + 1;
+    if (there && tern_mcts_reach(w, child) == NULL) {
+        tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(child), &m, NULL);
+        return;
+    }
+    /* Not from here: a chain of such edges must not become a chain of calls. */
+    tern_mcts_record *record = tern_mcts_record_take(w);
+    if (record == NULL)
+        return;
+    record->kind = there ? TERN_MCTS_SELECT : TERN_MCTS_RETRY;
+    record->message = m;
+    if (!there)
+        record->message.name = name;
+    tern_mcts_append(&w->work, record);
+}
+
+static void settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
+                   uint64_t child) {
+    tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
+    /* Pairs with the load behind the addition in at_edge: either that one sees the child, or the
+     * exchange in release sees the token. */
+    atomic_store(&link->child, child);
+    release(w, node, name, slot);
+}
+
+void tern_mcts_settle(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint64_t child) {
+    settle(w, tern_mcts_reach(w, name), name, slot, child);
+}
+
+static uint32_t place(tern_mcts_worker *w, const char *state) {
+    const tern_search *s = w->search;
+    if (s->options.placement == TERN_PLACE_RANDOM)
+        return tern_random_below(&w->random, s->all);
+    return (uint32_t)(s->game.hash(state, s->game.argument) % s->all);
+}
+
+/* The child of an edge is made, here or by a call of its owner, which takes the token too. Returns
+ * the child if the token is still here. */
+static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
+                     uint32_t depth) {
+    const tern_game *game = &w->search->game;
+    memcpy(w->played, node->state, game->state_bytes);
+    game->play(w->played, tern_mcts_links(tern_mcts_edges_of(node))[slot].move, game->argument);
+    uint32_t owner = place(w, w->played);
+    const tern_mcts_worker *near = tern_mcts_local(w->search, tern_mcts_name(owner, 0));
+    if (near == NULL || (near != w && w->search->options.calls_only)) {
+        tern_mcts_message m = {.name = name, .slot = slot, .count = 1, .depth = depth};
+        tern_mcts_send(w, TERN_MCTS_CREATE, owner, &m, w->played);
+        return 0;
+    }
+    /* The owner shares this process: what it would do is done for it, in memory of this worker. */
+    uint64_t child = tern_mcts_make(w, w->played, name, slot, depth);
+    if (child == 0)
+        tern_mcts_simulate(w, w->played, name, slot | TERN_MCTS_LOOSE, depth);
+    settle(w, node, name, slot, child);
+    return child;
+}
+
+/* A token is at an edge. Returns the child that it goes on to, or 0: it is elsewhere by now. */
+static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
+                        uint32_t depth) {
+    tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
+    uint64_t child = atomic_load_explicit(&link->child, memory_order_acquire);
+    if (child == 0 && atomic_compare_exchange_strong(&link->child, &child, TERN_MCTS_MAKING))
+        return make(w, node, name, slot, depth);
+    if (child != TERN_MCTS_MAKING)
+        return child;
+    w->statistics.deferred++;
+    atomic_fetch_add(&link->deferred, 1);
+    if (atomic_load(&link->child) != TERN_MCTS_MAKING)
+        release(w, node, name, slot);
+    return 0;
+}
+
+void tern_mcts_retry(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t count) {
+    tern_mcts_node *node = tern_mcts_reach(w, name);
+    uint32_t depth = tern_mcts_below(w->search, node) + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t child = at_edge(w, node, name, slot, depth);
+        if (child != 0)
+            tern_mcts_go(w, child, name, slot, depth);
+    }
+}
+
+uint64_t tern_mcts_make(tern_mcts_worker *w, const char *state, uint64_t parent, uint32_t slot,
+                        uint32_t depth) {
+    const tern_game *game = &w->search->game;
+    bool shared = w->slab.heads != NULL;
+    uint64_t hash = shared ? game->hash(state, game->argument) : 0;
+    uint32_t index = shared ? tern_mcts_slab_find(&w->slab, hash) : 0;
+    if (index != 0) {
+        w->statistics.shared++;
+        return tern_mcts_name(w->number, index);
+    }
+    index = tern_mcts_node_take(&w->slab);
+    if (index == 0) {
+        w->statistics.refused++;
+        return 0;
+    }
+    tern_mcts_node *node = tern_mcts_node_at(&w->slab, index);
+    memcpy(node->state, state, game->state_bytes);
+    node->result = (uint8_t)game->result(node->state, game->argument);
+    node->player = node->result == TERN_GAME_OPEN && game->player(node->state, game->argument) != 0;
+    node->parent = shared ? 0 : parent;
+    node->slot = slot;
+    node->depth = tern_mcts_depth(w->search, depth);
+    node->hash = hash;
+    if (shared)
+        tern_mcts_slab_enter(&w->slab, index);
+    w->statistics.created++;
+    return tern_mcts_name(w->number, index);
+}
+
+void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t slot,
+                  uint32_t depth) {
+    for (;;) {
+        tern_mcts_node *node = tern_mcts_reach(w, name);
+        if (node == NULL) {
+            tern_mcts_message m = {
+                .name = name, .slot = slot, .count = 1, .from = from, .depth = depth};
+            tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(name), &m, NULL);
+            return;
+        }
+        uint64_t before = atomic_fetch_add_explicit(&node->visits, 1, RELAXED);
+        w->statistics.visits++;
+        if (w->slab.heads != NULL) {
+            tern_mcts_return_push(w, node, from, slot);
+            uint32_t deep = tern_mcts_depth(w->search, depth);
+            node->depth = node->depth > deep ? node->depth : deep;
+        }
+        uint32_t edge = TERN_MCTS_OWN;
+        if (node->result == TERN_GAME_OPEN && before > 0 && depth < TERN_MCTS_DEPTH)
+            edge = choose(w, node);
+        if (edge == TERN_MCTS_OWN) {
+            tern_mcts_simulate(w, node->state, name, TERN_MCTS_OWN, depth);
+            return;
+        }
+        uint64_t child = at_edge(w, node, name, edge, depth + 1);
+        if (child == 0)
+            return;
+        from = name;
+        slot = edge;
+        name = child;
+        depth++;
+    }
+}
+
+/* Counts what a token brings to a node. */
+static void count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot, uint32_t won) {
+    if (slot == TERN_MCTS_OWN) {
+        atomic_fetch_add_explicit(&node->own_visits, 1, RELAXED);
+        atomic_fetch_add_explicit(&node->own_won, won, RELAXED);
+        return;
+    }
+    tern_mcts_edges *edges = tern_mcts_edges_of(node);
+    uint32_t edge = slot & ~TERN_MCTS_LOOSE;
+    uint64_t mine = tern_mcts_turn(node, won, 1, w->search->options.simulations);
+    atomic_fetch_add_explicit(&edges->pair[edge].won, mine, RELAXED);
+    if (slot != edge) {
+        tern_mcts_link *link = &tern_mcts_links(edges)[edge];
+        atomic_fetch_add_explicit(&link->loose_visits, 1, RELAXED);
+        atomic_fetch_add_explicit(&link->loose_won, mine, RELAXED);
+    }
+}
+
+void tern_mcts_back(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t won) {
+    while (name != 0) {
+        tern_mcts_node *node = tern_mcts_reach(w, name);
+        if (node == NULL) {
+            tern_mcts_message m = {.name = name, .slot = slot, .count = won};
+            tern_mcts_send(w, TERN_MCTS_BACK, tern_mcts_owner(name), &m, NULL);
+            return;
+        }
+        count(w, node, slot, won);
+        if (w->slab.heads != NULL) {
+            tern_mcts_return_pop(w, node, &name, &slot);
+        } else {
+            name = node->parent;
+            slot = node->slot;
+        }
+    }
+    /* Over the root, hence in its process. Released, as the leader concludes from this that all
+     * counts are there. */
+    w->statistics.rollouts++;
+    atomic_fetch_sub_explicit(&w->search->under_way, 1, RELAXED);
+    atomic_fetch_add_explicit(&w->search->completed, 1, memory_order_release);
+}

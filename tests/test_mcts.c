@@ -1,0 +1,374 @@
+// tern-test: transports timeout=120
+
+/* Tree search: its books balance whatever the options, it finds what is known to be best, chooses
+ * as the sequential reference does, and keeps to its limits. */
+
+#include "search_tools.h"
+#include "uct.h"
+
+static const tic_tac_toe_state empty;
+
+/* Runs and checks; a second run adds to the first; then some moves are played. */
+static void run_and_advance(fixture *f, const tern_game *game, const void *start,
+                            const tern_search_options *options, uint64_t rollouts) {
+    tern_search *search = NULL;
+    tern_search_result result;
+    const tern_search_limits limits = {.rollouts = rollouts};
+    if (!EXPECT_OK(tern_search_create(f->worker, game, options, &search)))
+        return;
+    EXPECT_OK(tern_search_reset(f->worker, search, start));
+    if (!EXPECT_OK(search_run(f, search, &limits, &result)))
+        return;
+    CU_ASSERT_EQUAL(result.rollouts, rollouts);
+    search_check(f, search, &result, rollouts - 1);
+    EXPECT_OK(search_run(f, search, &limits, &result));
+    search_check(f, search, &result, 2 * rollouts - 1);
+    for (int ply = 0; ply < 3 && result.line_length > 1; ply++) {
+        tern_search_statistics before, after;
+        EXPECT_OK(tern_search_get_statistics(f->worker, search, &before));
+        EXPECT_OK(tern_search_advance(f->worker, search, result.best));
+        EXPECT_OK(tern_search_get_statistics(f->worker, search, &after));
+        CU_ASSERT(after.nodes < before.nodes && after.nodes > 0);
+        EXPECT_OK(tern_mcts_check(f->worker, search));
+        if (!EXPECT_OK(search_run(f, search, &limits, &result)))
+            return;
+        EXPECT_OK(tern_mcts_check(f->worker, search));
+    }
+    EXPECT_OK(tern_search_destroy(f->worker, search));
+}
+
+static void books_balance(void) {
+    uint64_t random = tern_test_seed();
+    for (int i = 0; i < 4; i++) {
+        fixture f;
+        uint32_t workers = 1 + (uint32_t)below(&random, 2);
+        if (!search_open(&f, workers, i % 2 == 0 ? 4096 : 0))
+            return;
+        const nim_state piles = {{3, 4, 5}, 0};
+        const tern_search_options options = {.seed = random,
+                                             .simulations = 1 + (uint32_t)below(&random, 3),
+                                             .under_way = 1 + (uint32_t)below(&random, 200),
+                                             .round = 200 + below(&random, 500),
+                                             .memory = (size_t)64 << 20,
+                                             .placement = (tern_search_placement)(i % 4 == 3),
+                                             .calls_only = (int)below(&random, 2),
+                                             .publish = (tern_publish)below(&random, 3)};
+        uint64_t rollouts = (uint64_t)fixture_times(&f, 300);
+        run_and_advance(&f, &tic_tac_toe, &empty, &options, rollouts);
+        if (options.placement == TERN_PLACE_RANDOM)
+            run_and_advance(&f, &nim, &piles, &options, rollouts);
+        fixture_close(&f);
+    }
+}
+
+/* Whether the reference finds the best move with so many rollouts, whatever its seed. */
+static bool is_easy(const tern_game *game, const void *state, uint32_t rollouts, uint64_t seed) {
+    uint32_t moves[MOVES_MOST], count = game->moves(state, moves, NULL);
+    for (uint64_t i = 0; i < 4; i++) {
+        uint64_t visits[MOVES_MOST];
+        uint32_t best = 0;
+        uct_search(game, state, rollouts, 16, 1.4, seed + i, visits);
+        for (uint32_t k = 1; k < count; k++)
+            if (visits[k] > visits[best])
+                best = k;
+        if (!game_is_best(game, state, moves[best]))
+            return false;
+    }
+    return true;
+}
+
+/* A position with some moves of which one only is best. */
+static bool has_one_best(const tern_game *game, const void *state) {
+    uint32_t moves[MOVES_MOST], count = game->moves(state, moves, NULL), good = 0;
+    for (uint32_t i = 0; i < count; i++)
+        good += game_is_best(game, state, moves[i]);
+    return good == 1 && count > 3;
+}
+
+/* The best move, where there is one, is that of the search as it is that of the reference. */
+static void finds_the_best(fixture *f, const tern_game *game, const void *start, int plies,
+                           uint64_t seed) {
+    enum { POSITIONS = 2, ROLLOUTS = 800 };
+    const tern_search_options options = {
+        .seed = seed, .under_way = 2 * f->size, .memory = (size_t)16 << 20};
+    const tern_search_limits limits = {.rollouts = ROLLOUTS};
+    tern_search *search = NULL;
+    tern_search_result result;
+    EXPECT_OK(tern_search_create(f->worker, game, &options, &search));
+    int tried = 0;
+    for (int drawn = 0; drawn < 200 && tried < POSITIONS; drawn++) {
+        char state[8];
+        if (!game_random_state(game, start, plies + tried, &seed, state) ||
+            !has_one_best(game, state) || !is_easy(game, state, ROLLOUTS / 2, seed))
+            continue;
+        tried++;
+        EXPECT_OK(tern_search_reset(f->worker, search, state));
+        EXPECT_OK(search_run(f, search, &limits, &result));
+        CU_ASSERT(game_is_best(game, state, result.best));
+        CU_ASSERT(result.score >= 0 && result.score <= 1);
+        CU_ASSERT_EQUAL(result.best, result.moves[0].move);
+        CU_ASSERT_EQUAL(result.best, result.line[0]);
+    }
+    CU_ASSERT(tried > 0);
+    EXPECT_OK(tern_search_destroy(f->worker, search));
+}
+
+static void known_wins_are_found(void) {
+    fixture f;
+    const nim_state piles = {{2, 3, 3}, 1};
+    if (!search_open(&f, 1, 0))
+        return;
+    finds_the_best(&f, &tic_tac_toe, &empty, 3, tern_test_seed() + 1);
+    finds_the_best(&f, &nim, &piles, 1, tern_test_seed() + 2);
+    fixture_close(&f);
+}
+
+/* The statistic: total variation distance between the shares of visits of the root's moves. For
+ * each of some random positions, that of the distributed search to a run of the reference, and that
+ * of this run to another one of the reference; the means over all positions may differ by what the
+ * rollouts under way at once make up, a tenth. */
+static void visits_are_those_of_the_reference(void) {
+    enum { POSITIONS = 4, ROLLOUTS = 600, SIMULATIONS = 2 };
+    fixture f;
+    uint64_t random = tern_test_seed() + 2;
+    if (!search_open(&f, 1, 0))
+        return;
+    const tern_search_options options = {.seed = random,
+                                         .exploration = 1,
+                                         .simulations = SIMULATIONS,
+                                         .under_way = f.size == 1 ? 1 : 2 * f.size,
+                                         .memory = (size_t)16 << 20};
+    const tern_search_limits limits = {.rollouts = ROLLOUTS};
+    double apart = 0, spread = 0;
+    for (int i = 0; i < POSITIONS; i++) {
+        tic_tac_toe_state state;
+        while (!game_random_state(&tic_tac_toe, &empty, i, &random, &state))
+            ;
+        uint64_t own[MOVES_MOST], one[MOVES_MOST], other[MOVES_MOST];
+        uint32_t moves[MOVES_MOST], count = tic_tac_toe.moves(&state, moves, NULL);
+        tern_search *search = NULL;
+        tern_search_result result;
+        EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+        EXPECT_OK(tern_search_reset(f.worker, search, &state));
+        EXPECT_OK(search_run(&f, search, &limits, &result));
+        search_visits(&tic_tac_toe, &state, &result, own);
+        uct_search(&tic_tac_toe, &state, ROLLOUTS, SIMULATIONS, 1, random, one);
+        uct_search(&tic_tac_toe, &state, ROLLOUTS, SIMULATIONS, 1, random + 1, other);
+        apart += uct_distance(own, one, count) / POSITIONS;
+        spread += uct_distance(one, other, count) / POSITIONS;
+        EXPECT_OK(tern_search_destroy(f.worker, search));
+    }
+    CU_ASSERT(apart <= spread + 0.1);
+    fixture_close(&f);
+}
+
+static void one_worker_repeats_itself(void) {
+    fixture f;
+    if (tern_test_size() > 1) {
+        tern_test_skip("with one worker only");
+        return;
+    }
+    if (!search_open(&f, 1, 4096))
+        return;
+    for (int hash = 0; hash < 2; hash++) {
+        const tern_search_options options = {.seed = 7,
+                                             .under_way = 20,
+                                             .memory = (size_t)16 << 20,
+                                             .placement = (tern_search_placement)hash};
+        const tern_search_limits limits = {.rollouts = 2000};
+        uint64_t visits[3][MOVES_MOST];
+        tern_search *search = NULL;
+        tern_search_result result;
+        EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+        for (int i = 0; i < 2; i++) {
+            EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+            EXPECT_OK(search_run(&f, search, &limits, &result));
+            search_visits(&tic_tac_toe, &empty, &result, visits[i]);
+        }
+        CU_ASSERT_EQUAL(memcmp(visits[0], visits[1], 9 * sizeof visits[0][0]), 0);
+        EXPECT_OK(search_run(&f, search, &limits, &result));
+        search_visits(&tic_tac_toe, &empty, &result, visits[2]);
+        CU_ASSERT_NOT_EQUAL(memcmp(visits[1], visits[2], 9 * sizeof visits[0][0]), 0);
+        EXPECT_OK(tern_search_destroy(f.worker, search));
+    }
+    fixture_close(&f);
+}
+
+/* With room for a few nodes the search goes on, and its books balance; a move makes room again. */
+static void memory_is_kept_to(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    for (int hash = 0; hash < 2; hash++) {
+        tern_search_options options = {.memory = 20000, .placement = (tern_search_placement)hash};
+        const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 1000) + 600};
+        tern_search *search = NULL;
+        tern_search_result result;
+        tern_search_statistics full, after;
+        EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+        EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+        EXPECT_OK(search_run(&f, search, &limits, &result));
+        EXPECT_OK(search_run(&f, search, &limits, &result));
+        search_check(&f, search, &result, 2 * limits.rollouts - 1);
+        EXPECT_OK(tern_search_get_statistics(f.worker, search, &full));
+        CU_ASSERT(full.refused > 0);
+        CU_ASSERT(full.nodes >= f.size && full.nodes <= f.size * options.memory / 128);
+        CU_ASSERT_EQUAL(full.rollouts, 2 * limits.rollouts);
+        for (int ply = 0; ply < 3; ply++) {
+            EXPECT_OK(tern_search_advance(f.worker, search, result.best));
+            EXPECT_OK(search_run(&f, search, &limits, &result));
+            EXPECT_OK(tern_mcts_check(f.worker, search));
+        }
+        EXPECT_OK(tern_search_get_statistics(f.worker, search, &after));
+        CU_ASSERT(after.created > full.created);
+        EXPECT_OK(tern_search_destroy(f.worker, search));
+    }
+    fixture_close(&f);
+}
+
+/* What was known of the move's state is known of the root afterwards; a move that was never tried
+ * begins an empty tree; a move that ends the game can be played, and then no run. */
+static void moves_are_played(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    const tern_search_options options = {.memory = (size_t)16 << 20};
+    const tern_search_limits limits = {.rollouts = 500}, one = {.rollouts = 1};
+    tern_search *search = NULL;
+    tern_search_result result;
+    tern_search_statistics statistics;
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+    EXPECT(TERN_ERR_STATE, search_run(&f, search, &limits, &result));
+    EXPECT_DETAIL("tern_search_reset");
+    EXPECT(TERN_ERR_STATE, tern_search_advance(f.worker, search, 0));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT(TERN_ERR_ARGUMENT, tern_search_advance(f.worker, search, 9));
+    EXPECT_DETAIL("none of the 9 moves");
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    uint64_t visits = result.moves[0].visits;
+    EXPECT_OK(tern_search_advance(f.worker, search, result.best));
+    EXPECT_OK(search_run(&f, search, &one, &result));
+    search_check(&f, search, &result, visits);
+    CU_ASSERT_EQUAL(result.rollouts, 1);
+
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(tern_search_advance(f.worker, search, 0));
+    EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
+    CU_ASSERT_EQUAL(statistics.nodes, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        EXPECT_OK(tern_search_advance(f.worker, search, (uint32_t[]){3, 1, 4, 2}[i]));
+    EXPECT(TERN_ERR_STATE, search_run(&f, search, &one, &result));
+    EXPECT_DETAIL("over");
+    EXPECT(TERN_ERR_ARGUMENT, tern_search_advance(f.worker, search, 5));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+/* States that are reached by several ways have one node: there are less than 5,478 of them. */
+static void states_are_shared(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    const tern_search_options options = {
+        .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH};
+    const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 20000)};
+    tern_search *search = NULL;
+    tern_search_result result;
+    tern_search_statistics statistics;
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, limits.rollouts - 1);
+    EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
+    CU_ASSERT(statistics.shared > 0);
+    CU_ASSERT(statistics.nodes <= 5478);
+    CU_ASSERT_EQUAL(statistics.completions, limits.rollouts);
+    CU_ASSERT(statistics.depth_most <= 9);
+    CU_ASSERT(statistics.visits > statistics.completions);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+static void time_is_kept_to(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    const tern_search_options options = {.memory = (size_t)16 << 20};
+    const tern_search_limits limits = {.seconds = 0.1};
+    tern_search *search = NULL;
+    tern_search_result result;
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    CU_ASSERT(result.rollouts > 0);
+    CU_ASSERT(result.seconds >= 0.1 && result.seconds < 5);
+    search_check(&f, search, &result, result.rollouts - 1);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+static void nonsense_is_refused(void) {
+    fixture f;
+    if (!search_open(&f, 1, 4096))
+        return;
+    tern_search *search = NULL;
+    tern_game game = tic_tac_toe;
+    tern_search_options options = {0};
+#define REFUSED(status, part)                                                                      \
+    EXPECT(status, tern_search_create(f.worker, &game, &options, &search));                        \
+    EXPECT_DETAIL(part);                                                                           \
+    CU_ASSERT_PTR_NULL(search);                                                                    \
+    game = tic_tac_toe;                                                                            \
+    options = (tern_search_options){0}
+    game.play = NULL;
+    REFUSED(TERN_ERR_ARGUMENT, "has no play");
+    game.state_bytes = 0;
+    REFUSED(TERN_ERR_ARGUMENT, "state_bytes");
+    game.state_bytes = TERN_GAME_STATE_MAX + 1;
+    REFUSED(TERN_ERR_ARGUMENT, "state_bytes");
+    game.state_bytes = TERN_GAME_STATE_MAX;
+    REFUSED(TERN_ERR_UNSUPPORTED, "TERN_RING_SIZE");
+    game.moves_max = 0;
+    REFUSED(TERN_ERR_ARGUMENT, "moves_max");
+    game.hash = NULL;
+    options.placement = TERN_PLACE_HASH;
+    REFUSED(TERN_ERR_ARGUMENT, "no hash");
+    options.memory = 100;
+    REFUSED(TERN_ERR_ARGUMENT, "memory is 100");
+    options.simulations = 65536;
+    REFUSED(TERN_ERR_ARGUMENT, "simulations");
+    if (f.size > 1) {
+        options.seed = f.rank;
+        REFUSED(TERN_ERR_MISMATCH, "tern_search_create");
+    }
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+    if (f.size > 1) {
+        tic_tac_toe_state state = {{(uint16_t)(1u << f.rank), 0}};
+        EXPECT(TERN_ERR_MISMATCH, tern_search_reset(f.worker, search, &state));
+        EXPECT_DETAIL("the state of tern_search_reset");
+    }
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search_result result;
+    EXPECT(TERN_ERR_ARGUMENT, search_run(&f, search, &(tern_search_limits){0}, &result));
+    EXPECT_DETAIL("no limit");
+    EXPECT(TERN_ERR_ARGUMENT,
+           search_run(&f, search, &(tern_search_limits){.seconds = -1}, &result));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    EXPECT_OK(tern_search_destroy(f.worker, NULL));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"nonsense_is_refused", nonsense_is_refused},
+        {"books_balance", books_balance},
+        {"known_wins_are_found", known_wins_are_found},
+        {"visits_are_those_of_the_reference", visits_are_those_of_the_reference},
+        {"one_worker_repeats_itself", one_worker_repeats_itself},
+        {"memory_is_kept_to", memory_is_kept_to},
+        {"moves_are_played", moves_are_played},
+        {"states_are_shared", states_are_shared},
+        {"time_is_kept_to", time_is_kept_to},
+    };
+    return tern_test_main(argc, argv, "mcts", tests, sizeof tests / sizeof *tests);
+}

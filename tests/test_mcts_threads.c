@@ -1,0 +1,58 @@
+// tern-test: transports
+
+/* Searches by several workers of each process, which share its nodes, or call each other. */
+
+#include "search_tools.h"
+
+static void search_by(uint32_t workers, const tern_search_options *options) {
+    fixture f;
+    const tic_tac_toe_state empty = {{0, 0}};
+    if (!search_open(&f, workers, 4096))
+        return;
+    const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 2000) + 100};
+    tern_search *search = NULL;
+    tern_search_result result;
+    tern_search_statistics statistics;
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, limits.rollouts - 1);
+    EXPECT_OK(tern_search_advance(f.worker, search, result.best));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    EXPECT_OK(tern_mcts_check(f.worker, search));
+    EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
+    CU_ASSERT_EQUAL(statistics.rollouts, 2 * limits.rollouts);
+    CU_ASSERT_EQUAL(statistics.completions, 2 * limits.rollouts);
+    if (f.size == 1 && options->calls_only == 0 && options->placement == TERN_PLACE_RANDOM)
+        CU_ASSERT_EQUAL(statistics.calls, 0);
+    if (options->calls_only == 1)
+        CU_ASSERT(statistics.calls > 0);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+static void nodes_are_shared_by_threads(void) {
+    search_by(2, &(tern_search_options){.memory = (size_t)16 << 20, .simulations = 1});
+    search_by(3, &(tern_search_options){
+                     .memory = (size_t)16 << 20, .simulations = 2, .under_way = 200, .round = 300});
+}
+
+static void memory_runs_out_under_threads(void) {
+    search_by(2, &(tern_search_options){.memory = 40000, .simulations = 1});
+}
+
+static void nodes_are_touched_by_their_owners_only(void) {
+    search_by(
+        2, &(tern_search_options){.memory = (size_t)16 << 20, .simulations = 1, .calls_only = 1});
+    search_by(2, &(tern_search_options){
+                     .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH});
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"nodes_are_shared_by_threads", nodes_are_shared_by_threads},
+        {"memory_runs_out_under_threads", memory_runs_out_under_threads},
+        {"nodes_are_touched_by_their_owners_only", nodes_are_touched_by_their_owners_only},
+    };
+    return tern_test_main(argc, argv, "mcts_threads", tests, 3);
+}
