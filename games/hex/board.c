@@ -48,12 +48,15 @@ static uint64_t part_of_key(uint32_t what) {
     return tern_random_mix((what + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static void turn(const hex_geometry *g, hex_board *b, uint32_t player) {
-    bool could_swap = hex_may_swap(g, b);
-    b->plies++;
+void hex_turn(hex_board *b, uint32_t player) {
     if (b->player != player)
         b->key ^= part_of_key(MOVER);
     b->player = player;
+}
+
+static void count_ply(const hex_geometry *g, hex_board *b) {
+    bool could_swap = hex_may_swap(g, b);
+    b->plies++;
     if (could_swap != hex_may_swap(g, b))
         b->key ^= part_of_key(SWAPPABLE);
 }
@@ -62,7 +65,8 @@ void hex_put(const hex_geometry *g, hex_board *b, uint32_t player, uint32_t cell
     uint32_t at = hex_at(g, cell);
     set(&b->stones[player], at);
     b->key ^= part_of_key(2 * at + player);
-    turn(g, b, 1 - player);
+    hex_turn(b, 1 - player);
+    count_ply(g, b);
 }
 
 static void take_over(const hex_geometry *g, hex_board *b) {

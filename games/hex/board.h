@@ -68,6 +68,9 @@ void hex_play(const hex_geometry *g, hex_board *b, uint32_t move);
 /* The same for either player, whoever is to move; then it is the other's turn. */
 void hex_put(const hex_geometry *g, hex_board *b, uint32_t player, uint32_t cell);
 
+/* Makes it player's turn. */
+void hex_turn(hex_board *b, uint32_t player);
+
 /* Whether player has connected their sides. */
 bool hex_connects(const hex_geometry *g, const hex_board *b, uint32_t player);
 

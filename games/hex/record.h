@@ -1,0 +1,39 @@
+#ifndef TERN_GAMES_HEX_RECORD_H
+#define TERN_GAMES_HEX_RECORD_H
+
+/* A game that is being played: the board, what led to it, and the clocks. */
+
+#include "games/hex/board.h"
+
+enum { HEX_MOVES_MOST = HEX_SIZE_MAX * HEX_SIZE_MAX + 1 };
+
+typedef struct hex_record {
+    hex_geometry geometry;
+    hex_board board;
+    uint32_t count; /* moves so far */
+    uint32_t move[HEX_MOVES_MOST];
+    uint8_t player[HEX_MOVES_MOST];
+    bool clock;     /* there is a limit for the whole game */
+    double left[2]; /* seconds on each player's clock */
+} hex_record;
+
+/* Begins a game. Clocks are left alone. */
+void hex_record_clear(hex_record *r);
+void hex_record_resize(hex_record *r, uint32_t size, bool swap);
+
+/* NULL, or why player may not play move. */
+const char *hex_record_objection(const hex_record *r, uint32_t player, uint32_t move);
+
+/* Plays a move there is nothing to object to. */
+void hex_record_play(hex_record *r, uint32_t player, uint32_t move);
+
+/* Takes the last move back. Returns false if there is none. */
+bool hex_record_undo(hex_record *r);
+
+/* The player who has connected their sides, or -1. */
+int hex_record_winner(const hex_record *r);
+
+/* Seconds that a move of player may take: usual, or with a clock a share of what is left on it. */
+double hex_record_seconds(const hex_record *r, uint32_t player, double usual);
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef TERN_GAMES_HEX_TERMINAL_H
+#define TERN_GAMES_HEX_TERMINAL_H
+
+/* A game between a person at the terminal and the engine. */
+
+#include "games/hex/engine.h"
+#include "games/hex/record.h"
+
+typedef struct hex_terminal {
+    hex_record record;
+    hex_engine *engine;
+    tern_search_limits limits; /* of one move of the engine */
+    uint32_t person;           /* the player who is at the terminal */
+    bool colours;
+} hex_terminal;
+
+/* Reads moves from standard input until the game is over or left. Returns false if the engine has
+ * failed. */
+bool hex_terminal_play(hex_terminal *terminal);
+
+#endif
