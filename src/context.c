@@ -148,6 +148,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     fresh->comm = MPI_COMM_NULL;
     fresh->finalize_key = MPI_KEYVAL_INVALID;
     atomic_init(&fresh->peers.first, TERN_NOBODY);
+    atomic_flag_clear(&fresh->tasks_busy);
     size_t opened = 0;
 
     status = duplicate(fresh, comm);

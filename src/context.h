@@ -24,6 +24,8 @@ typedef struct tern_phase_hook {
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
+typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
+
 struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return */
     uint32_t rank, size;
@@ -37,6 +39,8 @@ struct tern_context {
     struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
+    _Atomic(tern_task *) tasks;
+    atomic_flag tasks_busy; /* tasks are being run or changed */
     tern_phase_hook *phase_hooks;
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */

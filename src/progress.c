@@ -14,6 +14,7 @@ static size_t move_all(tern_worker *worker) {
     }
     return events;
 }
+#include "src/task.h"
 
 size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)
@@ -28,6 +29,8 @@ size_t tern_progress_round(tern_worker *worker) {
         events += context->hook[i].run(worker, context->hook[i].argument);
     if (worker->movers != NULL)
         events += move_all(worker);
+    if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
+        events += tern_tasks_run(worker);
     worker->in_progress = false;
     return events;
 }
