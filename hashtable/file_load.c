@@ -1,10 +1,11 @@
 #include "tern/hashtable_file.h"
 
 #include "hashtable/file_io.h"
+#include "hashtable/run.h"
 #include "src/collective.h"
 #include "src/mpi.h"
 
-/* Ranks take blocks in turn and insert what lies in them, by RMA where the table allows it. */
+/* Ranks take blocks in turn and insert what lies in them, a block in one batch. */
 
 typedef struct reader {
     tern_worker *worker;
@@ -69,27 +70,22 @@ static tern_status combine(const reader *r, const tern_hashtable_options *asked,
     return TERN_OK;
 }
 
+/* A block's records are the items of a batch. */
 static tern_status insert_block(reader *r, uint64_t records) {
     const tern_file_header *h = &r->header;
-    const char *record = r->block + TERN_FILE_BLOCK_HEAD;
-    tern_via via = r->table->call_only ? TERN_VIA_CALL : TERN_VIA_RMA;
-    tern_status status = TERN_OK;
-    for (; records > 0 && status == TERN_OK; records--, record += tern_file_record(h)) {
-        const char *value = record + h->key_bytes;
+    const size_t step = tern_file_record(h);
+    const char *keys = r->block + TERN_FILE_BLOCK_HEAD, *values = keys + h->key_bytes;
+    for (uint64_t i = 0; i < records && h->counter; i++) {
         uint64_t count;
-        if (h->counter) {
-            memcpy(&count, value, sizeof count);
-            if (tern_counter_number(tern_counter_word(count)) != count)
-                return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
-                                 (long long)count);
-            status = tern_hashtable_add(r->worker, r->table, record, count, TERN_PROMISE_WRITE_ONLY,
-                                        via, NULL);
-        } else {
-            status = tern_hashtable_insert(r->worker, r->table, record, value,
-                                           TERN_PROMISE_WRITE_ONLY, via, NULL);
-        }
+        memcpy(&count, values + i * step, sizeof count);
+        if (tern_counter_number(tern_counter_word(count)) != count)
+            return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
+                             (long long)count);
     }
-    return status;
+    const tern_items items = {keys, values, step, step, records, false};
+    size_t stored;
+    return tern_items_insert(r->worker, r->table, &items, TERN_PROMISE_WRITE_ONLY, TERN_VIA_AUTO,
+                             &stored);
 }
 
 static tern_status read_blocks(reader *r) {

@@ -37,16 +37,16 @@ static tern_via way_of(const tern_worker *worker, const tern_hashtable *table, t
                : TERN_VIA_RMA;
 }
 
-static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table, const char *keys,
-                                  const char *values, size_t count, size_t *stored) {
+static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
+                                  const tern_items *items, size_t *stored) {
     tern_insert_batch batch;
-    tern_status status = tern_insert_batch_begin(&batch, worker, table, count, IN_FLIGHT);
+    tern_status status = tern_insert_batch_begin(&batch, worker, table, items->count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
-    for (size_t i = 0; i < count && status == TERN_OK; i++) {
+    for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
         uint32_t owner;
-        status = tern_insert_batch_gather(&batch, keys + i * table->key_bytes,
-                                          values + i * table->value_bytes, &owner);
+        status = tern_insert_batch_gather(&batch, items->keys + i * items->key_step,
+                                          items->values + i * items->value_step, &owner);
         if (status == TERN_OK)
             status = tern_scatter_written(&batch.scatter, owner);
     }
@@ -59,20 +59,34 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table, co
     return failed != TERN_OK ? failed : status;
 }
 
-static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table, const char *keys,
-                                 const char *values, size_t count, tern_promise promise,
-                                 size_t *stored) {
-    tern_items items = {keys, values, table->key_bytes, table->value_bytes, count, false};
+static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
+                                 const tern_items *items, tern_promise promise, size_t *stored) {
     size_t done;
     if (table->all_near) {
-        tern_status ran = tern_run_insert(worker, table, &items, &done, stored);
+        tern_status ran = tern_run_insert(worker, table, items, &done, stored);
         if (promise != TERN_PROMISE_WRITE_ONLY)
             atomic_thread_fence(memory_order_seq_cst); /* as behind an insert (operations.c) */
         return ran;
     }
-    tern_status status = tern_window_insert(worker, table, &items, stored);
+    tern_status status = tern_window_insert(worker, table, items, stored);
     tern_status flushed = promise != TERN_PROMISE_WRITE_ONLY ? tern_flush_all(worker) : TERN_OK;
     return status == TERN_OK ? flushed : status;
+}
+
+tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              tern_promise promise, tern_via via, size_t *stored) {
+    *stored = 0;
+    tern_status status;
+    if (way_of(worker, table, via, tern_insert_batch_check(table) == TERN_OK) == TERN_VIA_CALL)
+        status = insert_by_call(worker, table, items, stored);
+    else
+        status = insert_by_rma(worker, table, items, promise, stored);
+    if (status == TERN_OK && *stored < items->count)
+        status =
+            tern_fail(TERN_ERR_FULL,
+                      "%zu of %zu keys found no room; create the table with a greater capacity",
+                      items->count - *stored, items->count);
+    return status;
 }
 
 tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *table, const void *keys,
@@ -95,15 +109,8 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
     if (status != TERN_OK)
         return status;
     values = values == NULL ? name : values; /* whose place matters only */
-    if (way_of(worker, table, via, tern_insert_batch_check(table) == TERN_OK) == TERN_VIA_CALL)
-        status = insert_by_call(worker, table, keys, values, count, &kept);
-    else
-        status = insert_by_rma(worker, table, keys, values, count, promise, &kept);
-    if (status == TERN_OK && kept < count)
-        status =
-            tern_fail(TERN_ERR_FULL,
-                      "%zu of %zu keys found no room; create the table with a greater capacity",
-                      count - kept, count);
+    const tern_items items = {keys, values, table->key_bytes, table->value_bytes, count, false};
+    status = tern_items_insert(worker, table, &items, promise, via, &kept);
     if (stored != NULL)
         *stored = kept;
     return status;

@@ -78,6 +78,17 @@ static tern_status count_insert(window *w, size_t *stored) {
     return f->outcome == TERN_ERR_FULL ? TERN_OK : f->outcome;
 }
 
+/* A counter table's value is what to add. */
+static tern_flight_plan plan_insert(const tern_hashtable *table, const char *value) {
+    tern_flight_plan plan = {
+        .kind = TERN_FLIGHT_INSERT, .promise = TERN_PROMISE_WRITE_ONLY, .given = value};
+    if (tern_shape_counts(table->shape)) {
+        plan.kind = TERN_FLIGHT_ADD;
+        memcpy(&plan.delta, value, sizeof plan.delta);
+    }
+    return plan;
+}
+
 static tern_status insert_far(window *w, size_t *stored) {
     const tern_items *items = w->items;
     for (size_t i = 0; i < items->count; i++) {
@@ -90,9 +101,7 @@ static tern_status insert_far(window *w, size_t *stored) {
             if (status != TERN_OK)
                 return status;
         }
-        const tern_flight_plan plan = {.kind = TERN_FLIGHT_INSERT,
-                                       .promise = TERN_PROMISE_WRITE_ONLY,
-                                       .given = items->values + i * items->value_step};
+        const tern_flight_plan plan = plan_insert(w->table, items->values + i * items->value_step);
         tern_flight_begin(begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
