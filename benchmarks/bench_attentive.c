@@ -16,7 +16,8 @@ typedef struct attentive {
     tern_hashtable *table;
     double compute_ns;
     uint64_t random;
-    bool half; /* computing ends half-way */
+    bool half;  /* computing ends half-way */
+    bool waits; /* at the origin: what is done by RMA waits until its target is back */
 } attentive;
 
 static void compute(bench *b, double ns) {
@@ -62,21 +63,62 @@ static void empty(bench *b, void *work, uint64_t n) {
                                     TERN_VIA_RMA);
 }
 
+/* Atomics on words of a random rank. Were it always the other, both would fall into step. */
+static void look(bench *b, void *work, uint64_t n) {
+    attentive *a = work;
+    for (uint64_t count; n > 0; n--) {
+        compute(b, a->compute_ns);
+        bench_ok(tern_queue_size(b->worker, a->queue[ceiling_random(&a->random, 2)], &count),
+                 "tern_queue_size");
+    }
+    cells_end(b);
+}
+
+static double look_ns(bench *b, attentive *a, unsigned us) {
+    bench_case c = {.name = "size of a queue",
+                    .params = {{"of", 0, "all"}, {"compute_us", us, NULL}}};
+    const char *only = b->options.only;
+    a->compute_ns = 1e3 * us;
+    c.measured = bench_way(c.name, look, look, a);
+    b->options.only = NULL;
+    const bench_times *t = bench_measure(b, &c);
+    b->options.only = only;
+    return t == NULL ? 0 : bench_median(t->measured, t->pairs);
+}
+
+/* Whether a transport serves who computes is the network's, MPI's and the service threads' matter:
+ * it is a component like others. */
+static bool does_wait(bench *b, attentive *a) {
+    const double quick = look_ns(b, a, 0), slow = look_ns(b, a, HALF_US);
+    return slow - quick > 1e3 * HALF_US / 4;
+}
+
+/* Who goes by RMA does what is its own without attending to others, who so wait for its next
+ * operation on what is not; by call, it makes progress every time. */
+static void let_wait(const attentive *a, double own, const cells *costs, cells *waiting) {
+    const double ns = a->half ? a->compute_ns / 2 : a->compute_ns;
+    tern_costs calls;
+    *waiting = *costs;
+    tern_costs_computing(&costs->others, a->waits ? TERN_P2P : TERN_SHM, ns / (1 - own),
+                         &waiting->others);
+    tern_costs_computing(&costs->others, TERN_SHM, ns, &calls);
+    waiting->others.call = calls.call;
+}
+
 static void measure_cell(bench *b, const cells *costs, attentive *a, bool pushes,
                          const char *service) {
     uint64_t ns = (uint64_t)a->compute_ns;
-    /* Without a service thread messages wait, as calls do, until the target is back. */
-    bool served = strcmp(service, "none") != 0;
-    cells waiting = *costs;
-    tern_costs_computing(&costs->others, served ? TERN_SHM : b->transport,
-                         a->half ? a->compute_ns / 2 : a->compute_ns, &waiting.others);
+    const bool served = strcmp(service, "none") != 0;
+    const double own = pushes && b->ranks > 2 ? 0.0 : 1.0 / b->ranks;
+    cells waiting;
+    let_wait(a, own, costs, &waiting);
     cell one = {.name = pushes    ? "push"
                         : a->half ? "update, half computing"
                                   : "update",
                 .params = {{"compute_us", ns / 1000, NULL}, {"service_threads", served, NULL}},
                 .promise = TERN_PROMISE_READ_WRITE,
                 .operation = pushes ? TERN_MODEL_PUSH : TERN_MODEL_UPDATE,
-                .own = pushes && b->ranks > 2 ? 0.0 : 1.0 / b->ranks,
+                .own = own,
                 .work = a,
                 .run = pushes ? push : update,
                 .prepare = pushes ? empty : NULL,
@@ -102,6 +144,7 @@ static void measure_all(bench *b, const char *service) {
                                                              .capacity = KEYS},
                                    &a.table),
              "tern_hashtable_create");
+    a.waits = does_wait(b, &a);
     update(b, &a, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, KEYS);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
         a.compute_ns = 1e3 * us[i];
