@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "hashtable/growth.h"
 #include "hashtable/operations.h"
-#include "hashtable/probe.h"
 #include "hashtable/regions.h"
 
 /*
@@ -24,6 +24,7 @@ static void make_progress(tern_worker *worker, size_t applied) {
 /* What was found out about a key of a group. */
 typedef struct near_key {
     uint64_t hash;
+    const tern_part *part;
     uint64_t index, left; /* of its probe, which stands where the key is or is to be put */
     uint64_t *counter;    /* NULL: the key was not there */
 } near_key;
@@ -48,6 +49,7 @@ TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *ta
         memcpy(&key, keys + 8 * i, 8);
         tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
         bool there = tern_probe_look(&p, TERN_SHAPE_COUNT8);
+        group[i].part = p.part;
         group[i].index = p.index;
         group[i].left = p.left;
         group[i].counter = there ? tern_counter_near(&p, TERN_SHAPE_COUNT8) : NULL;
@@ -60,17 +62,20 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
     for (size_t i = 0; i < count; i++) {
         tern_status status = TERN_OK;
         if (group[i].counter == NULL ||
-            __builtin_expect(tern_counter_erased(__atomic_fetch_add(
+            __builtin_expect(tern_counter_gone(__atomic_fetch_add(
                                  group[i].counter, tern_counter_word(delta), __ATOMIC_ACQ_REL)),
                              0)) {
             uint64_t key, before, entry[2];
             bool far_put;
             memcpy(&key, keys + 8 * i, 8);
             tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
+            p.part = group[i].part;
             p.index = group[i].index;
             p.left = group[i].left;
             status =
                 tern_probe_add(&p, TERN_SHAPE_COUNT8, true, true, delta, entry, &before, &far_put);
+            if (tern_probe_again(&p, true, &status))
+                status = tern_probe_add_any(&p, true, delta, &before, &far_put);
             if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
                 return status;
         }
@@ -136,9 +141,11 @@ static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *
         if (status != TERN_OK)
             return status;
         tern_verdict verdict = tern_probe_judge(p, p->table->shape, slot->entry);
-        if (verdict == TERN_ENTRY_MINE)
-            return tern_counter_add(p, p->table->shape, false, delta, &before);
-        if (verdict == TERN_ENTRY_OTHER)
+        if (verdict == TERN_ENTRY_MINE) {
+            status = tern_counter_add(p, p->table->shape, false, delta, &before);
+            if (!tern_probe_again(p, true, &status))
+                return status;
+        } else if (verdict == TERN_ENTRY_OTHER)
             tern_probe_next(p, p->table->shape);
         else
             look = false; /* most likely free: what a CAS will tell */
@@ -253,7 +260,7 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
                                          &done, &counted, &far_put);
     else
         status = tern_call_add_many(worker, table, keys, count, delta, &counted, &far_put);
-    if (promise != TERN_PROMISE_WRITE_ONLY && far_put && status == TERN_OK)
+    if (far_put && status == TERN_OK && tern_growth_flushes(table, false, promise))
         status = tern_flush_all(worker);
     else if (promise != TERN_PROMISE_WRITE_ONLY)
         atomic_thread_fence(memory_order_seq_cst); /* see insert in operations.c */

@@ -16,26 +16,33 @@
  *
  * State word, from bit 0:
  *
- *     0..1    kind: free (the rest is 0, but for readers), taken, locked; 3 is left for growth
+ *     0..1    kind: free (the rest is 0, but for readers), taken, locked, left (growth.h: nobody
+ *             takes it any more)
  *     2       updated: the entry was, or is being, written a second time
- *     3       erased: the key is not in the table; with taken and updated only
+ *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
  *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
  *     54..63  readers: finds of the classic algorithm that hold the bucket
  *
  * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
  * never becomes free again and its key never changes, not even by an erase: the key comes back to
- * its bucket, no other does, and a probe that has passed a bucket need not look back.
+ * its bucket, no other does, and a probe that has passed a bucket need not look back. When the part
+ * grows, every bucket is left in the end, in one of three ways, two of which have no tag:
  *
- * Counter, from bit 0: 0: erased; 1: left for growth; 2..63: the number, in two's complement. An
- * add changes the number alone, whatever it adds, so one that comes too late does an erased counter
- * no harm and sees that it is one.
+ *     frozen  it was free: who gets here goes on in the next array
+ *     moved   (updated, and the tag) its key, if not erased, is in the next array
+ *     lost    (erased) its writer died before it ever had an entry: probes pass it
+ *
+ * Counter, from bit 0: 0: erased; 1: moved; 2..63: the number, in two's complement. An add changes
+ * the number alone, whatever it adds, so one that comes too late does an erased or moved counter no
+ * harm and sees that it is one.
  *
  * Check, from bit 0:
  *
  *     0..15   stamp: what the state is while nobody holds the lock, so that an update whose origin
  *             has just read the entry can lock at its first CAS. 0xffff: updated; 0xfffe: erased;
- *             else rank + 1 of the inserter (0xfffd: that or any greater one)
+ *             0xfffd, 0xfffc: moved, which was erased, or not; else rank + 1 of the inserter
+ *             (0xfffb: that or any greater one)
  *     16..63  hash of stamp, key and value, seeded with the table's nonce and the bucket's index
  *
  * An entry that is torn, not yet written or left over from an older table does not pass. In a
@@ -55,11 +62,14 @@ enum {
     TERN_FREE = 0,
     TERN_TAKEN = 1,
     TERN_LOCKED = 2,
+    TERN_LEFT = 3,
     TERN_KIND = 3,
     TERN_UPDATED = 4,
     TERN_ERASED = 8
 };
 
+#define TERN_FROZEN UINT64_C(3)
+#define TERN_LOST UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
 #define TERN_READER (UINT64_C(1) << 54)
@@ -68,8 +78,11 @@ enum {
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
 #define TERN_STAMP_ERASED UINT64_C(0xfffe)
-#define TERN_STAMP_RANKS UINT64_C(0xfffd)
+#define TERN_STAMP_MOVED_ERASED UINT64_C(0xfffd)
+#define TERN_STAMP_MOVED UINT64_C(0xfffc)
+#define TERN_STAMP_RANKS UINT64_C(0xfffb)
 #define TERN_COUNTER_ERASED UINT64_C(1)
+#define TERN_COUNTER_MOVED UINT64_C(2)
 
 /* What sizes a table has, in words but where it says bytes. */
 typedef struct tern_shape {
@@ -108,6 +121,10 @@ static inline uint64_t tern_state_unlocked(uint64_t hash, bool erased) {
     return TERN_TAKEN | TERN_UPDATED | tern_state_tag(hash) | (erased ? TERN_ERASED : 0);
 }
 
+static inline uint64_t tern_state_moved(uint64_t hash) {
+    return TERN_LEFT | TERN_UPDATED | tern_state_tag(hash);
+}
+
 static inline int tern_state_may_hold(uint64_t state, uint64_t hash) {
     return (state & TERN_TAG) == tern_state_tag(hash);
 }
@@ -121,6 +138,13 @@ static inline uint64_t tern_counter_word(uint64_t number) { return number << 2; 
 static inline uint64_t tern_counter_number(uint64_t word) { return (uint64_t)((int64_t)word >> 2); }
 
 static inline bool tern_counter_erased(uint64_t word) { return (word & TERN_COUNTER_ERASED) != 0; }
+
+static inline bool tern_counter_moved(uint64_t word) { return (word & TERN_COUNTER_MOVED) != 0; }
+
+/* Erased or moved: not what an add, a swap or a find is after. */
+static inline bool tern_counter_gone(uint64_t word) {
+    return (word & (TERN_COUNTER_ERASED | TERN_COUNTER_MOVED)) != 0;
+}
 
 static inline uint64_t tern_stamp_inserted(uint32_t rank) {
     return rank < TERN_STAMP_RANKS - 1 ? rank + UINT64_C(1) : TERN_STAMP_RANKS;
@@ -144,12 +168,16 @@ static inline uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_sha
 typedef enum tern_verdict {
     TERN_ENTRY_INVALID, /* torn, not yet written, or nobody's */
     TERN_ENTRY_OTHER,   /* whole, with another key */
-    TERN_ENTRY_ERASED,  /* whole, with the key that is looked for, which is erased */
-    TERN_ENTRY_MINE     /* the same, not erased */
+    TERN_ENTRY_MOVED,   /* whole, with the key that is looked for, which the next array has */
+    TERN_ENTRY_ERASED,  /* the same, erased */
+    TERN_ENTRY_MINE     /* the same, neither */
 } tern_verdict;
 
 static inline tern_verdict tern_entry_of_key(const uint64_t *entry) {
-    return (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED ? TERN_ENTRY_ERASED : TERN_ENTRY_MINE;
+    uint64_t stamp = entry[0] & TERN_STAMP;
+    if (__builtin_expect(stamp < TERN_STAMP_MOVED || stamp == TERN_STAMP_UPDATED, 1))
+        return TERN_ENTRY_MINE;
+    return stamp == TERN_STAMP_ERASED ? TERN_ENTRY_ERASED : TERN_ENTRY_MOVED;
 }
 
 static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,

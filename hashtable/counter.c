@@ -1,9 +1,23 @@
 #include "hashtable/operations.h"
 
-#include "hashtable/probe.h"
+#include "hashtable/growth.h"
 #include "hashtable/room.h"
 
 /* Counters: every change is one atomic on the counter itself, and no lock is taken. */
+
+tern_status tern_counter_follow(tern_search p) {
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
+        uint64_t state;
+        tern_status status = tern_state_load(&p, p.table->shape, p.part->near != NULL, &state);
+        if (status == TERN_OK && (state & TERN_KIND) == TERN_LEFT)
+            return TERN_MOVED;
+        if (status == TERN_OK)
+            status = tern_growth_wait(p.worker, p.part->buckets.rank, &wait);
+        if (status != TERN_OK)
+            return status;
+    }
+}
 
 tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before) {
     tern_ptr counter = tern_bucket_far(&p, p.table->shape, 8);
@@ -11,13 +25,15 @@ tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, ui
     for (;;) {
         uint64_t seen;
         tern_status status;
+        if (tern_counter_moved(word))
+            return tern_counter_follow(p);
         if (tern_counter_erased(word))
             status = tern_atomic_cas(p.worker, counter, word, step, &seen);
         else
             status = tern_atomic_fetch_add(p.worker, counter, step, &seen);
         if (status != TERN_OK)
             return status;
-        if (!tern_counter_erased(word) && !tern_counter_erased(seen)) {
+        if (!tern_counter_erased(word) && !tern_counter_gone(seen)) {
             *before = tern_counter_number(seen);
             return TERN_OK;
         }
@@ -37,9 +53,12 @@ tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64
     uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
-    tern_status status = p->part->near != NULL
-                             ? tern_probe_add(p, s, true, look, delta, entry, before, far_put)
-                             : tern_probe_add(p, s, false, look, delta, entry, before, far_put);
+    tern_status status;
+    do
+        status = p->part->near != NULL
+                     ? tern_probe_add(p, s, true, look, delta, entry, before, far_put)
+                     : tern_probe_add(p, s, false, look, delta, entry, before, far_put);
+    while (tern_probe_again(p, true, &status));
     tern_room_free(&room);
     return status;
 }
@@ -52,34 +71,41 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
     tern_status status = tern_probe_add_any(&p, true, delta, before, &far_put);
     /* As behind an insert (operations.c). A new key's counter was 0. */
     bool put = far_put || (near && status == TERN_OK && *before == 0);
-    if (status == TERN_OK && put && promise != TERN_PROMISE_WRITE_ONLY)
+    if (status == TERN_OK && put && tern_growth_flushes(table, near, promise))
         status = tern_flush(worker, p.part->buckets.rank);
     return status;
 }
 
 /* The room is for the entry: a key of at most 1,024 bytes and no value. */
 tern_status tern_counter_erase(tern_search *p) {
-    uint64_t entry[1 + TERN_KEY_MAX / 8], word;
-    tern_status status = tern_probe_locate(p, entry);
-    if (status == TERN_OK)
-        status = tern_atomic_swap(p->worker, tern_bucket_far(p, p->table->shape, 8),
-                                  TERN_COUNTER_ERASED, &word);
-    if (status == TERN_OK && tern_counter_erased(word))
-        return TERN_ERR_NOT_FOUND;
+    uint64_t entry[1 + TERN_KEY_MAX / 8], word = 0;
+    tern_status status;
+    do {
+        status = tern_probe_locate(p, entry);
+        if (status == TERN_OK)
+            status = tern_atomic_fetch_or(p->worker, tern_bucket_far(p, p->table->shape, 8),
+                                          TERN_COUNTER_ERASED, &word);
+        if (status == TERN_OK && tern_counter_gone(word))
+            status = tern_counter_moved(word) ? tern_counter_follow(*p) : TERN_ERR_NOT_FOUND;
+    } while (tern_probe_again(p, false, &status));
     return status;
 }
 
 tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtable *table,
                                         const uint64_t *key, uint64_t hash, uint64_t expected,
                                         uint64_t desired, uint64_t *before) {
-    uint64_t entry[1 + TERN_KEY_MAX / 8], word;
+    uint64_t entry[1 + TERN_KEY_MAX / 8], word = 0;
     tern_search p = tern_probe_start(worker, table, key, hash);
-    tern_status status = tern_probe_locate(&p, entry);
-    if (status == TERN_OK)
-        status = tern_atomic_cas(worker, tern_bucket_far(&p, table->shape, 8),
-                                 tern_counter_word(expected), tern_counter_word(desired), &word);
-    if (status == TERN_OK && tern_counter_erased(word))
-        return TERN_ERR_NOT_FOUND;
+    tern_status status;
+    do {
+        status = tern_probe_locate(&p, entry);
+        if (status == TERN_OK)
+            status =
+                tern_atomic_cas(worker, tern_bucket_far(&p, table->shape, 8),
+                                tern_counter_word(expected), tern_counter_word(desired), &word);
+        if (status == TERN_OK && tern_counter_gone(word))
+            status = tern_counter_moved(word) ? tern_counter_follow(p) : TERN_ERR_NOT_FOUND;
+    } while (tern_probe_again(&p, false, &status));
     if (status == TERN_OK)
         *before = tern_counter_number(word);
     return status;

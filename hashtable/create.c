@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include "hashtable/growth.h"
 #include "hashtable/parked.h"
 #include "hashtable/requests.h"
 #include "src/collective.h"
@@ -39,6 +40,12 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
         return tern_fail(TERN_ERR_ARGUMENT,
                          "algorithm is %d; a hash table's is TERN_ALGO_IMPROVED or _CLASSIC",
                          (int)o->algorithm);
+    if (o->grow != 0 && o->grow != 1)
+        return tern_fail(TERN_ERR_ARGUMENT, "grow is %d; allowed are 0 and 1", o->grow);
+    if (o->algorithm == TERN_ALGO_CLASSIC && o->grow == 1)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "a table of the classic algorithm does not grow; create it with "
+                         "TERN_ALGO_IMPROVED or without grow");
     if (o->algorithm == TERN_ALGO_CLASSIC && o->counter == 1)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "the classic algorithm has no counters; create the table with "
@@ -114,12 +121,12 @@ static tern_status allocate(tern_worker *worker, const tern_hashtable *t, tern_p
 
 /* Only what is read before it is written has to be zero: states, counters, and checks, where a zero
  * saves looking further. */
-void tern_table_clear(const tern_hashtable *t, char *buckets) {
+void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
     if (t->shape.stride <= 64) {
-        memset(buckets, 0, t->buckets * t->shape.stride);
+        memset(buckets, 0, count * t->shape.stride);
         return;
     }
-    for (uint64_t i = 0; i < t->buckets; i++)
+    for (uint64_t i = 0; i < count; i++)
         memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
 }
 
@@ -132,7 +139,8 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
     tern_status status = allocate(worker, t, &me.memory);
     if (status == TERN_OK) {
         *memory = me.memory;
-        tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor));
+        tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor),
+                         t->buckets);
         if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
             status = tern_fail_system("getrandom");
     }
@@ -155,8 +163,13 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         t->all_near = t->all_near && part->near != NULL;
     }
     t->nonce = t->nonce == 0 ? 1 : t->nonce;
-    *(tern_anchor *)tern_local(context, me.memory) = (tern_anchor){t->nonce, t};
-    return TERN_OK;
+    for (uint32_t r = 0; r < t->ranks; r++) {
+        t->part[r].count = t->buckets;
+        t->part[r].nonce = t->nonce;
+    }
+    *(tern_anchor *)tern_local(context, me.memory) = (tern_anchor){.nonce = t->nonce, .table = t};
+    const tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
+    return t->growth == NULL ? TERN_OK : tern_growth_publish(worker, t->growth, &news);
 }
 
 tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
@@ -174,10 +187,10 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {options->key_bytes,           options->value_bytes,
-                         (uint64_t)options->counter,   options->capacity,
-                         (uint64_t)options->call_only, (uint64_t)options->algorithm,
-                         options->key_hash != NULL,    options->key_equal != NULL};
+    uint64_t agreed[] = {
+        options->key_bytes,        options->value_bytes,         (uint64_t)options->counter,
+        options->capacity,         (uint64_t)options->call_only, (uint64_t)options->algorithm,
+        options->key_hash != NULL, options->key_equal != NULL,   (uint64_t)options->grow};
     status = tern_collective_same(context, worker, agreed, sizeof agreed,
                                   "the options of tern_hashtable_create");
     if (status != TERN_OK)
@@ -188,14 +201,18 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     tern_part *part = calloc(context->size, sizeof *part);
     tern_hashtable *t = calloc(1, sizeof *t);
     struct tern_requests **requests = calloc(context->workers, sizeof *requests);
-    if (all == NULL || t == NULL || part == NULL || requests == NULL)
+    if (all == NULL || t == NULL || part == NULL || requests == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
+    } else {
+        t->context = context;
+        t->rank = context->rank;
+        t->part = part;
+        status = options->grow ? tern_growth_make(t) : TERN_OK;
+    }
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    t->context = context;
     t->shape = shape_of(options);
-    t->rank = context->rank;
     t->ranks = context->size;
     t->buckets = buckets_of(options->capacity, t->ranks, t->shape);
     t->key_bytes = options->key_bytes;
@@ -205,7 +222,6 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;
-    t->part = part;
     t->requests = requests;
     status = introduce(worker, t, all, &memory);
     /* A call may come as soon as another rank has returned: every anchor is in place before. */
@@ -214,12 +230,16 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     if (status != TERN_OK)
         goto fail;
     free(all);
+    if (t->growth != NULL)
+        tern_task_add(context, &t->growth->task);
     *table = t;
     return TERN_OK;
 fail:
-    (void)tern_free(worker, memory);
-    if (t != NULL)
+    if (t != NULL) {
+        tern_growth_free(worker, t->growth);
         tern_chooser_free(&t->chooser);
+    }
+    (void)tern_free(worker, memory);
     free(t);
     free(requests);
     free(part);
@@ -244,7 +264,8 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
-    *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0, NULL};
+    tern_growth_free(worker, table->growth);
+    *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0};
     tern_status freed = tern_free(worker, memory);
     tern_chooser_free(&table->chooser);
     tern_parked_free(table);

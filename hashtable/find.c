@@ -1,6 +1,6 @@
 #include "hashtable/operations.h"
 
-#include "hashtable/probe.h"
+#include "hashtable/growth.h"
 #include "hashtable/room.h"
 
 /* Finding: with writers about, without them, and for what then changes the key that it has found.
@@ -23,6 +23,8 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
             (void)tern_state_load(p, s, near, &state);
             if (state == TERN_FREE)
                 break;
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
             if (!tern_state_may_hold(state, p->hash))
                 continue;
         }
@@ -36,6 +38,8 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
                 return TERN_OK;
             if (verdict == TERN_ENTRY_ERASED)
                 return TERN_ERR_NOT_FOUND;
+            if (verdict == TERN_ENTRY_MOVED)
+                return TERN_MOVED;
             if (verdict == TERN_ENTRY_OTHER)
                 break;
             /* After the entry was read, so that "never updated" rules out that an update tore it:
@@ -45,10 +49,14 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
                 return status;
             if (state == TERN_FREE)
                 return TERN_ERR_NOT_FOUND;
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
             bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
             if (!tern_state_may_hold(state, p->hash) || (arriving && !settle) ||
-                TERN_BROKEN(TERN_BREAK_UPDATE))
+                state == TERN_LOST || TERN_BROKEN(TERN_BREAK_UPDATE))
                 break;
+            if ((state & TERN_KIND) == TERN_LEFT)
+                continue; /* seen moved, it was whole before */
             status = arriving ? tern_probe_settle(*p, state, &verdict)
                               : tern_probe_wait(p->worker, &wait, state);
             if (status != TERN_OK)
@@ -108,7 +116,7 @@ static tern_status find_still(tern_search *p, tern_shape s, uint64_t *room, uint
                               const uint64_t **found) {
     while (p->left > 0) {
         uint64_t first = p->index & ~(tern_shape_line(s) - 1);
-        uint64_t count = p->table->buckets - first;
+        uint64_t count = p->part->count - first;
         count = count < run ? count : run;
         tern_status status =
             tern_get(p->worker, room, tern_ptr_add(p->part->buckets, (int64_t)(first * s.stride)),
@@ -129,13 +137,41 @@ static tern_status find_still(tern_search *p, tern_shape s, uint64_t *room, uint
     return TERN_ERR_NOT_FOUND;
 }
 
+/* What the find returns: of the entry at found, or of the counter above it. */
+static inline tern_status take(const tern_search *p, bool near, bool still, const uint64_t *found,
+                               void *value) {
+    const tern_hashtable *table = p->table;
+    tern_shape s = table->shape;
+    if (!tern_shape_counts(s)) {
+        if (table->value_bytes > 0)
+            memcpy(value, found + 1 + s.key_words, table->value_bytes);
+        return TERN_OK;
+    }
+    uint64_t count;
+    tern_status status = TERN_OK;
+    if (still)
+        count = found[-1];
+    else if (near)
+        count = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
+    else
+        status = tern_atomic_load(p->worker, tern_bucket_far(p, s, 8), &count);
+    if (status != TERN_OK)
+        return status;
+    if (tern_counter_gone(count))
+        return tern_counter_moved(count) ? tern_counter_follow(*p) : TERN_ERR_NOT_FOUND;
+    count = tern_counter_number(count);
+    memcpy(value, &count, sizeof count);
+    return TERN_OK;
+}
+
 tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table,
                                 const uint64_t *key, uint64_t hash, tern_promise promise,
                                 void *value) {
     tern_shape s = table->shape;
     tern_search p = tern_probe_start(worker, table, key, hash);
     bool near = p.part->near != NULL;
-    bool still = !near && promise == TERN_PROMISE_READ_ONLY;
+    /* Where the table grows, its owner may be moving keys in any phase. */
+    bool still = !near && promise == TERN_PROMISE_READ_ONLY && table->growth == NULL;
     tern_room room;
     /* Where a get is a copy, reading ahead costs cache lines and saves nothing. */
     bool copies = tern_reach_address(worker, p.part->buckets, 8) != NULL;
@@ -146,31 +182,15 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
         return TERN_ERR_MEMORY;
     const uint64_t *found = entry;
     bool reads = table->classic && promise != TERN_PROMISE_READ_ONLY;
-    tern_status status = reads   ? find_reading(&p, s, entry)
-                         : near  ? find_moving(&p, s, true, false, entry)
-                         : still ? find_still(&p, s, entry, run, &found)
-                                 : find_moving(&p, s, false, false, entry);
-    if (status != TERN_OK)
-        goto out;
-    if (!tern_shape_counts(s)) {
-        if (table->value_bytes > 0)
-            memcpy(value, found + 1 + s.key_words, table->value_bytes);
-        goto out;
-    }
-    uint64_t count;
-    if (still)
-        count = found[-1];
-    else if (near)
-        count = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_ACQUIRE);
-    else
-        status = tern_atomic_load(worker, tern_bucket_far(&p, s, 8), &count);
-    if (status == TERN_OK)
-        status = tern_counter_erased(count) ? TERN_ERR_NOT_FOUND : TERN_OK;
-    if (status == TERN_OK) {
-        count = tern_counter_number(count);
-        memcpy(value, &count, sizeof count);
-    }
-out:
+    tern_status status;
+    do {
+        status = reads   ? find_reading(&p, s, entry)
+                 : near  ? find_moving(&p, s, true, false, entry)
+                 : still ? find_still(&p, s, entry, run, &found)
+                         : find_moving(&p, s, false, false, entry);
+        if (status == TERN_OK)
+            status = take(&p, near, still, found, value);
+    } while (tern_probe_again(&p, false, &status));
     tern_room_free(&room);
     return status;
 }

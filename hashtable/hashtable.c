@@ -57,6 +57,11 @@ tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, 
 
 tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                                    tern_status status) {
+    if (status == TERN_ERR_FULL && table->growth != NULL)
+        return tern_fail(status,
+                         "rank %u's part is full, and its segment has no room for a larger one; "
+                         "raise TERN_SEGMENT_SIZE (now %zu)",
+                         owner, table->context->config.segment_size);
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
                          "all %llu buckets of rank %u's part belong to other keys, erased ones "

@@ -33,6 +33,8 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
             *before = seen;
             return TERN_OK;
         }
+        if ((seen & TERN_KIND) == TERN_LEFT)
+            return TERN_MOVED;
         if ((seen & TERN_KIND) != TERN_LOCKED && !is_wanted(seen, wanted))
             return wanted == TERN_LOCK_LIVE ? TERN_ERR_NOT_FOUND : TERN_ERR_EXISTS;
         expected = seen;

@@ -5,7 +5,7 @@
  * The lock of a bucket, which lies in its state word: whoever writes an entry a second time holds
  * it, so that entries are put one at a time. The CAS that takes it tells whether the key was
  * erased, at no cost of its own. TERN_ERR_PEER if who holds it died; in a handler TERN_ERR_AGAIN if
- * somebody does.
+ * somebody does; TERN_MOVED.
  */
 
 #include "hashtable/probe.h"

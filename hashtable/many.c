@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/find_call.h"
+#include "hashtable/growth.h"
 #include "hashtable/insert_call.h"
 #include "hashtable/run.h"
 #include "hashtable/window.h"
@@ -69,7 +70,8 @@ static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
         return ran;
     }
     tern_status status = tern_window_insert(worker, table, items, stored);
-    tern_status flushed = promise != TERN_PROMISE_WRITE_ONLY ? tern_flush_all(worker) : TERN_OK;
+    tern_status flushed =
+        tern_growth_flushes(table, false, promise) ? tern_flush_all(worker) : TERN_OK;
     return status == TERN_OK ? flushed : status;
 }
 

@@ -1,6 +1,7 @@
 #include "tern/hashtable_modify.h"
 
 #include "hashtable/call.h"
+#include "hashtable/growth.h"
 #include "hashtable/lock.h"
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
@@ -66,7 +67,10 @@ static tern_status modify(const tern_hashtable *table, uint64_t hash, tern_absen
     tern_search p = tern_probe_start(info->worker, table, info->key, hash);
     uint64_t before = TERN_FREE;
     bool existed = false;
-    tern_status status = open_bucket(&p, absent, entry, &existed, &before);
+    tern_status status;
+    do
+        status = open_bucket(&p, absent, entry, &existed, &before);
+    while (tern_probe_again(&p, absent == TERN_ABSENT_INSERT, &status));
     if (status != TERN_OK)
         goto out;
     if (existed)

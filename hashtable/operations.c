@@ -1,5 +1,6 @@
 #include "hashtable/operations.h"
 
+#include "hashtable/growth.h"
 #include "hashtable/lock.h"
 #include "hashtable/room.h"
 #include "hashtable/witness.h"
@@ -10,7 +11,7 @@
  *     insert, new key     CAS, put; one CAS lost or get more if the last insert met its key
  *     insert, known key   get, CAS, put, CAS; a CAS more if the last insert met a new key
  *     insert_new          as insert; known key: get, a CAS more if the last met a new one
- *     erase               get, CAS, put, CAS; counters: get, swap; absent: get, load
+ *     erase               get, CAS, put, CAS; counters: get, or; absent: get, load
  *     add                 get, fetch-and-add; new key: get, CAS, fetch-and-add, put
  *     compare_swap        get, CAS
  *     find                get; counters and absent keys a load more, but in a phase of reads
@@ -58,8 +59,9 @@ static tern_status fill(const tern_search *p, tern_promise promise, uint64_t *en
      * still be in the processor's store buffer, and later loads would overtake it: two ranks that
      * insert a key each and then find the other's could both miss it. There the flush is a fence,
      * which pairs with the other rank's. */
-    if (status == TERN_OK && promise != TERN_PROMISE_WRITE_ONLY)
+    if (status == TERN_OK && tern_growth_flushes(p->table, near, promise))
         status = tern_flush(p->worker, p->part->buckets.rank);
+    tern_probe_report(p);
     return status;
 }
 
@@ -86,14 +88,14 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
     tern_claim claim = {false, false, TERN_FREE};
     /* The classic algorithm's commit: a bucket is locked until its entry is there. */
     bool locks = table->classic && promise != TERN_PROMISE_WRITE_ONLY;
-    status = claim_bucket(&p, table, locks, seen, &claim);
-    if (status != TERN_OK)
-        goto out;
-    *existed = false;
-    if (!claim.created)
-        status = replace(&p, &claim, only_new, witness, entry, existed);
-    else
-        status = locks ? tern_bucket_write(&p, entry, false) : fill(&p, promise, entry);
+    do {
+        *existed = false;
+        status = claim_bucket(&p, table, locks, seen, &claim);
+        if (status == TERN_OK && !claim.created)
+            status = replace(&p, &claim, only_new, witness, entry, existed);
+        else if (status == TERN_OK)
+            status = locks ? tern_bucket_write(&p, entry, false) : fill(&p, promise, entry);
+    } while (tern_probe_again(&p, true, &status));
 out:
     tern_room_free(&room_for_mine);
     tern_room_free(&room_for_seen);
@@ -117,9 +119,13 @@ tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *tab
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     uint64_t before;
-    tern_status status = tern_probe_locate(&p, entry);
-    if (status == TERN_OK)
-        status = tern_bucket_lock(&p, tern_state_of_check(entry[0], hash), TERN_LOCK_LIVE, &before);
+    tern_status status;
+    do {
+        status = tern_probe_locate(&p, entry);
+        if (status == TERN_OK)
+            status =
+                tern_bucket_lock(&p, tern_state_of_check(entry[0], hash), TERN_LOCK_LIVE, &before);
+    } while (tern_probe_again(&p, false, &status));
     if (status == TERN_OK && witness != NULL)
         status = tern_witness_ask(&p, witness, before);
     if (status == TERN_OK) {

@@ -53,6 +53,12 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
             *verdict = found;
             break;
         }
+        /* Seen moved, it was whole before. */
+        if ((state & TERN_KIND) == TERN_LEFT && state != TERN_LOST)
+            continue;
+        *verdict = TERN_ENTRY_OTHER;
+        if (state == TERN_LOST)
+            break;
         status = tern_probe_wait(p.worker, &wait, state);
         if (status == TERN_OK && !flushed && tern_state_rank(state) == table->rank) {
             /* It may be this worker's own put, of a phase that flushes only at its end. */
@@ -75,7 +81,7 @@ tern_status tern_probe_skip(tern_search *p) {
     const uint64_t line = tern_shape_line(s), most = sizeof room / s.stride / line * line;
     uint64_t run = most / 16 > line ? most / 16 / line * line : line;
     while (p->left > 0 && run <= most) {
-        uint64_t first = p->index & ~(line - 1), count = p->table->buckets - first;
+        uint64_t first = p->index & ~(line - 1), count = p->part->count - first;
         count = count < run ? count : run;
         tern_status status =
             tern_get(p->worker, room, tern_ptr_add(p->part->buckets, (int64_t)(first * s.stride)),

@@ -16,7 +16,8 @@
  * its key: the look at the bucket that ended the probe, or at the last one where an insert had not
  * arrived.
  *
- * A key has one bucket for good, so all of this is about one entry, one state and one counter.
+ * A key has one bucket for good, so all of this is about one entry, one state and one counter. If
+ * the table grows that is so in each array; growth.h says why it is true of all of them together.
  *
  * Memory order. Entries need none: a reader believes what passes the check. What lies outside the
  * check is ordered by it: near, the inserter's first store to the counter is ordered before its
@@ -34,6 +35,10 @@
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* What a probe came to in an array that is left: do it again in the next one (growth.h). */
+#define TERN_MOVED ((tern_status)1001)  /* where the key is, if it is not erased */
+#define TERN_BEYOND ((tern_status)1002) /* where it is, if it is anywhere; it may be new there */
+
 typedef struct tern_search {
     tern_worker *worker;
     const tern_hashtable *table;
@@ -46,9 +51,13 @@ typedef struct tern_search {
 
 TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
                                                 const uint64_t *key, uint64_t hash) {
-    return (tern_search){worker,        table, &table->part[tern_hash_owner(table, hash)],
-                         key,           hash,  tern_hash_bucket(table, hash),
-                         table->buckets};
+    const tern_part *part = tern_part_of(table, tern_hash_owner(table, hash));
+    return (tern_search){worker, table, part, key, hash, tern_part_bucket(part, hash), part->count};
+}
+
+/* Buckets that a probe has passed. */
+TERN_ALWAYS_INLINE uint64_t tern_probe_passed(const tern_search *p) {
+    return p->part->count - p->left;
 }
 
 /* The next bucket of the same cache line, around it; after the last of these, of the next line. */
@@ -56,11 +65,11 @@ TERN_ALWAYS_INLINE void tern_probe_next(tern_search *p, tern_shape s) {
     const uint64_t rest = tern_shape_line(s) - 1;
     p->index = (p->index & ~rest) | ((p->index + 1) & rest);
     p->left--;
-    if (((p->table->buckets - p->left) & rest) != 0)
+    if ((tern_probe_passed(p) & rest) != 0)
         return;
     p->index += rest + 1;
-    if (p->index >= p->table->buckets)
-        p->index -= p->table->buckets;
+    if (p->index >= p->part->count)
+        p->index -= p->part->count;
 }
 
 TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_search *p, tern_shape s) {
@@ -131,7 +140,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
 TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
                                                  const uint64_t *entry) {
     const tern_hashtable *t = p->table;
-    tern_verdict verdict = tern_entry_judge(t->nonce, p->index, s, entry, p->key);
+    tern_verdict verdict = tern_entry_judge(p->part->nonce, p->index, s, entry, p->key);
     if (__builtin_expect(verdict == TERN_ENTRY_OTHER && t->key_equal != NULL, 0) &&
         t->key_equal(p->key, entry + 1, t->key_bytes, t->key_argument) != 0)
         return tern_entry_of_key(entry);
@@ -153,7 +162,7 @@ enum { TERN_PROBE_SINGLY = 8 };
 tern_status tern_probe_skip(tern_search *p);
 
 TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_search *p) {
-    return __builtin_expect(p->table->buckets - p->left >= TERN_PROBE_SINGLY, 0);
+    return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_SINGLY, 0);
 }
 
 /* Takes the free bucket again that the CAS of a claim has lost to readers, until they are gone.
@@ -170,7 +179,8 @@ typedef struct tern_claim {
 /*
  * Moves to the key's bucket, or takes the first free one, making its state mine. look: far, read an
  * entry before trying to take its bucket, which pays if the key is likely to be there. entry: room
- * to read into. TERN_ERR_FULL: every bucket of the part holds another key, and will for ever.
+ * to read into. TERN_ERR_FULL: every bucket of the array holds another key, and will for ever.
+ * TERN_MOVED, TERN_BEYOND.
  */
 TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bool near, bool look,
                                                 uint64_t mine, uint64_t *entry, tern_claim *claim) {
@@ -187,6 +197,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
         }
         if (near) {
             (void)tern_state_load(p, s, near, &state);
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
             if (state != TERN_FREE && !tern_state_may_hold(state, p->hash))
                 continue;
         }
@@ -197,6 +209,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             verdict = tern_probe_judge(p, s, entry);
             if (verdict == TERN_ENTRY_OTHER)
                 continue;
+            if (__builtin_expect(verdict == TERN_ENTRY_MOVED, 0))
+                return TERN_MOVED;
             if (verdict != TERN_ENTRY_INVALID) {
                 uint64_t there = near ? state : tern_state_of_check(entry[0], p->hash);
                 *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, there};
@@ -216,6 +230,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
                 *claim = (tern_claim){true, false, mine};
                 return TERN_OK;
             }
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
             if (!tern_state_may_hold(state, p->hash))
                 continue;
         }
@@ -224,6 +240,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
         status = tern_probe_settle(*p, state, &verdict);
         if (status != TERN_OK)
             return status;
+        if (verdict == TERN_ENTRY_MOVED)
+            return TERN_MOVED;
         if (verdict != TERN_ENTRY_OTHER) {
             *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, state};
             return TERN_OK;
@@ -239,7 +257,7 @@ TERN_ALWAYS_INLINE bool tern_probe_look(tern_search *p, tern_shape s) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state;
         (void)tern_state_load(p, s, true, &state);
-        if (state == TERN_FREE)
+        if (state == TERN_FREE || state == TERN_FROZEN)
             break;
         if (!tern_state_may_hold(state, p->hash))
             continue;
@@ -256,15 +274,19 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint
                                         uint64_t stamp) {
     for (uint32_t i = 0; i < s.key_words; i++)
         entry[1 + i] = p->key[i];
-    entry[0] = tern_entry_check(p->table->nonce, p->index, s, entry, stamp);
+    entry[0] = tern_entry_check(p->part->nonce, p->index, s, entry, stamp);
 }
 
 /* Adds delta to a counter that an add has just met erased, with word in it: makes it delta. The
  * atomic that does is what the whole add comes to, be it this CAS, or the fetch-and-add after
- * another rank has brought the counter back. Never waits. */
+ * another rank has brought the counter back. Waits only if it has moved. */
 tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before);
 
-/* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. */
+/* Of a counter that has moved: waits until the key has, and returns TERN_MOVED then. */
+tern_status tern_counter_follow(tern_search p);
+
+/* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. TERN_MOVED:
+ * nothing was counted. */
 TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape s, bool near,
                                                 uint64_t delta, uint64_t *before) {
     uint64_t word, step = tern_counter_word(delta);
@@ -280,14 +302,26 @@ TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape
         if (status != TERN_OK)
             return status;
     }
-    if (__builtin_expect(tern_counter_erased(word), 0))
+    if (__builtin_expect(tern_counter_gone(word), 0))
         return tern_counter_revive(*p, word + step, delta, before);
     *before = tern_counter_number(word);
     return TERN_OK;
 }
 
+/* Tells the owner of the array that p stands in that it is getting full, if the table grows. */
+void tern_growth_wish(const tern_search *p);
+
+/* A new key that was put so far from where its probe began is a sign of it: one in a hundred at two
+ * thirds of the buckets, where a table may stay. */
+enum { TERN_PROBE_LONG = 64 };
+
+TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
+    if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
+        tern_growth_wish(p);
+}
+
 /* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
- * set where an entry was put that a flush should follow. entry: room. */
+ * set where an entry was put that a flush should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
 TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
                                               uint64_t delta, uint64_t *entry, uint64_t *before,
                                               bool *far_put) {
@@ -311,18 +345,20 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
         *far_put = true;
     }
     *before = 0;
-    return tern_entry_put(p, s, near, entry);
+    status = tern_entry_put(p, s, near, entry);
+    tern_probe_report(p);
+    return status;
 }
 
 /* Finds the key in order to change it: unlike a find it waits for inserts that are under way, since
  * in a phase of writes they may have returned. On TERN_OK p stands at the bucket, and the entry,
- * not erased, is in entry. TERN_ERR_NOT_FOUND. */
+ * not erased, is in entry. TERN_ERR_NOT_FOUND, TERN_MOVED, TERN_BEYOND. */
 tern_status tern_probe_locate(tern_search *p, uint64_t *entry);
 
 /* TERN_ERR_NOT_FOUND if the counter is erased already. */
 tern_status tern_counter_erase(tern_search *p);
 
-/* tern_probe_add for whatever table it is. */
+/* tern_probe_add for whatever table it is, in whatever array. */
 tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
                                bool *far_put);
 

@@ -17,10 +17,11 @@ typedef struct lookahead {
 /* Inlined always: a call of a function that does no more has no effect for gcc, which drops it. */
 static inline __attribute__((always_inline)) void prefetch(const tern_hashtable *table,
                                                            uint32_t owner, uint64_t hash) {
-    const char *near = table->part[owner].near;
+    const tern_part *part = tern_part_of(table, owner);
+    const char *near = part->near;
     if (near == NULL)
         return;
-    near += tern_hash_bucket(table, hash) * table->shape.stride;
+    near += tern_part_bucket(part, hash) * table->shape.stride;
     for (uint32_t at = 0; at < table->shape.stride && at < 64 * LINES_AHEAD; at += 64)
         __builtin_prefetch(near + at, 1);
 }

@@ -2,9 +2,9 @@
 #define TERN_HASHTABLE_TABLE_H
 
 /*
- * Table: one part per rank, all of the same size, each in the segment of the rank that owns it. A
- * part is an anchor, by which calls find the table's object at their target, and an array of
- * buckets.
+ * Table: one part per rank, each in the segment of the rank that owns it. A part is an anchor, by
+ * which calls find the table's object at their target, and an array of buckets right behind, of one
+ * size everywhere. Where the table grows, larger arrays may follow (growth.h).
  */
 
 #include <stdatomic.h>
@@ -18,24 +18,51 @@
 #include "src/error.h"
 #include "tern/hashtable.h"
 
-/* One cache line at the start of a part. Written by its owner at creation and destruction, read by
- * it when a call names it. */
+/* Which arrays of a part are in use: keys move from the first to the second. Written whole by the
+ * owner, got whole by others, who believe it if the check fits. */
+typedef struct tern_news {
+    uint64_t check; /* of what follows (tern_news_check) */
+    uint64_t generation, buckets,
+        count;                         /* the array that probes start in: number, place, buckets */
+    uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
+    uint64_t refused;                  /* how often there was no memory for one */
+} tern_news;
+
+/*
+ * At the start of a part, four cache lines:
+ *
+ *     nonce, table    written by the owner at creation and destruction, read by it for calls
+ *     room            changed by atomics of all: new keys that the next array still takes from
+ *                     others while the owner moves keys there
+ *     wish            put by all, taken away by the owner: 1: the array is getting full; 2: is full
+ *     news            put by the owner, got by others
+ */
 typedef struct tern_anchor {
     _Alignas(64) uint64_t nonce; /* 0: no table here any more */
     tern_hashtable *table;
+    _Alignas(64) uint64_t room;
+    _Alignas(64) unsigned char wish;
+    _Alignas(64) tern_news news;
 } tern_anchor;
 
+/* An array of buckets, as this process sees it. Does not change but for the last two, which others
+ * than the owner may learn late. */
 typedef struct tern_part {
     char *near;       /* address of the buckets where load/store and the processor's atomics reach
                          them, else NULL */
-    tern_ptr buckets; /* the anchor lies right before */
+    tern_ptr buckets; /* of the first array the anchor lies right before */
+    uint64_t count;   /* of buckets */
+    uint64_t nonce;   /* nothing validates in another array */
     uint32_t worker;  /* the owner's, that takes calls */
+    uint32_t generation;
+    _Atomic(const struct tern_part *) start; /* in the first: where probes start; NULL: here */
+    _Atomic(const struct tern_part *) next;  /* where keys have moved; NULL: not known of */
 } tern_part;
 
 struct tern_hashtable {
     tern_context *context;
-    uint64_t nonce;   /* random, the same on all ranks */
-    uint64_t buckets; /* of one part */
+    uint64_t nonce;   /* random, the same on all ranks; of every first array */
+    uint64_t buckets; /* of every first array */
     tern_shape shape;
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
@@ -46,8 +73,9 @@ struct tern_hashtable {
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     void *key_argument;
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
-    tern_part *part;        /* by rank */
-    tern_chooser chooser;   /* of TERN_VIA_AUTO, for the kinds below */
+    tern_part *part;        /* by rank, the first array */
+    struct tern_growth *growth;      /* NULL: the table does not grow */
+    tern_chooser chooser;            /* of TERN_VIA_AUTO, for the kinds below */
     struct tern_parked *parked;      /* batches that wait for a bucket of this part (parked.h) */
     struct tern_requests **requests; /* under way, by worker (requests.h) */
 };
@@ -103,12 +131,25 @@ static inline uint32_t tern_hash_owner(const tern_hashtable *table, uint64_t has
     return (uint32_t)tern_multiply_high(hash, table->ranks);
 }
 
-static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t hash) {
-    return tern_multiply_high(hash << 32 | hash >> 32, table->buckets);
+static inline uint64_t tern_part_bucket(const tern_part *part, uint64_t hash) {
+    return tern_multiply_high(hash << 32 | hash >> 32, part->count);
 }
 
-/* Makes all buckets of this rank's part free. Nobody uses them. */
-void tern_table_clear(const tern_hashtable *table, char *buckets);
+/* In the first array. */
+static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t hash) {
+    return tern_part_bucket(table->part, hash);
+}
+
+/* Where probes of a rank's part start. Acquire pairs with the release in growth.c: what start
+ * points to is there. One load of a line that is read anyway, until the part has grown. */
+static inline const tern_part *tern_part_of(const tern_hashtable *table, uint32_t rank) {
+    const tern_part *first = &table->part[rank];
+    const tern_part *start = atomic_load_explicit(&first->start, memory_order_acquire);
+    return __builtin_expect(start == NULL, 1) ? first : start;
+}
+
+/* Makes so many buckets of this rank free. Nobody uses them. */
+void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count);
 
 /* Refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,

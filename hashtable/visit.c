@@ -1,11 +1,16 @@
 #include "hashtable/visit.h"
 
+#include "hashtable/growth.h"
+
 #include "hashtable/room.h"
 
 /*
  * Walks over a part, or over all. Nobody writes meanwhile, so everything is read plainly, counters
  * too: a plain load is far cheaper than an atomic of MPI. What load and store do not reach is had
  * in large gets.
+ *
+ * In a table that grows a walk begins when no keys are being moved. It stays in that array even if
+ * its owner then begins to move them: nobody else writes, so what has moved is still there to read.
  */
 
 enum { PIECE = 64 << 10 }; /* bytes of a get */
@@ -14,11 +19,17 @@ typedef int visitor(const void *key, const void *value, void *argument);
 
 typedef struct walk {
     const tern_hashtable *table;
+    const tern_part *part;
     uint64_t *entry; /* room for one */
     visitor *visit;
     void *argument;
     bool ended; /* by visit */
 } walk;
+
+static bool is_there(tern_verdict verdict, const uint64_t *entry) {
+    return verdict == TERN_ENTRY_MINE ||
+           (verdict == TERN_ENTRY_MOVED && (entry[0] & TERN_STAMP) == TERN_STAMP_MOVED);
+}
 
 /* Visits count buckets from the one of that index on, which lie at buckets. */
 static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t count) {
@@ -31,7 +42,8 @@ static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t
             continue;
         tern_copy(w->entry, place, 8 * words);
         /* The key with itself: what counts is that the entry is whole. */
-        if (tern_entry_judge(table->nonce, index + i, s, w->entry, w->entry + 1) != TERN_ENTRY_MINE)
+        if (!is_there(tern_entry_judge(w->part->nonce, index + i, s, w->entry, w->entry + 1),
+                      w->entry))
             continue;
         uint64_t counter;
         const void *value = w->entry + 1 + s.key_words;
@@ -47,8 +59,8 @@ static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t
 }
 
 /* Visits a part that only gets reach. */
-static tern_status visit_far(tern_worker *worker, walk *w, tern_ptr buckets) {
-    const uint64_t stride = w->table->shape.stride, all = w->table->buckets;
+static tern_status visit_far(tern_worker *worker, walk *w) {
+    const uint64_t stride = w->table->shape.stride, all = w->part->count;
     const uint64_t most = stride < PIECE ? PIECE / stride : 1;
     char *piece = malloc(most * stride);
     if (piece == NULL)
@@ -57,8 +69,8 @@ static tern_status visit_far(tern_worker *worker, walk *w, tern_ptr buckets) {
     tern_status status = TERN_OK;
     for (uint64_t at = 0; at < all && !w->ended && status == TERN_OK; at += most) {
         uint64_t count = all - at < most ? all - at : most;
-        status =
-            tern_get(worker, piece, tern_ptr_add(buckets, (int64_t)(at * stride)), count * stride);
+        status = tern_get(worker, piece, tern_ptr_add(w->part->buckets, (int64_t)(at * stride)),
+                          count * stride);
         if (status == TERN_OK)
             visit_buckets(w, piece, at, count);
     }
@@ -67,22 +79,26 @@ static tern_status visit_far(tern_worker *worker, walk *w, tern_ptr buckets) {
 }
 
 /* Visits the parts of ranks from first to last. */
-static tern_status visit_parts(tern_worker *worker, const tern_hashtable *table, uint32_t first,
+static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint32_t first,
                                uint32_t last, visitor *visit, void *argument) {
     tern_room room;
-    walk w = {table, tern_room_take(&room, 8 * tern_entry_words(table->shape)), visit, argument,
-              false};
+    walk w = {table, NULL,     tern_room_take(&room, 8 * tern_entry_words(table->shape)),
+              visit, argument, false};
     if (w.entry == NULL)
         return TERN_ERR_MEMORY;
     tern_status status = TERN_OK;
     for (uint32_t r = first; r <= last && !w.ended && status == TERN_OK; r++) {
-        tern_ptr buckets = table->part[r].buckets;
-        const char *near =
-            tern_reach_address(worker, buckets, table->buckets * table->shape.stride);
+        if (table->growth != NULL)
+            status = tern_growth_rest(worker, table, r);
+        if (status != TERN_OK)
+            break;
+        w.part = tern_part_of(table, r);
+        const uint64_t bytes = w.part->count * table->shape.stride;
+        const char *near = tern_reach_address(worker, w.part->buckets, bytes);
         if (near != NULL)
-            visit_buckets(&w, near, 0, table->buckets);
+            visit_buckets(&w, near, 0, w.part->count);
         else
-            status = visit_far(worker, &w, buckets);
+            status = visit_far(worker, &w);
     }
     tern_room_free(&room);
     return status;

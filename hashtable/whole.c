@@ -1,3 +1,4 @@
+#include "hashtable/growth.h"
 #include "hashtable/visit.h"
 #include "src/collective.h"
 
@@ -6,12 +7,14 @@
  * way, and one behind (the sum is one) keeps others from starting before all are through.
  */
 
-static tern_status begin(tern_worker *worker, const tern_hashtable *table, bool missing,
+static tern_status begin(tern_worker *worker, tern_hashtable *table, bool missing,
                          const char *name) {
     tern_status status = tern_visit_check(worker, table, missing, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
-    return status == TERN_OK ? tern_barrier(worker) : status;
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
+    return status == TERN_OK ? tern_growth_settle(worker, table) : status;
 }
 
 tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {
@@ -33,7 +36,8 @@ tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
     tern_status status = begin(worker, table, false, "tern_hashtable_clear");
     if (status != TERN_OK)
         return status;
-    tern_table_clear(table, tern_local(table->context, table->part[table->rank].buckets));
+    const tern_part *part = tern_part_of(table, table->rank);
+    tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
     atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);
     return tern_barrier(worker);
 }

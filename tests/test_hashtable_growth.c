@@ -1,0 +1,483 @@
+// tern-test: transports
+
+/* Hash tables that grow: from next to nothing to many times what they began with, while all ranks
+ * work on them, each way, and nothing is lost, there twice or counted twice. */
+
+#include "table_tools.h"
+
+#include <stdlib.h>
+
+#include "hashtable/table.h"
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+
+static tern_hashtable *make(fixture *f, size_t key_bytes, size_t value_bytes, bool counter,
+                            uint64_t capacity) {
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = key_bytes,
+                                      .value_bytes = value_bytes,
+                                      .counter = counter,
+                                      .capacity = capacity,
+                                      .grow = 1};
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static void end(fixture *f, tern_hashtable *table) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+/* How often this rank's part has grown, as the rank itself knows. */
+static uint32_t generation(const fixture *f, const tern_hashtable *table) {
+    return tern_part_of(table, f->rank)->generation;
+}
+
+static void options_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = 8, .capacity = 1, .grow = 2};
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_create(f.worker, &options, &table));
+    EXPECT_DETAIL("grow is 2");
+    options.grow = 1;
+    options.algorithm = TERN_ALGO_CLASSIC;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_create(f.worker, &options, &table));
+    EXPECT_DETAIL("without grow");
+    options.algorithm = TERN_ALGO_IMPROVED;
+    options.grow = f.rank == f.size - 1;
+    EXPECT(f.size == 1 ? TERN_OK : TERN_ERR_MISMATCH,
+           tern_hashtable_create(f.worker, &options, &table));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+/* Keys of one walk, counted by number. */
+typedef struct census {
+    uint64_t keys;    /* numbers below that are expected */
+    uint8_t *times;   /* each was met */
+    uint64_t strange; /* keys that are none of these */
+    uint64_t sum;     /* of counters */
+} census;
+
+static int count_key(const void *key, const void *value, void *argument) {
+    census *c = argument;
+    uint64_t number, counter;
+    memcpy(&number, key, 8);
+    memcpy(&counter, value, 8);
+    if (number < c->keys)
+        c->times[number]++;
+    else
+        c->strange++;
+    c->sum += counter;
+    return 0;
+}
+
+/* Collective: every rank sees each key once, and size says how many there are. wanted: by number,
+ * whether the key is there. Values have 8 bytes or more. */
+static void each_key_once(fixture *f, tern_hashtable *table, const uint8_t *wanted, uint64_t keys) {
+    uint64_t size = 0, there = 0, wrong = 0;
+    census c = {keys, calloc(keys, 1), 0, 0};
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_for_each_anywhere(f->worker, table, count_key, &c));
+    for (uint64_t k = 0; k < keys; k++) {
+        wrong += c.times[k] != wanted[k];
+        there += wanted[k];
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(c.strange, 0);
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
+    CU_ASSERT_EQUAL(size, there);
+    CU_ASSERT_EQUAL(total_keys(f, table), there);
+    free(c.times);
+}
+
+/* Collective: by number, whether any rank has the key. versions: of this rank's keys. */
+static uint8_t *all_there(fixture *f, const uint64_t *versions, uint64_t each) {
+    uint8_t *all = calloc(each * f->size, 1), *mine = calloc(each, 1);
+    uint8_t *ranks = calloc(each * f->size, 1);
+    for (uint64_t k = 0; k < each; k++)
+        mine[k] = versions[k] != 0;
+    fixture_share(f, mine, each, ranks);
+    for (uint64_t k = 0; k < each * f->size; k++)
+        all[k] = ranks[k % f->size * each + k / f->size];
+    free(mine);
+    free(ranks);
+    return all;
+}
+
+/* A model of this rank's own keys, which lie between those of the others. */
+typedef struct model {
+    fixture *f;
+    tern_hashtable *table;
+    size_t bytes;       /* of a value */
+    uint64_t each;      /* keys of this rank */
+    uint64_t *versions; /* 0: not there */
+    uint64_t newest, random;
+} model;
+
+static void one_step(model *m, uint64_t k) {
+    static unsigned char value[VALUE_MAX];
+    tern_worker *w = m->f->worker;
+    uint64_t key = k * m->f->size + m->f->rank, *version = &m->versions[k];
+    tern_via via = any_via(&m->random);
+    int existed = 77;
+    switch (below(&m->random, 8)) {
+    case 0:
+        EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_hashtable_erase(w, m->table, &key, any_writer(&m->random), via));
+        *version = 0;
+        break;
+    case 1:
+        make_value(value, m->bytes, key, ++m->newest);
+        EXPECT_OK(tern_hashtable_insert_new(w, m->table, &key, value, any_writer(&m->random), via,
+                                            &existed));
+        CU_ASSERT_EQUAL(existed, *version != 0);
+        *version = *version != 0 ? *version : m->newest;
+        break;
+    case 2:
+    case 3:
+        EXPECT_OK(tern_flush_all(w));
+        EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_hashtable_find(w, m->table, &key, rw, via, value));
+        if (*version != 0)
+            CU_ASSERT(is_value(value, m->bytes, key, *version));
+        break;
+    default:
+        make_value(value, m->bytes, key, ++m->newest);
+        EXPECT_OK(
+            tern_hashtable_insert(w, m->table, &key, value, any_writer(&m->random), via, &existed));
+        CU_ASSERT_EQUAL(existed, *version != 0);
+        *version = m->newest;
+    }
+}
+
+/* All keys, by find_many too. */
+static void check_model(model *m) {
+    static unsigned char value[VALUE_MAX];
+    uint64_t missing = 0, wrong = 0;
+    for (uint64_t k = 0; k < m->each; k++) {
+        uint64_t key = k * m->f->size + m->f->rank;
+        tern_status status = tern_hashtable_find(
+            m->f->worker, m->table, &key, any_reader(&m->random), any_via(&m->random), value);
+        missing += status != (m->versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND);
+        wrong += status == TERN_OK && !is_value(value, m->bytes, key, m->versions[k]);
+    }
+    CU_ASSERT_EQUAL(missing, 0);
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void follow_a_model(fixture *f, size_t bytes, uint64_t capacity, int keys, uint64_t salt) {
+    uint64_t each = (uint64_t)fixture_times(f, keys);
+    model m = {f,
+               make(f, 8, bytes, false, capacity),
+               bytes,
+               each,
+               calloc(each, 8),
+               0,
+               fixture_seed(f, salt)};
+    EXPECT_OK(tern_barrier(f->worker));
+    for (uint64_t i = 0; i < 2 * each; i++)
+        one_step(&m, below(&m.random, i / 2 + 1));
+    EXPECT_OK(tern_barrier(f->worker));
+    check_model(&m);
+    uint8_t *there = all_there(f, m.versions, each);
+    each_key_once(f, m.table, there, each * f->size);
+    if (each * f->size > 20 * capacity)
+        CU_ASSERT(generation(f, m.table) > 0);
+
+    /* A table that was cleared holds as much again. */
+    EXPECT_OK(tern_hashtable_clear(f->worker, m.table));
+    CU_ASSERT_EQUAL(total_keys(f, m.table), 0);
+    memset(m.versions, 0, 8 * each);
+    EXPECT_OK(tern_barrier(f->worker));
+    for (uint64_t i = 0; i < each; i++)
+        one_step(&m, below(&m.random, each));
+    EXPECT_OK(tern_barrier(f->worker));
+    check_model(&m);
+    free(there);
+    free(m.versions);
+    end(f, m.table);
+}
+
+static void values_follow_a_model(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    follow_a_model(&f, 8, 1, 3000, 1);
+    follow_a_model(&f, 24, 40, 2000, 2);
+    follow_a_model(&f, 500, 10, 800, 3);
+    fixture_close(&f);
+}
+
+/* All ranks insert the same keys, each in an order of its own: one of them is the first. Whatever
+ * has been inserted is found from then on. */
+static void one_insert_is_the_first(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    uint64_t keys = (uint64_t)fixture_times(&f, 4000), random = fixture_seed(&f, 4), missed = 0;
+    tern_hashtable *table = make(&f, 8, 8, false, 4);
+    uint8_t *first = calloc(keys, 1), *all = calloc(keys * f.size, 1), *wanted = malloc(keys);
+    uint64_t start = below(&random, keys);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t number = (start + i) % keys, value = number ^ 99, found = 0;
+        int existed = 77;
+        EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &number, &value, rw, any_via(&random),
+                                            &existed));
+        first[number] = existed == 0;
+        number = (start + below(&random, i + 1)) % keys;
+        missed += tern_hashtable_find(f.worker, table, &number, rw, any_via(&random), &found) !=
+                      TERN_OK ||
+                  found != (number ^ 99);
+    }
+    CU_ASSERT_EQUAL(missed, 0);
+    fixture_share(&f, first, keys, all);
+    uint64_t wrong = 0;
+    for (uint64_t k = 0; k < keys; k++) {
+        int firsts = 0;
+        for (uint32_t r = 0; r < f.size; r++)
+            firsts += all[r * keys + k];
+        wrong += firsts != 1;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    memset(wanted, 1, keys);
+    each_key_once(&f, table, wanted, keys);
+    free(first);
+    free(all);
+    free(wanted);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* A few counters that all ranks add to, some by compare and swap, while others come and go. */
+static void every_count_once(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { HOT = 3 };
+    uint64_t each = (uint64_t)fixture_times(&f, 4000), random = fixture_seed(&f, 5);
+    tern_hashtable *table = make(&f, 8, 0, true, 2);
+    uint8_t *seen = calloc(each * f.size, 1), *all = calloc(each * f.size, f.size);
+    uint64_t counted = 0, wrong = 0, total = 0, counts[64];
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < each; i++) {
+        uint64_t key = HOT + i * f.size + f.rank, before = UINT64_MAX;
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, rw, any_via(&random), &before));
+        CU_ASSERT_EQUAL(before, 0);
+        if (below(&random, 4) == 0) {
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random)));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, rw, any_via(&random), &before));
+            CU_ASSERT_EQUAL(before, 0);
+        }
+        key = 0;
+        if (below(&random, 3) > 0) {
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_writer(&random),
+                                         any_via(&random), &before));
+        } else {
+            uint64_t expected = 0;
+            tern_status status =
+                tern_hashtable_find(f.worker, table, &key, rw, any_via(&random), &expected);
+            if (status == TERN_ERR_NOT_FOUND)
+                continue;
+            EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1, rw,
+                                                  any_via(&random), &before));
+            if (before != expected)
+                continue;
+        }
+        counted++;
+        CU_ASSERT(before < each * f.size);
+        if (before < each * f.size)
+            seen[before]++;
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_share(&f, seen, each * f.size, all);
+    fixture_share(&f, &counted, 8, counts);
+    for (uint32_t r = 0; r < f.size; r++)
+        total += counts[r];
+    for (uint64_t b = 0; b < each * f.size; b++) {
+        int times = 0;
+        for (uint32_t r = 0; r < f.size; r++)
+            times += all[r * each * f.size + b];
+        wrong += times != (b < total);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    for (uint64_t i = 0; i < each; i++) {
+        uint64_t key = HOT + i * f.size + f.rank, count = 99;
+        wrong += tern_hashtable_find(f.worker, table, &key, any_reader(&random), any_via(&random),
+                                     &count) != TERN_OK ||
+                 count != i;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(seen);
+    free(all);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Batches of adds with repeats, both ways, and a buffer: the sum is exact. */
+static void batches_and_buffers_of_counts(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { BATCH = 500 };
+    uint64_t times = (uint64_t)fixture_times(&f, 60), random = fixture_seed(&f, 6), refused = 9;
+    uint64_t keys[BATCH], mine = 0, sums[64], total = 0, most = times * 20 * f.size;
+    tern_hashtable *table = make(&f, 8, 0, true, 10);
+    tern_hashtable_buffer *buffer = NULL;
+    EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 0, &buffer));
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < times; i++) {
+        size_t count = below(&random, BATCH), added = 0;
+        for (size_t k = 0; k < count; k++)
+            keys[k] = below(&random, (i + 1) * most / times);
+        EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, 3, any_writer(&random),
+                                          any_via(&random), &added));
+        CU_ASSERT_EQUAL(added, count);
+        mine += 3 * count;
+        for (size_t k = 0; k < count / 8; k++)
+            EXPECT_OK(tern_hashtable_buffer_add(f.worker, buffer, &keys[k], 5));
+        mine += 5 * (count / 8);
+    }
+    EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, &refused));
+    CU_ASSERT_EQUAL(refused, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    census c = {most, calloc(most, 1), 0, 0};
+    EXPECT_OK(tern_hashtable_for_each_anywhere(f.worker, table, count_key, &c));
+    fixture_share(&f, &mine, 8, sums);
+    for (uint32_t r = 0; r < f.size; r++)
+        total += sums[r];
+    CU_ASSERT_EQUAL(c.sum, total);
+    uint64_t twice = 0;
+    for (uint64_t k = 0; k < most; k++)
+        twice += c.times[k] > 1;
+    CU_ASSERT_EQUAL(twice + c.strange, 0);
+    free(c.times);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Batches of values: of several under one key the last one stays. */
+static void batches_of_values(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { BATCH = 300 };
+    uint64_t times = (uint64_t)fixture_times(&f, 60), random = fixture_seed(&f, 7);
+    uint64_t each = times * 40 + 1, *newest = calloc(each, 8), wrong = 0;
+    uint64_t keys[BATCH], values[BATCH];
+    unsigned char found[BATCH];
+    tern_hashtable *table = make(&f, 8, 8, false, 10);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < times; i++) {
+        size_t count = below(&random, BATCH), done = 0, wanted = 0;
+        for (size_t k = 0; k < count; k++) {
+            uint64_t number = below(&random, (i + 1) * 40);
+            keys[k] = number * f.size + f.rank;
+            values[k] = newest[number] = i * BATCH + k + 1;
+        }
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count,
+                                             any_writer(&random), any_via(&random), &done));
+        CU_ASSERT_EQUAL(done, count);
+        EXPECT_OK(tern_flush_all(f.worker));
+        for (size_t k = 0; k < count; k++) {
+            uint64_t number = below(&random, each);
+            keys[k] = number * f.size + f.rank;
+            wanted += newest[number] != 0;
+        }
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, count, rw, any_via(&random),
+                                           values, found, &done));
+        CU_ASSERT_EQUAL(done, wanted);
+        for (size_t k = 0; k < count; k++)
+            wrong +=
+                found[k] ? values[k] != newest[keys[k] / f.size] : newest[keys[k] / f.size] != 0;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    uint8_t *there = all_there(&f, newest, each);
+    each_key_once(&f, table, there, each * f.size);
+    free(there);
+    free(newest);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Few keys at a time, ever new ones: what is erased does not take room for long. */
+static void keys_come_and_go(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { LIVE = 20 };
+    uint64_t random = fixture_seed(&f, 8), times = (uint64_t)fixture_times(&f, 2500), wrong = 0;
+    for (int counter = 0; counter < 2; counter++) {
+        tern_hashtable *table = make(&f, 8, counter ? 0 : 8, counter, LIVE * f.size);
+        EXPECT_OK(tern_barrier(f.worker));
+        for (uint64_t i = 0; i < times; i++) {
+            uint64_t key = i * f.size + f.rank;
+            if (counter)
+                EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, rw, any_via(&random), NULL));
+            else
+                EXPECT_OK(
+                    tern_hashtable_insert(f.worker, table, &key, &i, rw, any_via(&random), NULL));
+            key -= LIVE * f.size;
+            if (i >= LIVE)
+                wrong +=
+                    tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random)) != TERN_OK;
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        CU_ASSERT_EQUAL(total_keys(&f, table), (times < LIVE ? times : LIVE) * f.size);
+        CU_ASSERT(tern_part_of(table, f.rank)->count <= 64 * table->buckets);
+        end(&f, table);
+    }
+    fixture_close(&f);
+}
+
+static void a_grown_table_is_saved(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    uint64_t each = (uint64_t)fixture_times(&f, 2000), wrong = 0;
+    char path[64];
+    snprintf(path, sizeof path, "grown.%d.table", tern_test_size());
+    tern_hashtable *table = make(&f, 8, 8, false, 1), *loaded = NULL;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < each; i++) {
+        uint64_t key = i * f.size + f.rank;
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, rw, TERN_VIA_AUTO, NULL));
+    }
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    const tern_hashtable_options options = {.grow = 1};
+    EXPECT_OK(tern_hashtable_load(f.worker, path, &options, &loaded));
+    for (uint64_t i = 0; i < 4 * each; i++) {
+        uint64_t key = i * f.size + f.rank, value = UINT64_MAX;
+        if (i < each)
+            wrong +=
+                tern_hashtable_find(f.worker, loaded, &key, rw, TERN_VIA_AUTO, &value) != TERN_OK ||
+                value != i;
+        else
+            EXPECT_OK(tern_hashtable_insert(f.worker, loaded, &key, &i, rw, TERN_VIA_AUTO, NULL));
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(total_keys(&f, loaded), 4 * each * f.size);
+    end(&f, table);
+    end(&f, loaded);
+    if (f.rank == 0)
+        CU_ASSERT_EQUAL(remove(path), 0);
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"options_are_checked", options_are_checked},
+        {"values_follow_a_model", values_follow_a_model},
+        {"one_insert_is_the_first", one_insert_is_the_first},
+        {"every_count_once", every_count_once},
+        {"batches_and_buffers_of_counts", batches_and_buffers_of_counts},
+        {"batches_of_values", batches_of_values},
+        {"keys_come_and_go", keys_come_and_go},
+        {"a_grown_table_is_saved", a_grown_table_is_saved},
+    };
+    return tern_test_main(argc, argv, "hashtable_growth", tests, sizeof tests / sizeof tests[0]);
+}
