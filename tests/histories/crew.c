@@ -117,6 +117,9 @@ static history_outcome table_batch(history_crew *crew, bool counter, uint64_t nu
                                       .capacity = (uint64_t)histories * KEYS};
     if (!counter && below(&common, 3) == 0)
         options.algorithm = TERN_ALGO_CLASSIC;
+    else if (below(&common, 2) == 0)
+        options.grow = 1;
+    options.capacity = options.grow ? 1 : options.capacity;
     if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &target.table)))
         return (history_outcome){0};
     history_part part = {&target, history_value_kinds, history_value_count, .objects = KEYS};
