@@ -43,16 +43,16 @@
  * takes room like one that is there.
  *
  * A table that grows begins with its capacity. When a rank's part has three quarters of its buckets
- * taken, its owner makes a larger one in its segment and moves the keys there, in its progress; keys
- * that were erased are left behind. All operations go on meanwhile; an operation on a key that is
- * just being moved waits for it, and so does one that brings a new key when the part, and what may
- * be put into the larger one during the move, is full: with progress, in handlers TERN_ERR_AGAIN,
- * TERN_ERR_PEER if the owner died. TERN_ERR_FULL is only for want of memory in the segment. The
- * memory of smaller parts is given back in tern_hashtable_size, _clear and _destroy; until then they
- * take together at most what the largest does, or once more for each time that it was made anew
- * without erased keys. While keys are moved an operation may cost an operation more on each of both;
- * a find in a phase of reads costs what others do, and an insert over a network is flushed in every
- * phase.
+ * taken, its owner makes a larger one in its segment and moves the keys there, in its progress;
+ * keys that were erased are left behind. All operations go on meanwhile; an operation on a key that
+ * is just being moved waits for it, and so does one that brings a new key when the part, and what
+ * may be put into the larger one during the move, is full: with progress, in handlers
+ * TERN_ERR_AGAIN, TERN_ERR_PEER if the owner died. TERN_ERR_FULL is only for want of memory in the
+ * segment. The memory of smaller parts is given back in tern_hashtable_size, _clear and _destroy;
+ * until then they take together at most what the largest does, or once more for each time that it
+ * was made anew without erased keys. While keys are moved an operation may cost an operation more
+ * on each of both; a find in a phase of reads costs what others do, and an insert over a network is
+ * flushed in every phase.
  */
 
 #include "tern/context.h"
@@ -78,7 +78,7 @@ typedef struct tern_hashtable_options {
     int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
                            atomics on every transport [0] */
     tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
-    int grow; /* 1: a rank's part that gets full becomes larger; see above [0] */
+    int grow;                 /* 1: a rank's part that gets full becomes larger; see above [0] */
     /* Hash of a key of key_bytes, from which tern makes its own, so it need not be well spread
      * [XXH3]; and whether two keys are the same: non-zero, only if their hashes are equal [the same
      * bytes]. Keys come 8-byte aligned. Both must say the same on every rank, though the functions
