@@ -130,9 +130,9 @@ static tern_status wish(const tern_search *p, unsigned char what) {
     return status == TERN_OK ? tern_flush(p->worker, owner) : status;
 }
 
-void tern_growth_wish(const tern_search *p) {
-    if (p->table->growth != NULL)
-        (void)wish(p, WISH_SOON);
+void tern_growth_wish(tern_search p) {
+    if (p.table->growth != NULL)
+        (void)wish(&p, WISH_SOON);
 }
 
 /* A place among the new keys that may be put into the array to which keys are moved just now. */

@@ -81,8 +81,15 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status);
 /* Whether an operation that came to status is to be done again, in another array, where p starts
  * then. If not, status is what it comes to. inserts: the key may be new. */
 TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_status *status) {
-    return __builtin_expect(*status != TERN_OK, 0) && p->table->growth != NULL &&
-           tern_growth_follow(p, inserts, status);
+    if (__builtin_expect(*status == TERN_OK, 1) || p->table->growth == NULL)
+        return false;
+    /* Copies, so that the hot path keeps its own in registers. */
+    tern_search from = *p;
+    tern_status met = *status;
+    const bool again = tern_growth_follow(&from, inserts, &met);
+    *p = from;
+    *status = met;
+    return again;
 }
 
 /* One turn of a wait for the owner of a part. */

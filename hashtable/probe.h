@@ -309,7 +309,7 @@ TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape
 }
 
 /* Tells the owner of the array that p stands in that it is getting full, if the table grows. */
-void tern_growth_wish(const tern_search *p);
+void tern_growth_wish(tern_search p);
 
 /* A new key that was put so far from where its probe began is a sign of it: one in a hundred at two
  * thirds of the buckets, where a table may stay. */
@@ -317,7 +317,7 @@ enum { TERN_PROBE_LONG = 64 };
 
 TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
     if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
-        tern_growth_wish(p);
+        tern_growth_wish(*p);
 }
 
 /* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
