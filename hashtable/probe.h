@@ -52,7 +52,11 @@ typedef struct tern_search {
 TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
                                                 const uint64_t *key, uint64_t hash) {
     const tern_part *part = tern_part_of(table, tern_hash_owner(table, hash));
-    return (tern_search){worker, table, part, key, hash, tern_part_bucket(part, hash), part->count};
+    /* Predicted, so that the bucket of a part that has not grown does not wait for the owner. */
+    const uint64_t count =
+        __builtin_expect(part->generation == 0, 1) ? table->buckets : part->count;
+    const uint64_t index = tern_multiply_high(hash << 32 | hash >> 32, count);
+    return (tern_search){worker, table, part, key, hash, index, count};
 }
 
 /* Buckets that a probe has passed. */
