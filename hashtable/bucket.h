@@ -58,6 +58,8 @@
 
 #include "src/broken.h"
 
+#define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 enum {
     TERN_FREE = 0,
     TERN_TAKEN = 1,
@@ -92,9 +94,10 @@ typedef struct tern_shape {
     uint32_t stride;   /* bytes from one bucket to the next */
 } tern_shape;
 
-/* Counters under keys of 8 bytes. Where it is a constant, the compiler leaves nothing of the
- * general case. */
+/* Counters, or values of 8 bytes, under keys of 8 bytes. Where the shape is a constant, the
+ * compiler leaves nothing of the general case. */
 #define TERN_SHAPE_COUNT8 ((tern_shape){1, 0, 16, 32})
+#define TERN_SHAPE_PAIR8 ((tern_shape){1, 1, 8, 32})
 
 static inline int tern_shape_counts(tern_shape shape) { return shape.entry_at == 16; }
 
@@ -157,11 +160,26 @@ static inline uint64_t tern_state_of_check(uint64_t check, uint64_t hash) {
                                       : tern_state_taken(hash, (uint32_t)(stamp - 1));
 }
 
+/* XXH3 of two words with all of it in line, which is little where the size is a constant; gcc calls
+ * the general one otherwise. */
+static inline __attribute__((flatten)) uint64_t tern_hash_pair(const uint64_t *words,
+                                                               uint64_t seed) {
+    return XXH3_64bits_withSeed(words, 16, seed);
+}
+
+static inline __attribute__((flatten)) uint64_t tern_hash_word(const uint64_t *word,
+                                                               uint64_t seed) {
+    return XXH3_64bits_withSeed(word, 8, seed);
+}
+
 /* The check of the entry whose key and value stand behind entry[0]. Never 0: a stamp is not. */
-static inline uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_shape shape,
-                                        const uint64_t *entry, uint64_t stamp) {
+TERN_ALWAYS_INLINE uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_shape shape,
+                                             const uint64_t *entry, uint64_t stamp) {
     size_t bytes = 8 * (tern_entry_words(shape) - 1);
-    uint64_t hash = XXH3_64bits_withSeed(entry + 1, bytes, nonce ^ (index << 16 | stamp));
+    const uint64_t seed = nonce ^ (index << 16 | stamp);
+    uint64_t hash = bytes == 16  ? tern_hash_pair(entry + 1, seed)
+                    : bytes == 8 ? tern_hash_word(entry + 1, seed)
+                                 : XXH3_64bits_withSeed(entry + 1, bytes, seed);
     return (hash & ~TERN_STAMP) | stamp;
 }
 
@@ -180,8 +198,8 @@ static inline tern_verdict tern_entry_of_key(const uint64_t *entry) {
     return stamp == TERN_STAMP_ERASED ? TERN_ENTRY_ERASED : TERN_ENTRY_MOVED;
 }
 
-static inline tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,
-                                            const uint64_t *entry, const uint64_t *key) {
+TERN_ALWAYS_INLINE tern_verdict tern_entry_judge(uint64_t nonce, uint64_t index, tern_shape shape,
+                                                 const uint64_t *entry, const uint64_t *key) {
     if (entry[0] == 0 ||
         (tern_entry_check(nonce, index, shape, entry, entry[0] & TERN_STAMP) != entry[0] &&
          !TERN_BROKEN(TERN_BREAK_ENTRY)))

@@ -219,6 +219,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
     t->classic = options->algorithm == TERN_ALGO_CLASSIC;
+    t->plain = t->key_bytes == 8 && t->value_bytes == (options->counter ? 0 : 8) && !t->call_only &&
+               !t->classic && options->key_hash == NULL;
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;

@@ -1,11 +1,13 @@
 #include "tern/hashtable.h"
 
 #include "hashtable/call.h"
+#include "hashtable/near.h"
 #include "hashtable/operations.h"
-#include "hashtable/probe.h"
 
 /* The public operations on one key: arguments are checked here, then the operation is done by RMA
- * or by a call. One whose owner is the caller is done in place either way. */
+ * or by a call. One whose owner is the caller is done in place either way. Inserts, adds and finds
+ * try the short way (near.h) first: begin asks all that check does, in a row of conditions, and
+ * leaves it to check to say what is wrong. */
 
 /* Whether this process does the operation itself. One by call makes progress even then, as every
  * wait for a reply does: the calls of others would starve behind a loop of them. */
@@ -68,7 +70,7 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                          "too; clear it or create it with a greater capacity",
                          (unsigned long long)table->buckets, owner);
     if (status == TERN_ERR_NOT_FOUND)
-        return tern_fail(status, "no such key");
+        return tern_fail_plainly(status, "no such key");
     return status;
 }
 
@@ -99,114 +101,187 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-TERN_ALWAYS_INLINE tern_status check(const operation o) {
-    const bool counts = o.kind == ADD || o.kind == COMPARE_SWAP;
-    const tern_hashtable *t = o.table;
+static tern_status check(const operation *o) {
+    const bool counts = o->kind == ADD || o->kind == COMPARE_SWAP;
+    const tern_hashtable *t = o->table;
     tern_status status = tern_hashtable_check(
-        o.worker, t, o.key, o.promise,
-        o.kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY, o.via, o.name);
-    if (status == TERN_OK && (o.kind == INSERT || counts))
-        status = tern_hashtable_check_kind(t, counts, o.name);
-    if (status == TERN_OK && ((o.kind == INSERT && o.value == NULL && t->value_bytes > 0) ||
-                              (o.kind == FIND && o.found == NULL &&
+        o->worker, t, o->key, o->promise,
+        o->kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY, o->via, o->name);
+    if (status == TERN_OK && (o->kind == INSERT || counts))
+        status = tern_hashtable_check_kind(t, counts, o->name);
+    if (status == TERN_OK && ((o->kind == INSERT && o->value == NULL && t->value_bytes > 0) ||
+                              (o->kind == FIND && o->found == NULL &&
                                (t->value_bytes > 0 || tern_shape_counts(t->shape)))))
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", o.name);
-    const bool calls = o.via == TERN_VIA_CALL || (t != NULL && t->call_only);
-    if (status == TERN_OK && calls && (o.kind == INSERT || o.kind == FIND))
-        status = o.kind == FIND ? tern_call_check_find(t) : tern_call_check_insert(t);
-    if (status == TERN_OK && o.kind == COMPARE_SWAP)
-        status = check_number(o.name, o.number);
-    if (status == TERN_OK && o.kind == COMPARE_SWAP)
-        status = check_number(o.name, o.desired);
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", o->name);
+    const bool calls = o->via == TERN_VIA_CALL || (t != NULL && t->call_only);
+    if (status == TERN_OK && calls && (o->kind == INSERT || o->kind == FIND))
+        status = o->kind == FIND ? tern_call_check_find(t) : tern_call_check_insert(t);
+    if (status == TERN_OK && o->kind == COMPARE_SWAP)
+        status = check_number(o->name, o->number);
+    if (status == TERN_OK && o->kind == COMPARE_SWAP)
+        status = check_number(o->name, o->desired);
     return status;
 }
 
 /* In place, or by a call to the owner. */
-TERN_ALWAYS_INLINE tern_status run(const operation o, const tern_key *k, bool here, uint32_t owner,
-                                   bool *existed, uint64_t *before) {
-    tern_worker *w = o.worker;
-    tern_hashtable *t = o.table;
-    switch (o.kind) {
+static tern_status run(const operation *o, const tern_key *k, bool here, uint32_t owner,
+                       bool *existed, uint64_t *before) {
+    tern_worker *w = o->worker;
+    tern_hashtable *t = o->table;
+    switch (o->kind) {
     case INSERT:
-        return here ? tern_operation_insert(w, t, k->words, k->hash, o.value, o.only_new, o.promise,
-                                            existed)
-                    : tern_call_insert(w, t, owner, k, o.value, o.only_new, existed);
+        return here ? tern_operation_insert(w, t, k->words, k->hash, o->value, o->only_new,
+                                            o->promise, existed)
+                    : tern_call_insert(w, t, owner, k, o->value, o->only_new, existed);
     case ERASE:
         return here ? tern_operation_erase(w, t, k->words, k->hash)
                     : tern_call_erase(w, t, owner, k);
     case ADD:
-        return here ? tern_operation_add(w, t, k->words, k->hash, o.number, o.promise, before)
-                    : tern_call_add(w, t, owner, k, o.number, before);
+        return here ? tern_operation_add(w, t, k->words, k->hash, o->number, o->promise, before)
+                    : tern_call_add(w, t, owner, k, o->number, before);
     case COMPARE_SWAP:
-        return here ? tern_operation_compare_swap(w, t, k->words, k->hash, o.number, o.desired,
+        return here ? tern_operation_compare_swap(w, t, k->words, k->hash, o->number, o->desired,
                                                   before)
-                    : tern_call_compare_swap(w, t, owner, k, o.number, o.desired, before);
+                    : tern_call_compare_swap(w, t, owner, k, o->number, o->desired, before);
     default:
-        return here ? tern_operation_find(w, t, k->words, k->hash, o.promise, o.found)
-                    : tern_call_find(w, t, owner, k, o.found);
+        return here ? tern_operation_find(w, t, k->words, k->hash, o->promise, o->found)
+                    : tern_call_find(w, t, owner, k, o->found);
     }
 }
 
-/* The frame of all kinds; inlined, so that each public function has what its own needs. */
-TERN_ALWAYS_INLINE tern_status operate(const operation o) {
-    tern_status status = check(o);
+/* Any operation. picked: the way was taken, and the arguments are right. */
+static __attribute__((noinline)) tern_status operate(const operation *o, bool picked,
+                                                     tern_pick pick) {
+    tern_status status = picked ? TERN_OK : check(o);
     if (status != TERN_OK)
         return status;
     tern_key k;
-    tern_key_load(o.table, o.key, &k);
-    const uint32_t owner = tern_hash_owner(o.table, k.hash);
+    tern_key_load(o->table, o->key, &k);
+    const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    tern_pick pick = tern_chooser_take(&o.table->chooser, o.worker, owner,
-                                       o.kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o.via);
-    const bool here = in_place(o.worker, o.table, owner, pick.via);
+    if (!picked)
+        pick = tern_chooser_take(&o->table->chooser, o->worker, owner,
+                                 o->kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o->via);
+    const bool here = in_place(o->worker, o->table, owner, pick.via);
     status = run(o, &k, here, owner, &existed, &before);
     tern_pick_done(&pick);
-    if (status == TERN_OK && o.existed != NULL)
-        *o.existed = existed;
-    if (status == TERN_OK && o.before != NULL)
-        *o.before = before;
-    return tern_hashtable_outcome(o.table, owner, status);
+    if (status == TERN_OK && o->existed != NULL)
+        *o->existed = existed;
+    if (status == TERN_OK && o->before != NULL)
+        *o->before = before;
+    return tern_hashtable_outcome(o->table, owner, status);
 }
 
-#define OPERATION(what)                                                                            \
-    .name = __func__, .kind = (what), .worker = worker, .table = table, .key = key,                \
-    .promise = promise, .via = via
+/* The way of an operation that begins the short way (near.h): right arguments, then the choice. */
+typedef struct way {
+    tern_pick pick;
+    bool picked;
+} way;
+
+/* True: the operation may go on the short way. [out] word, p: key and search. */
+TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const void *key,
+                              tern_promise promise, tern_via via, kind kind, bool right,
+                              uint64_t *word, tern_search *p, way *w) {
+    *w = (way){{TERN_VIA_RMA, NULL, 0}, false};
+    if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
+        worker->context != table->context || (unsigned)promise > TERN_PROMISE_READ_ONLY ||
+        promise == (kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY) ||
+        (via != TERN_VIA_RMA && via != TERN_VIA_AUTO) ||
+        (kind != FIND && tern_shape_counts(table->shape) != (kind == ADD)))
+        return false;
+    memcpy(word, key, sizeof *word);
+    *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
+    if (via != TERN_VIA_RMA)
+        w->pick = tern_chooser_take(&table->chooser, worker, p->part->buckets.rank,
+                                    kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, via);
+    w->picked = true;
+    return p->part->near != NULL && w->pick.via == TERN_VIA_RMA;
+}
+
+#define AT_LENGTH(...)                                                                             \
+    operate(&(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key,                \
+                         .promise = promise, .via = via},                                          \
+            w.picked, w.pick)
+
+TERN_ALWAYS_INLINE tern_status insert(tern_worker *worker, tern_hashtable *table, const void *key,
+                                      const void *value, bool only_new, tern_promise promise,
+                                      tern_via via, int *existed, const char *name) {
+    uint64_t word;
+    tern_search p;
+    way w;
+    if (__builtin_expect(
+            begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p, &w), 1)) {
+        tern_near met = tern_near_insert(p, value, only_new, promise);
+        if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
+            tern_pick_done(&w.pick);
+            if (existed != NULL)
+                *existed = met == TERN_NEAR_MINE;
+            return TERN_OK;
+        }
+    }
+    return AT_LENGTH(INSERT, name, .only_new = only_new, .value = value, .existed = existed);
+}
 
 tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
                                   const void *value, tern_promise promise, tern_via via,
                                   int *existed) {
-    return operate((operation){OPERATION(INSERT), .value = value, .existed = existed});
+    return insert(worker, table, key, value, false, promise, via, existed, __func__);
 }
 
 tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
                                       const void *value, tern_promise promise, tern_via via,
                                       int *existed) {
-    return operate(
-        (operation){OPERATION(INSERT), .only_new = true, .value = value, .existed = existed});
+    return insert(worker, table, key, value, true, promise, via, existed, __func__);
 }
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
                                  tern_promise promise, tern_via via) {
-    return operate((operation){OPERATION(ERASE)});
+    const way w = {.picked = false};
+    return AT_LENGTH(ERASE, __func__);
 }
 
 tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
                                uint64_t delta, tern_promise promise, tern_via via,
                                uint64_t *before) {
-    return operate((operation){OPERATION(ADD), .number = delta, .before = before});
+    uint64_t word;
+    tern_search p;
+    way w;
+    if (__builtin_expect(begin(worker, table, key, promise, via, ADD, true, &word, &p, &w), 1)) {
+        uint64_t was;
+        if (__builtin_expect(tern_near_add(p, delta, promise, &was) != TERN_NEAR_LEFT, 1)) {
+            tern_pick_done(&w.pick);
+            if (before != NULL)
+                *before = was;
+            return TERN_OK;
+        }
+    }
+    return AT_LENGTH(ADD, __func__, .number = delta, .before = before);
 }
 
 tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
                                         uint64_t expected, uint64_t desired, tern_promise promise,
                                         tern_via via, uint64_t *before) {
-    return operate((operation){OPERATION(COMPARE_SWAP), .number = expected, .desired = desired,
-                               .before = before});
+    const way w = {.picked = false};
+    return AT_LENGTH(COMPARE_SWAP, __func__, .number = expected, .desired = desired,
+                     .before = before);
 }
 
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
                                 tern_promise promise, tern_via via, void *value) {
-    return operate((operation){OPERATION(FIND), .found = value});
+    uint64_t word;
+    tern_search p;
+    way w;
+    if (__builtin_expect(
+            begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p, &w), 1)) {
+        tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
+        if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
+            tern_pick_done(&w.pick);
+            return met == TERN_NEAR_MINE ? TERN_OK
+                                         : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
+        }
+    }
+    return AT_LENGTH(FIND, __func__, .found = value);
 }
 
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {

@@ -33,8 +33,6 @@
 #include "src/wait.h"
 #include "tern/transfer.h"
 
-#define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* What a probe came to in an array that is left: do it again in the next one (growth.h). */
 #define TERN_MOVED ((tern_status)1001)  /* where the key is, if it is not erased */
 #define TERN_BEYOND ((tern_status)1002) /* where it is, if it is anywhere; it may be new there */

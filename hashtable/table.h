@@ -69,6 +69,7 @@ struct tern_hashtable {
     bool call_only;
     bool classic;  /* by the paper's algorithm */
     bool all_near; /* every part has a near address */
+    bool plain;    /* what near.h serves where a part is near */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     void *key_argument;

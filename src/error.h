@@ -12,6 +12,10 @@
 tern_status tern_fail(tern_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
 
+/* The same with a text that lives as long as the program. For outcomes that are no surprise:
+ * nothing is copied. */
+tern_status tern_fail_plainly(tern_status status, const char *text);
+
 /* The same for a failed MPI call, with MPI's own text. */
 tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static _Thread_local char detail[1024];
+static _Thread_local const char *said; /* a text that stands elsewhere; else NULL */
 
 static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_OK] = "success",
@@ -34,15 +35,24 @@ const char *tern_strerror(tern_status status) {
     return texts[status];
 }
 
-const char *tern_error_detail(void) { return detail; }
+const char *tern_error_detail(void) { return said != NULL ? said : detail; }
 
-void tern_error_clear(void) { detail[0] = 0; }
+void tern_error_clear(void) {
+    said = NULL;
+    detail[0] = 0;
+}
 
 tern_status tern_fail(tern_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(detail, sizeof detail, format, arguments);
     va_end(arguments);
+    said = NULL;
+    return status;
+}
+
+tern_status tern_fail_plainly(tern_status status, const char *text) {
+    said = text;
     return status;
 }
 
