@@ -46,7 +46,7 @@ static uint32_t far_rank(const fixture *f) {
 
 /* Keys of that owner, no two of them, nor of those chosen before, in neighbouring buckets. */
 static void choose_keys(const tern_map *map, uint32_t owner, uint64_t start, uint64_t *keys) {
-    static uint64_t taken[8 * KEYS];
+    static uint64_t taken[9 * KEYS]; /* three rounds of three */
     static size_t count;
     count = start == 0 ? 0 : count;
     for (int i = 0; i < KEYS; start++) {
@@ -147,9 +147,7 @@ static void over_a_network(void) {
     uint32_t owner = far_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
         by_rma(&f, map, owner, SMALL, 0);
-        EXPECT_OK(tern_map_insert(f.worker, map, "first", 5, value, 1, rw, rma, NULL));
         by_rma(&f, map, owner, LARGE, 1000000);
-        EXPECT_OK(tern_map_insert(f.worker, map, "second", 6, value, 1, rw, rma, NULL));
         by_rma(&f, map, owner, LARGER, 2000000);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
