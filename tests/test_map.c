@@ -311,6 +311,36 @@ static void everybody_replaces_and_finds(void) {
     fixture_close(&f);
 }
 
+/* Half of the ranks replace a large value, whose blocks are used again at once, and half read it:
+ * long copies in which much can happen. */
+static void blocks_change_while_they_are_read(void) {
+    enum { LARGE = 100 << 10 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 1});
+    size_t before = heap_at_first(&f), bytes = 0;
+    uint64_t random = fixture_seed(&f, 3), wrong = 0;
+    for (int i = fixture_times(&f, 4000); i > 0; i--) {
+        tern_via via = below(&random, 8) ? TERN_VIA_RMA : TERN_VIA_CALL;
+        if (f.rank % 2 == 0) {
+            memset(value, (int)(i * 4) + (int)f.rank, LARGE);
+            EXPECT_OK(tern_map_insert(f.worker, map, "key", 3, value, LARGE, rw, via, NULL));
+            continue;
+        }
+        tern_status status =
+            tern_map_find(f.worker, map, "key", 3, rw, via, found, sizeof found, &bytes);
+        if (status != TERN_ERR_NOT_FOUND)
+            wrong +=
+                status != TERN_OK || bytes != LARGE || memcmp(found, found + 1, LARGE - 1) != 0;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
 /* By RMA it is the caller's segment that is full, by call the owner's. */
 static void a_full_segment_changes_nothing(void) {
     fixture f;
@@ -458,6 +488,7 @@ int main(int argc, char **argv) {
         {"sizes_at_the_limits", sizes_at_the_limits},
         {"random_operations_match_a_model", random_operations_match_a_model},
         {"everybody_replaces_and_finds", everybody_replaces_and_finds},
+        {"blocks_change_while_they_are_read", blocks_change_while_they_are_read},
         {"a_full_segment_changes_nothing", a_full_segment_changes_nothing},
         {"a_map_by_call_only", a_map_by_call_only},
         {"archives_go_in_and_out", archives_go_in_and_out},
