@@ -39,6 +39,7 @@ layers)
 	src/a.c "rma/ring.h"
 	rma/a.h <rpc/call.h>
 	queue/a.c "hashtable/table.h"
+	hashtable/a.c "map/map.h"
 	include/tern/a.h "src/context.h"
 	src/a.c "../src/context.h"
 	mcts/a.c "tests/harness.h"
