@@ -322,7 +322,7 @@ static void blocks_change_while_they_are_read(void) {
     tern_map *map = make(&f, (tern_map_options){.capacity = 1});
     size_t before = heap_at_first(&f), bytes = 0;
     uint64_t random = fixture_seed(&f, 3), wrong = 0;
-    for (int i = fixture_times(&f, 4000); i > 0; i--) {
+    for (int i = fixture_times(&f, fixture_all_near(&f) ? 4000 : 600); i > 0; i--) {
         tern_via via = below(&random, 8) ? TERN_VIA_RMA : TERN_VIA_CALL;
         if (f.rank % 2 == 0) {
             memset(value, (int)(i * 4) + (int)f.rank, LARGE);
