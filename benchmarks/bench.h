@@ -242,6 +242,7 @@ void bench_zerocopy(bench *b);
 void bench_update(bench *b);
 void bench_archive(bench *b);
 void bench_apps(bench *b);
+void bench_mailbox(bench *b);
 /* Of two ranks or, in groups of ever more, of all: what every rank calls. */
 void bench_model_all(bench *b);
 void bench_hash(bench *b);

@@ -42,6 +42,8 @@ static const subject subjects[] = {
      NULL, false},
     {"apps", bench_apps, "histogram and index-gather: RMA, calls, blocks, MPI's own, bare memory",
      NULL, false},
+    {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,
+     false},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
      false},
 };

@@ -213,4 +213,18 @@ void ceiling_gather(uint64_t *const part[2], const uint32_t *which, uint64_t mas
 /* hex.c: n random games from an empty 11 x 11 board. Returns how many black wins. */
 uint64_t ceiling_hex(uint64_t seed, uint64_t n);
 
+/*
+ * system.c: round trips by the system: two words that the two wait for asleep, and eight bytes by
+ * two pipes or a socket. These say whether all went well.
+ */
+typedef struct ceiling_futex {
+    uint32_t *there, *back; /* shared, zeroed */
+    uint32_t count;         /* each side's own */
+} ceiling_futex;
+
+void ceiling_futex_ask(ceiling_futex *futex, uint64_t n);
+void ceiling_futex_answer(ceiling_futex *futex, uint64_t n);
+int ceiling_bytes_ask(int to, int from, uint64_t n);
+int ceiling_bytes_answer(int to, int from, uint64_t n);
+
 #endif
