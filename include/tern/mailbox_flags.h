@@ -12,6 +12,9 @@
  *   TERN_MAILBOX_CAS    the same changed by compare-and-swap, whose one success carries the changes
  *                       of everybody who is about to make one (paper 002, 8.3)
  *
+ * With a peer that is not trusted take lines: there a write is one store. Who keeps changing the
+ * word that a swap is for could keep the swap from ever succeeding.
+ *
  * Whoever writes a flag holds its slot, so a flag has one writer at a time and its writer knows its
  * value. Nothing here is for applications.
  */

@@ -19,9 +19,9 @@ progresses) build=-DNP search="-l -f" ;;
 *) build=-DSAFETY search= ;;
 esac
 # shellcheck disable=SC2086 # lists
-cc -O2 -w $build -DCOLLAPSE -DMEMLIM=1500 -o pan pan.c
+cc -O2 -w $build -DMEMLIM=1500 -o pan pan.c
 # shellcheck disable=SC2086
-./pan $search -m2000000 -w22 >pan.log || true
+./pan $search -m2000000 -w24 >pan.log || true
 
 # A search that was cut off proves nothing.
 if grep -Eq 'max search depth too small|out of memory|interrupted' pan.log; then
