@@ -47,7 +47,7 @@ static void books_balance(void) {
         const nim_state piles = {{3, 4, 5}, 0};
         const tern_search_options options = {.seed = random,
                                              .simulations = 1 + (uint32_t)below(&random, 3),
-                                             .under_way = 1 + (uint32_t)below(&random, 200),
+                                             .under_way = 8 + (uint32_t)below(&random, 200),
                                              .round = 200 + below(&random, 500),
                                              .memory = (size_t)64 << 20,
                                              .placement = (tern_search_placement)(i % 4 == 3),

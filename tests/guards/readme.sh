@@ -1,11 +1,18 @@
 #!/bin/sh
-# readme.sh ROOT: the program in README.md is examples/hello.c to the letter, which is compiled and run.
+# readme.sh ROOT: the programs in README.md and docs/mcts.md are examples to the letter, which are
+# compiled and run.
 set -eu
 root=$1
 shown=$(mktemp)
 trap 'rm -f "$shown"' EXIT
-sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/README.md" >"$shown"
-diff "$shown" "$root/examples/hello.c" || {
-    echo "README.md shows another program than examples/hello.c"
-    exit 1
+
+compare() {
+    sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/$1" >"$shown"
+    diff "$shown" "$root/$2" || {
+        echo "$1 shows another program than $2"
+        exit 1
+    }
 }
+
+compare README.md examples/hello.c
+compare docs/mcts.md examples/search.c
