@@ -76,7 +76,9 @@ static tern_status all_rounds(tern_mcts_worker *w, uint64_t began) {
     bool plans = w->index == 0 && tern_mcts_has_root(s);
     tern_status status = TERN_OK;
     for (bool last = false; !last && status == TERN_OK;) {
-        tern_mcts_round plan = plan_of(s, began);
+        tern_mcts_round plan = {0, 0, false};
+        if (plans)
+            plan = plan_of(s, began);
         status = tern_mcts_round_run(w, ++w->round, plans ? &plan : NULL);
         last = atomic_load_explicit(&s->last, memory_order_relaxed) == w->round;
         if (plans)

@@ -34,7 +34,9 @@ size_t tern_mcts_slab_least(size_t state_bytes, uint32_t moves_max) {
 static void *reserve(size_t bytes) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
-    return p != MAP_FAILED ? p : NULL;
+    if (p == MAP_FAILED)
+        return NULL;
+    return p;
 }
 
 bool tern_mcts_slab_open(tern_mcts_slab *slab, size_t bytes, size_t state_bytes, bool shared) {

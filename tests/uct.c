@@ -49,7 +49,7 @@ static double simulate(search *s, const node *n) {
             uint32_t count = s->game->moves(state, moves, s->game->argument);
             s->game->play(state, moves[tern_random_below(&s->random, count)], s->game->argument);
         }
-        sum += result * 0.5;
+        sum += (double)result * 0.5;
     }
     return sum / s->simulations;
 }
