@@ -61,6 +61,29 @@ static void books_balance(void) {
     }
 }
 
+/* Far more rollouts at a time than rings take: messages are kept, and nothing is lost. */
+static void full_rings_lose_nothing(void) {
+    fixture f;
+    const nim_state piles = {{7, 6, 5}, 0};
+    if (!search_open(&f, 1, 4096))
+        return;
+    const tern_search_options options = {
+        .seed = 1, .simulations = 1, .under_way = 2000, .memory = (size_t)64 << 20};
+    const tern_search_limits limits = {.rollouts = 4000};
+    tern_search *search = NULL;
+    tern_search_result result;
+    tern_search_statistics statistics;
+    EXPECT_OK(tern_search_create(f.worker, &nim, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &piles));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, limits.rollouts - 1);
+    EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
+    CU_ASSERT((statistics.kept > 0) == (f.size > 1));
+    CU_ASSERT((statistics.deferred > 0) == (f.size > 1));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
 /* Whether the reference finds the best move with so many rollouts, whatever its seed. */
 static bool is_easy(const tern_game *game, const void *state, uint32_t rollouts, uint64_t seed) {
     uint32_t moves[MOVES_MOST], count = game->moves(state, moves, NULL);
@@ -362,6 +385,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nonsense_is_refused", nonsense_is_refused},
         {"books_balance", books_balance},
+        {"full_rings_lose_nothing", full_rings_lose_nothing},
         {"known_wins_are_found", known_wins_are_found},
         {"visits_are_those_of_the_reference", visits_are_those_of_the_reference},
         {"one_worker_repeats_itself", one_worker_repeats_itself},
