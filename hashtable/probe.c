@@ -1,6 +1,7 @@
 #include "hashtable/probe.h"
 
 #include "hashtable/room.h"
+#include "rma/transport.h"
 
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
     tern_context *context = worker->context;
@@ -15,6 +16,9 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
         return readers ? tern_fail(TERN_ERR_AGAIN, "a find is reading the bucket")
                        : tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
     }
+    tern_status status = tern_puts_deliver(worker);
+    if (status != TERN_OK)
+        return status;
     if (tern_progress_round(worker) > 0)
         wait->rounds = 0;
     return tern_wait_step(context, wait, rank);
@@ -38,8 +42,6 @@ tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
 tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict) {
     const tern_hashtable *table = p.table;
     const bool near = p.part->near != NULL;
-    uint32_t owner = p.part->buckets.rank;
-    bool flushed = near;
     tern_wait_state wait = TERN_WAIT_START;
     tern_room room;
     uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
@@ -59,12 +61,8 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
         *verdict = TERN_ENTRY_OTHER;
         if (state == TERN_LOST)
             break;
+        /* Which delivers this worker's own put, if it is that. */
         status = tern_probe_wait(p.worker, &wait, state);
-        if (status == TERN_OK && !flushed && tern_state_rank(state) == table->rank) {
-            /* It may be this worker's own put, of a phase that flushes only at its end. */
-            status = tern_flush(p.worker, owner);
-            flushed = true;
-        }
         /* Once it was written, others may lock it: who is waited for changes. */
         if (status == TERN_OK)
             status = tern_state_load(&p, table->shape, near, &state);

@@ -1,6 +1,7 @@
 #include "queue/algorithm.h"
 
 #include "queue/slot.h"
+#include "rma/transport.h"
 #include "src/broken.h"
 
 enum { TURNS = 64 }; /* read or posted at a time */
@@ -23,6 +24,9 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state 
     }
     if (until != TERN_QUEUE_TRY && until != TERN_QUEUE_FOREVER && tern_now() >= until)
         return TERN_ERR_TIMEOUT;
+    tern_status status = tern_puts_deliver(worker);
+    if (status != TERN_OK)
+        return status;
     /* Others that wait by call keep this rank's progress busy: that is no reason to start the wait
      * anew, or it would never come to look after the peers. */
     (void)tern_progress_round(worker);

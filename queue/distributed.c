@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "queue/queue.h"
+#include "src/broken.h"
 
 /* Parts are hosted queues, made together; what is added here is where to look for an item. */
 
@@ -94,7 +95,7 @@ tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distribute
     uint32_t me = queue->context->rank, size = queue->context->size;
     tern_status status =
         tern_queue_pop_many(worker, &queue->parts[me], items, count, promise, via, popped);
-    if (status != TERN_ERR_EMPTY || promise == TERN_PROMISE_LOCAL)
+    if (status != TERN_ERR_EMPTY || promise == TERN_PROMISE_LOCAL || TERN_BROKEN(TERN_BREAK_STEAL))
         return status;
     uint32_t first = first_victim(queue);
     for (uint32_t i = 0; i < size && status == TERN_ERR_EMPTY; i++) {

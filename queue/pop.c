@@ -75,9 +75,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
             *ticket = guess;
             return TERN_OK;
         }
-        guess = seen;
-        if (!phase)
-            tern_queue_learn(&q->head_seen, seen);
+        guess = seen; /* not to be learned, as for push */
     }
 }
 

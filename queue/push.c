@@ -3,6 +3,7 @@
 
 #include "queue/algorithm.h"
 #include "queue/slot.h"
+#include "src/broken.h"
 
 /*
  * Push. Linearization: where a ticket is drawn, at the fetch-and-add or the successful CAS of tail;
@@ -14,7 +15,9 @@
  * gives back first, and nobody ever owns what is given back.
  */
 
-/* One ticket, of whatever number: room for it is waited for. */
+/* One ticket, of whatever number: room for it is waited for. What was known of room before the
+ * ticket was drawn reaches from an earlier ticket on. What becomes known later may be of later
+ * tickets: another worker's, or those of calls that run meanwhile, whose slots came free first. */
 static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise,
                         uint64_t *ticket) {
     bool phase = promise != TERN_PROMISE_READ_WRITE;
@@ -26,9 +29,10 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
             tern_queue_look_for_room(worker, q, tern_queue_known(&q->tail_seen), promise, &state);
     if (status != TERN_OK || state != SLOT_READY)
         return status == TERN_OK ? TERN_ERR_FULL : status;
+    const uint64_t room = tern_queue_known(&q->room);
     status = tern_atomic_fetch_add(worker, q->tail, 1, ticket);
-    while (status == TERN_OK) {
-        status = tern_queue_look_for_room(worker, q, *ticket, promise, &state);
+    while (status == TERN_OK && *ticket >= room) {
+        status = tern_queue_ask_for_room(worker, q, *ticket, promise, &state);
         if (status != TERN_OK || state == SLOT_READY)
             break;
         if (phase) {
@@ -92,10 +96,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
             *ticket = guess;
             return TERN_OK;
         }
-        guess = seen;
-        /* In a phase, some of it may be given back. */
-        if (!phase)
-            tern_queue_learn(&q->tail_seen, seen);
+        guess = seen; /* of which others, in a phase of pushes, may give some back */
     }
 }
 
@@ -133,8 +134,9 @@ static tern_status write_items(tern_worker *worker, const tern_queue *q, uint64_
         size_t some = count < room ? count : room;
         some = some < row ? some : (size_t)row;
         for (size_t i = 0; i < some; i++, items += q->item_bytes) {
-            uint64_t *slot = tern_slot_in(q, slots, i);
-            fill(q, slot, ticket + i, items);
+            size_t at = TERN_BROKEN(TERN_BREAK_ORDER) ? some - 1 - i : i;
+            uint64_t *slot = tern_slot_in(q, slots, at);
+            fill(q, slot, ticket + at, items);
             if (room > 1)
                 memset(slot + q->slot_words, 0, q->stride - 8 * q->slot_words);
         }

@@ -57,7 +57,7 @@ struct tern_queue {
     /* What this process knows: values that were true once, of words that only grow. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
-    _Atomic uint64_t room;        /* tickets below may be pushed */
+    _Atomic uint64_t room;        /* tickets below that are drawn from now on may be pushed */
     _Atomic uint64_t pushed_seen; /* tickets below may be popped; classic */
 
     /* One more than the last ticket of this process in this phase; 0: none (queue/phase.c). */

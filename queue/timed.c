@@ -1,5 +1,6 @@
 #include "queue/queue.h"
 
+#include "src/broken.h"
 #include "src/wait.h"
 
 /* Push and pop with a deadline. They draw no ticket before they know that they can use it, so who
@@ -31,6 +32,9 @@ tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue, void *
     size_t done;
     tern_queue_run run = {promise, 0, 1};
     tern_status status = deadline(seconds, &run.until, name);
-    return status == TERN_OK ? tern_queue_pop_by(worker, queue, item, run, via, &done, name)
-                             : status;
+    if (status == TERN_OK)
+        status = tern_queue_pop_by(worker, queue, item, run, via, &done, name);
+    if (TERN_BROKEN(TERN_BREAK_LATE) && status == TERN_OK && tern_now() > run.until)
+        status = TERN_ERR_TIMEOUT;
+    return status;
 }

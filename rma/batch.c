@@ -69,7 +69,7 @@ static tern_status wrap(tern_worker *worker, tern_out *out) {
  * apart, only the books of what is dirty do. */
 tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
-    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
     return out->via->flush(worker, rank);
 }
 

@@ -41,6 +41,9 @@ typedef struct tern_rma {
     bool fences;               /* no membarrier: publishing fences instead */
 } tern_rma;
 
+/* What a flush is due for. */
+enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
+
 typedef struct tern_rma_worker {
     tern_out **out; /* by line; NULL: no ring yet */
     tern_in **in;   /* by line */
@@ -54,8 +57,9 @@ typedef struct tern_rma_worker {
     uint32_t warm;                   /* rounds in which MPI is asked at once */
     _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */
     tern_inbox inbox;
-    uint8_t *dirty;    /* by rank: puts or atomics since the last flush; NULL if all are near */
-    tern_posts *posts; /* by rank; NULL unless posts are waited for */
+    uint8_t *dirty;         /* by rank: what was sent since the last flush; NULL if all are near */
+    uint32_t puts_left;     /* ranks with TERN_DIRTY_PUTS */
+    tern_posts *posts;      /* by rank; NULL unless posts are waited for */
     uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
     uint64_t sequence;
     uint64_t cells_used; /* bit per cell */
@@ -71,6 +75,16 @@ static inline tern_regions *tern_regions_of(const tern_context *context) {
 
 static inline tern_rma_worker *tern_rma_worker_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_RMA];
+}
+
+static inline void tern_dirty_put(tern_rma_worker *mine, uint32_t rank) {
+    mine->puts_left += (mine->dirty[rank] & TERN_DIRTY_PUTS) == 0;
+    mine->dirty[rank] |= TERN_DIRTY_PUTS;
+}
+
+static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
+    mine->puts_left -= (mine->dirty[rank] & TERN_DIRTY_PUTS) != 0;
+    mine->dirty[rank] = 0;
 }
 
 static inline bool tern_is_near(const tern_context *context, uint32_t rank) {

@@ -235,6 +235,18 @@ tern_status tern_flush_all(tern_worker *worker) {
     return status;
 }
 
+tern_status tern_puts_deliver(tern_worker *worker) {
+    tern_context *context = worker->context;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_status status = TERN_OK;
+    if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
+        return status;
+    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++)
+        if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
+            status = tern_flush_far(worker, r);
+    return status;
+}
+
 tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     if (rank >= context->size)

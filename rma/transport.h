@@ -58,6 +58,11 @@ typedef struct tern_transport_ops {
     size_t (*poll)(tern_worker *worker);
 } tern_transport_ops;
 
+/* Flushes what this worker has put over rma and left unflushed, to whatever rank: for who begins to
+ * wait for others, since these may wait for that, and MPI may keep it back until a flush. Nothing
+ * where it may not wait. TERN_ERR_MPI. */
+tern_status tern_puts_deliver(tern_worker *worker);
+
 extern const tern_transport_ops tern_transport_shm;
 extern const tern_transport_ops tern_transport_rma;
 extern const tern_transport_ops tern_transport_p2p;

@@ -195,6 +195,20 @@ static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64
     return TERN_OK;
 }
 
+/* Whether a test keeps the put back until a flush. */
+static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                    size_t bytes, tern_request *request) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook == NULL || hook->hold == NULL || tern_place_is_region(offset))
+        return false;
+    tern_mpi_lock();
+    bool held = hook->hold(worker, rank, offset, from, bytes);
+    tern_mpi_unlock();
+    if (held && request != NULL)
+        request->state[0] = 0;
+    return held;
+}
+
 static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
     if (tern_window_by_messages(worker, offset))
@@ -203,7 +217,9 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    tern_dirty_put(tern_rma_worker_of(worker), rank);
+    if (is_held(worker, rank, offset, from, bytes, request))
+        return TERN_OK;
     status = transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
     tern_far_release(worker, key, true);
     return status;
@@ -303,7 +319,7 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
     worker->stats.flushes++;
     tern_status status = TERN_MPI(flush_win(worker, rank));
     if (status == TERN_OK) {
-        mine->dirty[rank] = 0;
+        tern_dirty_clear(mine, rank);
         tern_posts_flushed(&mine->posts[rank]);
     }
     return status;
@@ -340,7 +356,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     if (status != TERN_OK)
         return status;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    mine->dirty[rank] = 1;
+    tern_dirty_put(mine, rank);
     mine->posts[rank].open++;
     *posted = piece;
     return TERN_OK;
@@ -370,7 +386,7 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_mpi_unlock();
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Put");
-    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
     out->lane.write += out->batch_skip;
     out->batch_open = false;
     return TERN_OK;

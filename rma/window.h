@@ -16,6 +16,9 @@ typedef struct tern_put_hook {
                 uint64_t bytes);
     /* rank is about to be flushed, at least locally. */
     void (*flush)(tern_worker *worker, uint32_t rank);
+    /* As put, for what tern_put puts to segments, which it has to copy. May be NULL. */
+    bool (*hold)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                 uint64_t bytes);
 } tern_put_hook;
 
 /* NULL: none. While no other worker is in use. */

@@ -124,11 +124,13 @@ tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *res
     tern_return_address back = address_of(future);
     uint32_t rank = (uint32_t)(future->state[1] >> 32);
     tern_wait_state wait = TERN_WAIT_START;
-    while (!tern_reply_arrived(worker, &back)) {
+    if (!tern_reply_arrived(worker, &back))
+        status = tern_puts_deliver(worker); /* the handler may wait for them */
+    while (status == TERN_OK && !tern_reply_arrived(worker, &back)) {
         if (tern_progress_round(worker) > 0)
             wait.rounds = 0;
-        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
-            break;
+        else
+            status = tern_wait_step(worker->context, &wait, rank);
     }
     if (status == TERN_OK)
         status = take_result(tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);

@@ -14,6 +14,10 @@ typedef enum tern_break {
     TERN_BREAK_ADD,    /* a counter is loaded, then stored */
     TERN_BREAK_TICKET, /* a pop may take the ticket of another */
     TERN_BREAK_EMPTY,  /* a slot that is not there is an empty queue */
+    TERN_BREAK_LATE,   /* a pop that comes to its end behind the deadline says that it did not */
+    TERN_BREAK_ORDER,  /* a batch of pushes is put the other way round */
+    TERN_BREAK_STEAL,  /* an own part that is empty is an empty distributed queue */
+    TERN_BREAK_FLUSH,  /* the flush of a buffer sends and does not wait */
     TERN_BREAKS
 } tern_break;
 

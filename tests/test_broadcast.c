@@ -148,7 +148,7 @@ static void let_go(tern_worker *worker, uint32_t rank) {
 
 /* Every rank at once, each two broadcasts to different places of its own. */
 static void all_at_once(size_t workers, bool lately) {
-    static const tern_put_hook hook = {hold_back, let_go};
+    static const tern_put_hook hook = {.put = hold_back, .flush = let_go};
     hall h;
     if (!open_hall(&h, workers))
         return;

@@ -369,7 +369,7 @@ static void let_go(tern_worker *worker, uint32_t rank) {
     delayed_count = kept;
 }
 
-static const tern_put_hook late = {delay, let_go};
+static const tern_put_hook late = {.put = delay, .flush = let_go};
 
 static void late_puts(struct tern_window *window, int rounds) {
     delayed_ever = 0;

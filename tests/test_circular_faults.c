@@ -28,7 +28,7 @@ static void note(tern_worker *worker, uint32_t rank) {
     flushed |= 1u << rank;
 }
 
-static const tern_put_hook hook = {keep, note};
+static const tern_put_hook hook = {.put = keep, .flush = note};
 
 static void wait_for_death(fixture *f, uint32_t rank) {
     double start = MPI_Wtime();

@@ -469,7 +469,7 @@ static void with_flushed_batches(void) {
 }
 
 static void over_a_bad_network(void) {
-    static const tern_put_hook hook = {hold_put, let_all_go};
+    static const tern_put_hook hook = {.put = hold_put, .flush = let_all_go};
     tern_config config = usual();
     config.ring_size = 8192;
     if (!set_up(&config, 800))

@@ -5,8 +5,16 @@
  * Promise: what the caller of a container's operation promises about the operations that may run at
  * the same time (BCL's concurrency promises, paper 003 section II-C), and by which way it is done.
  * Phases are kept apart by tern_barrier, which also settles what operations of a phase may leave
- * undone; other barriers do not. An operation whose own promise excludes it, such as an
- * insert in a phase of reads, is TERN_ERR_ARGUMENT.
+ * undone; other barriers do not.
+ *
+ * Over rma, MPI may keep what an operation has put to itself until a flush: inserts in a phase of
+ * writes, pushes and pops always leave some behind. Others who need the same bucket, item or room
+ * wait until it is there. A worker flushes it in tern_barrier and tern_flush, and when it begins to
+ * wait in an operation of a container or for the result of a call; before it waits for other ranks
+ * by any other means, the program has to call tern_flush_all.
+ *
+ * An operation whose own promise excludes it, such as an insert in a phase of reads, is
+ * TERN_ERR_ARGUMENT.
  */
 
 #ifdef __cplusplus
