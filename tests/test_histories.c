@@ -1,8 +1,8 @@
 // tern-test: transports crowd
 
 /*
- * Hash table and queue linearize: short random histories of all ranks on few objects, by RMA and by
- * call, under every promise, judged by histories/linearize.h.
+ * Hash tables and queues linearize: short random histories of all ranks on few objects, by RMA and
+ * by call, under every promise, judged by histories/linearize.h.
  */
 
 #include "histories/crew.h"
@@ -25,11 +25,14 @@ static void of_counters(void) { run(HISTORY_COUNTERS); }
 
 static void of_a_queue(void) { run(HISTORY_QUEUE); }
 
+static void of_waits(void) { run(HISTORY_PAIRS); }
+
+static void of_parts(void) { run(HISTORY_PARTS); }
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"of_values", of_values},
-        {"of_counters", of_counters},
-        {"of_a_queue", of_a_queue},
+        {"of_values", of_values}, {"of_counters", of_counters}, {"of_a_queue", of_a_queue},
+        {"of_waits", of_waits},   {"of_parts", of_parts},
     };
     return tern_test_main(argc, argv, "histories", tests, sizeof tests / sizeof *tests);
 }

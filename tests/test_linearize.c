@@ -10,16 +10,19 @@ enum { INSERT, FIND, ADD, PUSH, POP, STEPS };
 static history_step *steps[STEPS];
 
 static void take_steps(void) {
-    steps[INSERT] = history_value_kinds[0].step;
-    steps[FIND] = history_value_kinds[history_value_count - 1].step;
-    steps[ADD] = history_counter_kinds[0].step;
-    steps[PUSH] = history_queue_kinds[0].step;
-    steps[POP] = history_queue_kinds[1].step;
+    steps[INSERT] = history_of_values.kind[0].step;
+    steps[FIND] = history_of_values.kind[4].step;
+    steps[ADD] = history_of_counters.kind[0].step;
+    steps[PUSH] = history_of_queues.kind[0].step;
+    steps[POP] = history_of_queues.kind[1].step;
 }
 
 #define NOTHING TERN_ERR_NOT_FOUND
 #define DO(kind, call, done, status, argument, result)                                             \
-    { call, done, 0, {argument}, result, status, kind, 0, 0, 0 }
+    { call, done, 0, {argument}, result, status, kind, 0, 0, 0, 0, 0 }
+/* The same in a chain. */
+#define NTH(place, kind, call, done, status, argument, result)                                     \
+    { call, done, 0, {argument}, result, status, kind, 0, 0, 0, 1, place }
 
 typedef struct known {
     const char *what;
@@ -77,6 +80,31 @@ static const known histories[] = {
      2,
      {DO(PUSH, 1, 2, TERN_OK, 7, 0), DO(PUSH, 3, 4, TERN_OK, 8, 0), DO(POP, 7, 8, TERN_OK, 0, 8),
       DO(POP, 9, 10, TERN_OK, 0, 7)}},
+    {"a batch, and what comes in between",
+     true,
+     3,
+     {NTH(0, PUSH, 1, 9, TERN_OK, 7, 0), NTH(1, PUSH, 1, 9, TERN_OK, 8, 0),
+      DO(PUSH, 2, 3, TERN_OK, 5, 0), DO(POP, 10, 11, TERN_OK, 0, 7), DO(POP, 12, 13, TERN_OK, 0, 5),
+      DO(POP, 14, 15, TERN_OK, 0, 8)}},
+    {"a batch the other way round",
+     false,
+     3,
+     {NTH(0, PUSH, 1, 9, TERN_OK, 7, 0), NTH(1, PUSH, 1, 9, TERN_OK, 8, 0),
+      DO(POP, 10, 11, TERN_OK, 0, 8), DO(POP, 12, 13, TERN_OK, 0, 7)}},
+    {"a chain of calls that end together",
+     false,
+     0,
+     {NTH(0, INSERT, 1, 9, TERN_OK, 7, 0), NTH(0, INSERT, 2, 9, TERN_OK, 8, 1),
+      DO(FIND, 3, 4, TERN_OK, 0, 8), DO(FIND, 5, 6, TERN_OK, 0, 7)}},
+    {"a wait that ends with nothing",
+     true,
+     1,
+     {DO(PUSH, 1, 2, TERN_OK, 7, 0), DO(PUSH, 3, 4, TERN_ERR_TIMEOUT, 8, 0),
+      DO(POP, 5, 6, TERN_OK, 0, 7), DO(POP, 7, 8, TERN_ERR_TIMEOUT, 0, 0)}},
+    {"and one that has pushed all the same",
+     false,
+     2,
+     {DO(PUSH, 1, 2, TERN_ERR_TIMEOUT, 7, 0), DO(POP, 3, 4, TERN_OK, 0, 7)}},
     {"an item twice",
      false,
      2,

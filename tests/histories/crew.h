@@ -33,6 +33,8 @@ typedef enum history_container {
     HISTORY_VALUES,
     HISTORY_COUNTERS,
     HISTORY_QUEUE,
+    HISTORY_PAIRS, /* of pushes and pops on a queue, some of which wait */
+    HISTORY_PARTS, /* of a distributed queue */
     HISTORY_CONTAINERS
 } history_container;
 

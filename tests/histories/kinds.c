@@ -99,15 +99,75 @@ static bool step_find(history_state *state, const history_operation *o) {
                           : o->status == TERN_ERR_NOT_FOUND;
 }
 
-const history_kind history_value_kinds[] = {
+/* Batches and buffers do not tell whether a key was there. */
+static bool step_store(history_state *state, const history_operation *o) {
+    state->word[0] = 1;
+    state->word[1] = o->argument[0];
+    return o->status == TERN_OK;
+}
+
+static void share_status(history_operation *o, size_t count, tern_status status) {
+    for (size_t i = 0; i < count; i++)
+        o[i].status = status;
+}
+
+static size_t run_insert_many(tern_worker *worker, const history_target *target,
+                              history_operation *o, size_t count) {
+    char values[HISTORY_MANY * TERN_RESULT_MAX] = {0}, *at = values;
+    uint64_t keys[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++, at += target->bytes) {
+        keys[i] = o[i].object;
+        history_fill(at, target->bytes, keys[i], o[i].argument[0]);
+    }
+    share_status(o, count,
+                 tern_hashtable_insert_many(worker, target->table, keys, values, count, o->promise,
+                                            o->via, NULL));
+    return count;
+}
+
+/* In no order, unlike inserts of one key. */
+static size_t run_find_many(tern_worker *worker, const history_target *target, history_operation *o,
+                            size_t count) {
+    char values[HISTORY_MANY * TERN_RESULT_MAX] = {0}, *at = values;
+    unsigned char found[HISTORY_MANY];
+    uint64_t keys[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++)
+        keys[i] = o[i].object;
+    tern_status status = tern_hashtable_find_many(worker, target->table, keys, count, o->promise,
+                                                  o->via, values, found, NULL);
+    for (size_t i = 0; i < count; i++, at += target->bytes) {
+        o[i].chain = 0;
+        o[i].status = status != TERN_OK || found[i] ? status : TERN_ERR_NOT_FOUND;
+        if (status == TERN_OK && found[i])
+            o[i].result = history_number(at, target->bytes, keys[i]);
+    }
+    return count;
+}
+
+static tern_status give_insert(tern_worker *worker, tern_hashtable_buffer *buffer,
+                               const history_target *target, const history_operation *o) {
+    char value[TERN_RESULT_MAX];
+    history_fill(value, target->bytes, o->object, o->argument[0]);
+    return tern_hashtable_buffer_insert(worker, buffer, &o->object, value);
+}
+
+static const history_kind value_kinds[] = {
     {"insert", run_insert, step_insert, .in_writes = true},
     {"insert_new", run_insert_new, step_insert_new, .in_writes = true},
     {"erase", run_erase, step_erase, .in_writes = true},
     {"modify", run_modify, step_modify, .in_writes = true},
     {"find", run_find, step_find, .in_reads = true},
     {"find", run_find, step_find, .in_reads = true},
+    {"insert_many", NULL, step_store, .in_writes = true, .run_many = run_insert_many},
+    {"find_many", NULL, step_find, .in_reads = true, .run_many = run_find_many},
+    {"buffer_insert", NULL, step_store, .in_writes = true, .give = give_insert},
+    {"buffer_insert", NULL, step_store, .in_writes = true, .give = give_insert},
 };
-const size_t history_value_count = sizeof history_value_kinds / sizeof *history_value_kinds;
+
+#define KINDS(list)                                                                                \
+    { list, sizeof list / sizeof *list }
+
+const history_kinds history_of_values = KINDS(value_kinds);
 
 static tern_status run_add(tern_worker *worker, const history_target *target,
                            history_operation *o) {
@@ -150,53 +210,40 @@ static bool step_swap(history_state *state, const history_operation *o) {
     return right;
 }
 
-const history_kind history_counter_kinds[] = {
+static bool step_count(history_state *state, const history_operation *o) {
+    state->word[0] = 1;
+    state->word[1] += o->argument[0];
+    return o->status == TERN_OK;
+}
+
+static size_t run_add_many(tern_worker *worker, const history_target *target, history_operation *o,
+                           size_t count) {
+    uint64_t keys[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = o[i].object;
+        o[i].argument[0] = o->argument[0];
+    }
+    share_status(o, count,
+                 tern_hashtable_add_many(worker, target->table, keys, count, o->argument[0],
+                                         o->promise, o->via, NULL));
+    return count;
+}
+
+static tern_status give_add(tern_worker *worker, tern_hashtable_buffer *buffer,
+                            const history_target *target, const history_operation *o) {
+    (void)target;
+    return tern_hashtable_buffer_add(worker, buffer, &o->object, o->argument[0]);
+}
+
+static const history_kind counter_kinds[] = {
     {"add", run_add, step_add, .in_writes = true},
     {"compare_swap", run_swap, step_swap, .in_writes = true},
     {"compare_swap", run_swap, step_swap, .in_writes = true},
     {"erase", run_erase, step_erase, .in_writes = true},
     {"find", run_count, step_find, .in_reads = true},
     {"find", run_count, step_find, .in_reads = true},
+    {"add_many", NULL, step_count, .in_writes = true, .run_many = run_add_many},
+    {"buffer_add", NULL, step_count, .in_writes = true, .give = give_add},
 };
-const size_t history_counter_count = sizeof history_counter_kinds / sizeof *history_counter_kinds;
 
-/* A queue: word 0 is its capacity, word 1 how many items it holds; they follow, oldest first, and
- * behind them zeros. */
-
-static tern_status run_push(tern_worker *worker, const history_target *target,
-                            history_operation *o) {
-    char item[TERN_RESULT_MAX];
-    history_fill(item, target->bytes, 0, o->argument[0]);
-    return tern_queue_try_push(worker, target->queue, item, o->promise, o->via);
-}
-
-static bool step_push(history_state *state, const history_operation *o) {
-    if (state->word[1] == state->word[0])
-        return o->status == TERN_ERR_FULL;
-    state->word[2 + state->word[1]++] = o->argument[0];
-    return o->status == TERN_OK;
-}
-
-static tern_status run_pop(tern_worker *worker, const history_target *target,
-                           history_operation *o) {
-    char item[TERN_RESULT_MAX];
-    tern_status status = tern_queue_try_pop(worker, target->queue, item, o->promise, o->via);
-    if (status == TERN_OK)
-        o->result = history_number(item, target->bytes, 0);
-    return status;
-}
-
-static bool step_pop(history_state *state, const history_operation *o) {
-    if (state->word[1] == 0)
-        return o->status == TERN_ERR_EMPTY;
-    uint64_t oldest = state->word[2], left = --state->word[1];
-    memmove(state->word + 2, state->word + 3, left * sizeof oldest);
-    state->word[2 + left] = 0;
-    return o->status == TERN_OK && o->result == oldest;
-}
-
-const history_kind history_queue_kinds[] = {
-    {"push", run_push, step_push, .in_writes = true},
-    {"pop", run_pop, step_pop, .in_reads = true},
-};
-const size_t history_queue_count = sizeof history_queue_kinds / sizeof *history_queue_kinds;
+const history_kinds history_of_counters = KINDS(counter_kinds);

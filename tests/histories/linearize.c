@@ -70,6 +70,16 @@ static bool is_new(search *s) {
     return fresh;
 }
 
+/* Whether what is before it in its chain is done. */
+static bool is_next_of_chain(const search *s, size_t first, size_t i) {
+    const history_operation *o = &s->operations[i];
+    for (size_t j = first; o->chain != 0 && j < i; j++)
+        if (s->operations[j].chain == o->chain && s->operations[j].actor == o->actor &&
+            !is_done(s, j))
+            return false;
+    return true;
+}
+
 /* Next in order may be what was called before any of the rest had returned. first: all before it
  * are done; done: how many are. */
 static bool extend(search *s, size_t first, size_t done) {
@@ -88,7 +98,8 @@ static bool extend(search *s, size_t first, size_t done) {
     const history_state before = s->now.state;
     for (size_t i = first; i < end; i++) {
         const history_operation *o = &s->operations[i];
-        if (is_done(s, i) || !s->step[o->kind](&s->now.state, o)) {
+        if (is_done(s, i) || !is_next_of_chain(s, first, i) ||
+            !s->step[o->kind](&s->now.state, o)) {
             s->now.state = before;
             continue;
         }
@@ -103,7 +114,9 @@ static bool extend(search *s, size_t first, size_t done) {
 
 static int by_call(const void *a, const void *b) {
     const history_operation *x = a, *y = b;
-    return (x->call > y->call) - (x->call < y->call);
+    if (x->call != y->call)
+        return x->call < y->call ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
 }
 
 history_verdict history_judge(history_operation *operations, size_t count,

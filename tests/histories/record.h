@@ -16,8 +16,9 @@
 typedef struct history_target {
     tern_hashtable *table;
     tern_queue *queue;
-    size_t bytes;        /* of a value or an item, 8 to TERN_RESULT_MAX */
-    history_state start; /* of every object */
+    tern_distributed_queue *parts; /* whose parts are the objects */
+    size_t bytes;                  /* of a value or an item, 8 to TERN_RESULT_MAX */
+    history_state start;           /* of every object */
 } history_target;
 
 /* The phases of a history. Within one, an operation has the promise of the phase or, at random, the
@@ -30,12 +31,27 @@ typedef struct history_kind {
     tern_status (*run)(tern_worker *worker, const history_target *target, history_operation *o);
     history_step *step;
     bool in_writes, in_reads; /* phases it may be in; those without promise take all */
+    /* Instead of run: does count at once, which differ in object and argument, and sets status and
+     * result of each. What the call came to are the first so many operations, which may be more by
+     * one: what it told by stopping. */
+    size_t (*run_many)(tern_worker *worker, const history_target *target, history_operation *o,
+                       size_t count);
+    /* Instead of run: gives it to a buffer. It is over when that is flushed. */
+    tern_status (*give)(tern_worker *worker, tern_hashtable_buffer *buffer,
+                        const history_target *target, const history_operation *o);
+    bool waits; /* as long as it takes, unless it has the promise of a phase */
 } history_kind;
 
-enum { HISTORY_KINDS = 16 };
+enum { HISTORY_MANY = 8 }; /* in one batch */
 
-extern const history_kind history_value_kinds[], history_counter_kinds[], history_queue_kinds[];
-extern const size_t history_value_count, history_counter_count, history_queue_count;
+/* What can be done with a container. */
+typedef struct history_kinds {
+    const history_kind *kind;
+    size_t count;
+} history_kinds;
+
+extern const history_kinds history_of_values, history_of_counters, history_of_queues,
+    history_of_parts;
 
 /* Whose operations are recorded. Used by one thread at a time. */
 typedef struct history_actor {
@@ -43,33 +59,34 @@ typedef struct history_actor {
     uint64_t random;
     uint16_t number; /* among all of all ranks */
     uint64_t used;   /* arguments */
+    uint32_t chains;
     history_operation *log;
     size_t count, room;
+    tern_hashtable_buffer *buffer; /* during a part */
+    uint32_t buffered;             /* its chain */
+    size_t given;                  /* no operation before this one waits for its flush */
 } history_actor;
 
 /* One part of a history, as one actor does it. */
 typedef struct history_part {
     const history_target *target;
-    const history_kind *kinds;
-    size_t kinds_count;
+    const history_kinds *kinds;
     history_phase phase;
     uint64_t first_object, objects;
     int operations;
     bool uniform; /* all operations of a phase have its promise */
+    bool pairs;   /* a push that succeeds is followed by a pop that waits, and waits end */
 } history_part;
 
 bool history_actor_open(history_actor *actor, fixture *f, tern_worker *worker, uint16_t number);
 void history_actor_close(history_actor *actor);
-
-/* Records the operation o, which names object, kind, promise and via. */
-tern_status history_do(history_actor *actor, const history_target *target,
-                       const history_kind *kinds, history_operation o);
 
 /* Random operations of the kinds that are in the part's phase. */
 void history_act(history_actor *actor, const history_part *part);
 
 typedef struct history_outcome {
     uint64_t judged, wrong; /* objects' histories; those that do not linearize */
+    uint64_t undecided;     /* those that were given up */
     uint64_t clock;         /* when rank 0 was done, ns */
 } history_outcome;
 
@@ -77,8 +94,8 @@ typedef struct history_outcome {
  * same outcome. The first history that does not linearize is printed, unless quiet. Empties the
  * logs. */
 history_outcome history_verdicts(fixture *f, history_actor *actors, size_t count,
-                                 const history_kind *kinds, size_t kinds_count,
-                                 const history_state *start, bool quiet);
+                                 const history_kinds *kinds, const history_state *start,
+                                 bool quiet);
 
 /* The clock of histories, ns. */
 uint64_t history_clock(void);

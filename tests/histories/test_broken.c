@@ -37,11 +37,16 @@ static void update(void) { caught(TERN_BREAK_UPDATE, HISTORY_VALUES); }
 static void add(void) { caught(TERN_BREAK_ADD, HISTORY_COUNTERS); }
 static void ticket(void) { caught(TERN_BREAK_TICKET, HISTORY_QUEUE); }
 static void empty(void) { caught(TERN_BREAK_EMPTY, HISTORY_QUEUE); }
+static void late(void) { caught(TERN_BREAK_LATE, HISTORY_QUEUE); }
+static void order(void) { caught(TERN_BREAK_ORDER, HISTORY_QUEUE); }
+static void steal(void) { caught(TERN_BREAK_STEAL, HISTORY_PARTS); }
+static void flush(void) { caught(TERN_BREAK_FLUSH, HISTORY_VALUES); }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"settle", settle}, {"entry", entry},   {"update", update},
-        {"add", add},       {"ticket", ticket}, {"empty", empty},
+        {"settle", settle}, {"entry", entry}, {"update", update}, {"add", add},
+        {"ticket", ticket}, {"empty", empty}, {"late", late},     {"order", order},
+        {"steal", steal},   {"flush", flush},
     };
     return tern_test_main(argc, argv, "broken", tests, sizeof tests / sizeof *tests);
 }
