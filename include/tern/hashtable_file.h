@@ -28,8 +28,8 @@ TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *ta
 /* Collective over the ranks, one worker of each, which then takes the table's calls; blocks.
  * [out] table: a new one with what the file holds, to be destroyed by tern_hashtable_destroy.
  * options (may be NULL): capacity is raised to what the file takes; call_only, algorithm, grow,
- * key_hash and key_equal count, and are not in the file; key_bytes, value_bytes and counter must be 0 or
- * what the file has. TERN_ERR_ARGUMENT: also a file that is damaged or none of tern's;
+ * key_hash and key_equal count, and are not in the file; key_bytes, value_bytes and counter must be
+ * 0 or what the file has. TERN_ERR_ARGUMENT: also a file that is damaged or none of tern's;
  * TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of a newer version or another byte order;
  * TERN_ERR_MPI: it cannot be read; and as tern_hashtable_create. After an error there is no table.
  */
