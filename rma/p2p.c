@@ -23,7 +23,7 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
                               : tern_message_send(worker, rank, &message, from, piece);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] = 1;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
     worker->stats.bytes_staged += piece;
     *posted = piece;
     return TERN_OK;
@@ -98,7 +98,7 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     char nothing = 0;
     tern_status status = tern_message_question(worker, rank, &message, &nothing, 0);
     if (status == TERN_OK)
-        mine->dirty[rank] = 0;
+        tern_dirty_clear(mine, rank);
     return status;
 }
 

@@ -241,9 +241,12 @@ tern_status tern_puts_deliver(tern_worker *worker) {
     tern_status status = TERN_OK;
     if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
         return status;
-    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++)
+    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++) {
         if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
             status = tern_flush_far(worker, r);
+        if (status == TERN_ERR_PEER)
+            status = TERN_OK; /* the dead need nothing; who waits for them finds out */
+    }
     return status;
 }
 
