@@ -73,6 +73,8 @@ static tern_status modify(const tern_hashtable *table, uint64_t hash, tern_absen
     while (tern_probe_again(&p, absent == TERN_ABSENT_INSERT, &status));
     if (status != TERN_OK)
         goto out;
+    if (before == TERN_FREE)
+        tern_probe_report(&p); /* a new bucket */
     if (existed)
         status = tern_bucket_read(&p, entry);
     else

@@ -84,9 +84,11 @@ static size_t consider(tern_worker *worker, tern_growth *growth, unsigned char w
         growth->declined += growth->declined < 8;
         return 0;
     }
-    growth->declined = 0;
+    const uint32_t declined = growth->declined;
     const uint64_t count = growth->from->count;
     (void)begin(worker, growth, must_widen(live, looked) ? widened(count) : count);
+    /* Where there is no memory, the next wish most likely finds none either. */
+    growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
     return 1;
 }
 

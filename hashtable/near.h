@@ -5,18 +5,18 @@
  * The short way of one operation on one key, where load/store reaches its bucket: the probe of
  * probe.h for tables of 8-byte keys with 8-byte values, or with counters, so that every size is a
  * constant. It takes the plain cases alone: the probe ends at a free bucket or at the key's own,
- * whose entry is whole and not erased, and one CAS or fetch-and-add succeeds at once. Whatever else
- * it meets (an entry on its way, a lock, an erased key, another key with the same tag, a bucket
- * that is neither free nor taken nor locked, a full part) it leaves to the general operation, which
- * begins anew: nothing has been changed by then.
+ * whose entry is whole and not erased, and one CAS succeeds at once, or tern_counter_add adds.
+ * Whatever else it meets (an entry on its way, a lock, an erased key, another key with the same
+ * tag, a bucket that is neither free nor taken nor locked, a full part) it leaves to the general
+ * operation, which begins anew: nothing has been changed by then.
  *
  * Linearization points and memory order are those of probe.h. One look differs: a bucket's key is
  * read before its state. If it is the key that is looked for, the check decides, as it does for far
  * readers; if not, the state that is read next says what the bucket is by then.
  *
- * Budget: no call and no loop but the probe's. A find takes some 175 instructions and an insert
- * 190, of which two thirds are the two hashes and the 1.5 buckets that are looked at on average;
- * the general way 430 and 440 (callgrind).
+ * Budget: in these cases no call and no loop but the probe's. A find takes some 175 instructions,
+ * an insert 190, of which two thirds are the two hashes and the 1.5 buckets that are looked at on
+ * average; the general way 430 and 440 (callgrind).
  */
 
 #include "hashtable/probe.h"

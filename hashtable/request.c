@@ -5,6 +5,7 @@
 #include "hashtable/requests.h"
 #include "hashtable/run.h"
 #include "rma/reply.h"
+#include "rma/transport.h"
 
 /* The public operations that start and return: done at once, as a flight, or as a call. */
 
@@ -200,6 +201,7 @@ tern_status tern_hashtable_request_test(tern_worker *worker, tern_hashtable_requ
         !worker->in_progress) {
         int arrived = 0;
         tern_future future;
+        (void)tern_puts_deliver(worker); /* the owner may wait for them */
         memcpy(&future, &state[TERN_REQUEST_FUTURE], sizeof future);
         if (state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES)
             (void)tern_progress_round(worker);
@@ -214,11 +216,13 @@ tern_status tern_hashtable_request_test(tern_worker *worker, tern_hashtable_requ
 static void wait_for_flight(tern_worker *worker, const tern_hashtable_request *request) {
     const uint32_t owner = (uint32_t)request->state[TERN_REQUEST_OWNER];
     tern_wait_state wait = TERN_WAIT_START;
-    while (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES)
+    while (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES) {
+        (void)tern_puts_deliver(worker); /* other flights may have put meanwhile */
         if (tern_progress_round(worker) > 0)
             wait.rounds = 0;
         else
             (void)tern_wait_step(worker->context, &wait, owner);
+    }
 }
 
 static tern_status tell(const tern_hashtable_request *request, uint64_t *result) {
@@ -234,7 +238,8 @@ static tern_status tell(const tern_hashtable_request *request, uint64_t *result)
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
                          "all buckets of rank %u's part belong to other keys, erased ones too; "
-                         "clear the table or create it with a greater capacity",
+                         "clear the table, create it with a greater capacity or, if it grows, "
+                         "raise TERN_SEGMENT_SIZE",
                          owner);
     return tern_fail(status, "an operation on rank %u's part failed while it was under way: %s",
                      owner, tern_strerror(status));

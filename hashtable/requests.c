@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/mover.h"
+#include "rma/transport.h"
 
 _Static_assert(TERN_HASHTABLE_REQUESTS == 64, "places of a pool are bits of one word");
 
@@ -83,11 +84,13 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
 void tern_requests_end(tern_worker *worker, tern_hashtable *table) {
     tern_requests *mine = table->requests[worker->index];
     tern_wait_state wait = TERN_WAIT_START;
-    while (mine != NULL && mine->under_way != 0)
+    while (mine != NULL && mine->under_way != 0) {
+        (void)tern_puts_deliver(worker);
         if (tern_progress_round(worker) > 0)
             wait.rounds = 0;
         else
             (void)tern_wait_step(table->context, &wait, TERN_ANYBODY); /* a death ends flights */
+    }
     for (uint32_t i = 0; i < table->context->workers; i++)
         if (table->requests[i] != NULL && table->requests[i]->lost == 0)
             free(table->requests[i]);

@@ -49,17 +49,23 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth) {
 static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
     unsigned char *wish = tern_local(table->context, place);
-    for (bool rests = false; !rests;) {
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
         tern_status status = tern_growth_rest(worker, table, table->rank);
         if (status != TERN_OK)
             return status;
         tern_tasks_stop(table->context);
-        rests = table->growth->to == NULL;
+        const bool rests = table->growth->to == NULL;
         if (rests)
             __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
         tern_tasks_go(table->context);
+        if (rests)
+            return TERN_OK;
+        /* The next array is being cleared, and the news do not tell of it yet. */
+        status = tern_growth_wait(worker, table->rank, &wait);
+        if (status != TERN_OK)
+            return status;
     }
-    return TERN_OK;
 }
 
 /* Links lead past what is forgotten. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/flight.h"
+#include "rma/transport.h"
 
 enum { FLIGHTS = 16 };
 
@@ -44,6 +45,11 @@ static tern_flight *end_oldest(window *w) {
         (void)tern_wait(w->worker, &f->request);
         for (size_t i = w->ended; i < w->begun; i++)
             (void)tern_flight_advance(flight_of(w, i));
+        /* What is complete at once makes no progress, and others may wait for this worker. */
+        if (f->stage != TERN_FLIGHT_DONE && !tern_flight_is_lost(f)) {
+            (void)tern_puts_deliver(w->worker);
+            (void)tern_progress_round(w->worker);
+        }
     }
     w->ended++;
     return f;

@@ -2,6 +2,7 @@
 
 #include "src/error.h"
 #include "src/mover.h"
+#include "src/task.h"
 
 static size_t move_all(tern_worker *worker) {
     size_t events = 0;
@@ -14,7 +15,6 @@ static size_t move_all(tern_worker *worker) {
     }
     return events;
 }
-#include "src/task.h"
 
 size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)

@@ -468,6 +468,37 @@ static void a_grown_table_is_saved(void) {
     fixture_close(&f);
 }
 
+/* A large array takes many rounds of progress to be cleared, in which a collective call may come.
+ */
+static void a_large_array_is_on_its_way(void) {
+    enum { VALUE = 4096, KEYS = 400, STEPS = 35, STEP = 20 };
+    static char value[VALUE];
+    fixture f;
+    tern_hashtable *table;
+    tern_config config;
+    if (!EXPECT_OK(tern_config_init(&config)))
+        return;
+    config.segment_size = (size_t)32 << 20;
+    if (!fixture_open_on(&f, MPI_COMM_WORLD, &config))
+        return;
+    const tern_hashtable_options options = {
+        .key_bytes = 8, .value_bytes = VALUE, .capacity = (uint64_t)KEYS * f.size, .grow = 1};
+    if (EXPECT_OK(tern_hashtable_create(f.worker, &options, &table))) {
+        for (uint64_t step = 0, count; step < STEPS; step++) {
+            for (uint64_t i = 0; i < STEP; i++) {
+                uint64_t key = (step * STEP + i) * f.size + f.rank;
+                EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
+                                                TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, NULL));
+            }
+            tern_progress(f.worker);
+            EXPECT_OK(tern_hashtable_size(f.worker, table, &count));
+            CU_ASSERT_EQUAL(count, (step + 1) * STEP * f.size);
+        }
+        EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    }
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"options_are_checked", options_are_checked},
@@ -478,6 +509,7 @@ int main(int argc, char **argv) {
         {"batches_of_values", batches_of_values},
         {"keys_come_and_go", keys_come_and_go},
         {"a_grown_table_is_saved", a_grown_table_is_saved},
+        {"a_large_array_is_on_its_way", a_large_array_is_on_its_way},
     };
     return tern_test_main(argc, argv, "hashtable_growth", tests, sizeof tests / sizeof tests[0]);
 }
