@@ -19,16 +19,22 @@
 #define SURPRISE 4.0F     /* times the mean: look again at once */
 #define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
 #define CHANGE 1.5F       /* times: the load is another one */
+#define AHEAD 2.0F        /* times: a load that slows a way down takes not its lead */
 #define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
 #define FIRST_SHARE 0.25F /* the first trial opens a ring: the second comes soon */
 #define TIMING 8000.0F    /* ticks of other operations between two that are timed */
 
 enum {
-    GAP_MAX = 64,    /* operations between two that are timed */
-    TRIAL_MIN = 16,  /* operations between two trials, at least */
-    LOSSES_MAX = 3,  /* doublings of the time between trials */
-    NEAR_ROUND = 16, /* operations on what is the caller's own with one round of progress, */
-    FAR_ROUND = 256, /* and where progress asks MPI */
+    GAP_MAX = 64,   /* operations between two that are timed, */
+    LEAD_MAX = 4,   /* and so many times more if the other way takes so many times as long */
+    TRIAL_MIN = 16, /* operations between two trials, at least */
+    LOSSES_MAX = 3, /* doublings of the time between trials */
+    /* Between two rounds of progress of an own choice: ns, and operations at most and at least.
+     * Where calls come from near alone, these are trials as a rule. */
+    FAR_ROUND_NS = 4000,
+    NEAR_ROUND_NS = 64000,
+    NEAR_ROUND_LEAST = 16,
+    ROUND_MOST = 64,
     LINE = 64,
     KNOWN = 2 /* operations timed until a mean is a measurement */
 };
@@ -39,9 +45,11 @@ static tern_via other_than(uint8_t via) {
     return via == TERN_VIA_RMA ? TERN_VIA_CALL : TERN_VIA_RMA;
 }
 
-/* Operations whose time is to timing, or to trials, what is set apart for these. */
+/* Operations whose time is to timing, or to trials, what is set apart for these. The further ahead
+ * the chosen way is, the less a change of it matters. */
 static void plan(tern_choice *c) {
-    float gap = less(TIMING / (c->mean[c->via] + 1), GAP_MAX);
+    float chosen = c->mean[c->via] + 1, lead = less(c->mean[other_than(c->via)] / chosen, LEAD_MAX);
+    float gap = less(TIMING / chosen, GAP_MAX) * (lead > 1 ? lead : 1);
     c->left = c->gap = (uint32_t)gap;
 }
 
@@ -64,9 +72,22 @@ static void count_down(tern_choice *c, uint64_t operations) {
     c->rest = operations < c->rest ? c->rest - (uint32_t)operations : 0;
 }
 
+/* An own choice attends to others by the clock, which it reads once a round: a caller that computes
+ * between its operations does so at nearly every one, and one that does not at few. */
+static void plan_round(tern_choice *c) {
+    const uint64_t now = tern_ticks();
+    const float each = (float)((uint32_t)now - c->rest) / (float)(c->gap + 1);
+    const float gap = less(c->then / (each + 1), ROUND_MOST);
+    c->rest = (uint32_t)now;
+    c->left = c->gap = gap < c->least ? c->least : (uint32_t)gap;
+}
+
 tern_pick tern_choice_sample(tern_choice *choice) {
     if (choice->fixed) {
-        choice->left = choice->own ? choice->gap : UINT32_MAX;
+        if (choice->own)
+            plan_round(choice);
+        else
+            choice->left = UINT32_MAX;
         /* By call, what is the caller's own is done in place, with a round of progress. */
         return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
     }
@@ -113,15 +134,21 @@ static void after_trial(tern_choice *c, tern_via way, float ticks, float count) 
     c->then = chosen;
 }
 
-/* Both ways may have changed with the load, if the chosen one has. A way that takes more than the
- * model says of the other, which was never tried, makes that the next. */
+/* Both ways may have changed with the load, if the chosen one has; one that became dearer and is
+ * still far ahead is left at that, since the other has hardly become cheaper. A way that takes more
+ * than the model says of the other, which was never tried, makes that the next. */
 static void notice_change(tern_choice *c, float count) {
     float chosen = c->mean[c->via];
     if (c->seen[other_than(c->via)] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
         c->rest = 0;
     if (chosen < CHANGE * c->then && c->then < CHANGE * chosen)
         return;
+    const tern_via other = other_than(c->via);
+    const bool ahead =
+        chosen > c->then && c->seen[other] >= KNOWN && c->mean[other] > AHEAD * chosen;
     c->then = chosen;
+    if (ahead)
+        return;
     c->losses /= 2;
     uint32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
@@ -143,8 +170,10 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
     if (choice->seen[other_than(choice->via)] >= KNOWN && dearer(choice, trial ? 1 : MARGIN))
         change_over(choice, together);
     plan(choice);
-    /* A trial that has won goes on, and so does a look at what was unusual. */
-    if (choice->rest == 0 || each > SURPRISE * before)
+    /* A trial that has won goes on, and so does a look at what was unusual, unless even so it took
+     * less than the other way. */
+    if (choice->rest == 0 ||
+        (each > SURPRISE * before && each > choice->mean[other_than(choice->via)]))
         choice->left = choice->gap = 0;
 }
 
@@ -183,7 +212,7 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
                          context->workers, targets);
     *chooser = (tern_chooser){choice, row, count};
     double rate = tern_ticks_per_ns(), costs[2];
-    uint32_t round = any_far(context) ? FAR_ROUND : NEAR_ROUND;
+    const bool far = any_far(context);
     for (size_t i = 0; i < context->workers * row; i++) {
         if (i % row >= used)
             continue;
@@ -192,7 +221,9 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
         choice[i].own = target == context->rank && kind->rma;
-        choice[i].gap = choice[i].own ? round - 1 : 0;
+        choice[i].least = far ? 0 : NEAR_ROUND_LEAST;
+        if (choice[i].own)
+            choice[i].then = (float)((far ? FAR_ROUND_NS : NEAR_ROUND_NS) * rate);
         choice[i].fixed = choice[i].own || !kind->rma || !kind->call;
         if (choice[i].fixed)
             choice[i].via = kind->rma ? TERN_VIA_RMA : TERN_VIA_CALL;

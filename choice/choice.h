@@ -23,14 +23,15 @@
 typedef struct tern_choice {
     uint32_t left;   /* operations until the next that is timed */
     uint32_t gap;    /* what left began with */
-    uint32_t rest;   /* operations until the next trial */
+    uint32_t rest;   /* operations until the next trial; own: when the last round of progress was */
     float mean[2];   /* of each way, in ticks; at first the model's */
-    float then;      /* the chosen way's, when the last trial ended */
+    float then;      /* the chosen way's, when the last trial ended; own: ticks to the next round */
     uint8_t via;     /* the chosen way */
     uint8_t seen[2]; /* operations timed of each way, up to 2: the first one warms up */
     uint8_t losses;  /* trials lost in succession */
     uint8_t fixed;   /* there is no other way */
     uint8_t own;     /* the target is the caller's rank */
+    uint8_t least;   /* own: operations between two rounds of progress, at least */
 } tern_choice;
 
 /* A way taken. choice is NULL unless the operation is timed. */
@@ -87,6 +88,17 @@ static inline bool tern_chooser_waits(const tern_worker *worker) {
 static inline tern_choice *tern_chooser_at(const tern_chooser *chooser, const tern_worker *worker,
                                            uint32_t target, uint32_t kind) {
     return &chooser->choice[worker->index * chooser->row + (size_t)target * chooser->kinds + kind];
+}
+
+/* True: by RMA and not timed, so that nothing is to be done when the operation is over. False:
+ * tern_chooser_take says how it goes. */
+static inline bool tern_chooser_settled(const tern_chooser *chooser, const tern_worker *worker,
+                                        uint32_t target, uint32_t kind) {
+    tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
+    if (__builtin_expect(choice->left == 0 || choice->via != TERN_VIA_RMA, 0))
+        return false;
+    choice->left--;
+    return true;
 }
 
 /* The way of an operation that was asked for via. */

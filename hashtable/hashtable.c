@@ -149,10 +149,29 @@ static tern_status run(const operation *o, const tern_key *k, bool here, uint32_
     }
 }
 
-/* Any operation. picked: the way was taken, and the arguments are right. */
-static __attribute__((noinline)) tern_status operate(const operation *o, bool picked,
-                                                     tern_pick pick) {
-    tern_status status = picked ? TERN_OK : check(o);
+/* The short way of an operation in place whose arguments are right. */
+static tern_near run_short(const operation *o, const tern_key *k, bool *existed, uint64_t *before) {
+    const tern_hashtable *t = o->table;
+    tern_near met = TERN_NEAR_LEFT;
+    if (!t->plain)
+        return met;
+    const tern_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
+    if (p.part->near == NULL)
+        return met;
+    if (o->kind == FIND)
+        met = tern_near_find(p, tern_shape_counts(t->shape), o->found);
+    else if (o->kind == INSERT)
+        met = tern_near_insert(p, o->value, o->only_new, o->promise);
+    else if (o->kind == ADD)
+        met = tern_near_add(p, o->number, o->promise, before);
+    *existed = met == TERN_NEAR_MINE;
+    return met;
+}
+
+/* Any operation. What is timed for TERN_VIA_AUTO takes the short way too, as those do that it
+ * stands for; by RMA that was tried. */
+static __attribute__((noinline)) tern_status operate(const operation *o) {
+    tern_status status = check(o);
     if (status != TERN_OK)
         return status;
     tern_key k;
@@ -160,11 +179,15 @@ static __attribute__((noinline)) tern_status operate(const operation *o, bool pi
     const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    if (!picked)
-        pick = tern_chooser_take(&o->table->chooser, o->worker, owner,
-                                 o->kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o->via);
+    tern_pick pick = tern_chooser_take(&o->table->chooser, o->worker, owner,
+                                       o->kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o->via);
     const bool here = in_place(o->worker, o->table, owner, pick.via);
-    status = run(o, &k, here, owner, &existed, &before);
+    tern_near met =
+        here && o->via != TERN_VIA_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
+    if (met == TERN_NEAR_LEFT)
+        status = run(o, &k, here, owner, &existed, &before);
+    else if (o->kind == FIND && met == TERN_NEAR_FREE)
+        status = TERN_ERR_NOT_FOUND;
     tern_pick_done(&pick);
     if (status == TERN_OK && o->existed != NULL)
         *o->existed = existed;
@@ -173,17 +196,10 @@ static __attribute__((noinline)) tern_status operate(const operation *o, bool pi
     return tern_hashtable_outcome(o->table, owner, status);
 }
 
-/* The way of an operation that begins the short way (near.h): right arguments, then the choice. */
-typedef struct way {
-    tern_pick pick;
-    bool picked;
-} way;
-
-/* True: the operation may go on the short way. [out] word, p: key and search. */
+/* True: the operation goes the short way (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const void *key,
                               tern_promise promise, tern_via via, kind kind, bool right,
-                              uint64_t *word, tern_search *p, way *w) {
-    *w = (way){{TERN_VIA_RMA, NULL, 0}, false};
+                              uint64_t *word, tern_search *p) {
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
         worker->context != table->context || (unsigned)promise > TERN_PROMISE_READ_ONLY ||
         promise == (kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY) ||
@@ -192,29 +208,25 @@ TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const 
         return false;
     memcpy(word, key, sizeof *word);
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
-    if (via != TERN_VIA_RMA)
-        w->pick = tern_chooser_take(&table->chooser, worker, p->part->buckets.rank,
-                                    kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, via);
-    w->picked = true;
-    return p->part->near != NULL && w->pick.via == TERN_VIA_RMA;
+    return p->part->near != NULL &&
+           (via == TERN_VIA_RMA ||
+            tern_chooser_settled(&table->chooser, worker, p->part->buckets.rank,
+                                 kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE));
 }
 
 #define AT_LENGTH(...)                                                                             \
     operate(&(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key,                \
-                         .promise = promise, .via = via},                                          \
-            w.picked, w.pick)
+                         .promise = promise, .via = via})
 
 TERN_ALWAYS_INLINE tern_status insert(tern_worker *worker, tern_hashtable *table, const void *key,
                                       const void *value, bool only_new, tern_promise promise,
                                       tern_via via, int *existed, const char *name) {
     uint64_t word;
     tern_search p;
-    way w;
-    if (__builtin_expect(
-            begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p, &w), 1)) {
+    if (__builtin_expect(begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p),
+                         1)) {
         tern_near met = tern_near_insert(p, value, only_new, promise);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
-            tern_pick_done(&w.pick);
             if (existed != NULL)
                 *existed = met == TERN_NEAR_MINE;
             return TERN_OK;
@@ -237,7 +249,6 @@ tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
                                  tern_promise promise, tern_via via) {
-    const way w = {.picked = false};
     return AT_LENGTH(ERASE, __func__);
 }
 
@@ -246,11 +257,9 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
                                uint64_t *before) {
     uint64_t word;
     tern_search p;
-    way w;
-    if (__builtin_expect(begin(worker, table, key, promise, via, ADD, true, &word, &p, &w), 1)) {
+    if (__builtin_expect(begin(worker, table, key, promise, via, ADD, true, &word, &p), 1)) {
         uint64_t was;
         if (__builtin_expect(tern_near_add(p, delta, promise, &was) != TERN_NEAR_LEFT, 1)) {
-            tern_pick_done(&w.pick);
             if (before != NULL)
                 *before = was;
             return TERN_OK;
@@ -262,7 +271,6 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
 tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
                                         uint64_t expected, uint64_t desired, tern_promise promise,
                                         tern_via via, uint64_t *before) {
-    const way w = {.picked = false};
     return AT_LENGTH(COMPARE_SWAP, __func__, .number = expected, .desired = desired,
                      .before = before);
 }
@@ -271,12 +279,10 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
                                 tern_promise promise, tern_via via, void *value) {
     uint64_t word;
     tern_search p;
-    way w;
-    if (__builtin_expect(
-            begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p, &w), 1)) {
+    if (__builtin_expect(begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p),
+                         1)) {
         tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
-            tern_pick_done(&w.pick);
             return met == TERN_NEAR_MINE ? TERN_OK
                                          : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
         }

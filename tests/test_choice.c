@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "choice/choice.h"
+#include "choice/ticks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,62 @@ static void finds_the_better(void) {
                 CU_ASSERT(o.by[better] > OPERATIONS * 9 / 10);
             CU_ASSERT(o.by[better] < OPERATIONS); /* it went on looking */
         }
+}
+
+/* Near memory by RMA and by call: nearly nothing is spent on timing and trials. */
+static void far_ahead_costs_little(void) {
+    const double prior[2] = {80, 800};
+    tern_choice choice;
+    tern_choice_begin(&choice, prior);
+    uint64_t timed = 0, calls = 0;
+    for (uint64_t i = 0; i < OPERATIONS; i++) {
+        tern_pick pick = tern_choice_take(&choice);
+        timed += pick.choice != NULL;
+        calls += pick.via == TERN_VIA_CALL;
+        if (pick.choice != NULL)
+            tern_choice_learn(&choice, pick.via, pick.via == TERN_VIA_CALL ? 800 : 80, 1);
+    }
+    CU_ASSERT(timed > OPERATIONS / 400 && timed < OPERATIONS / 200);
+    CU_ASSERT(calls > OPERATIONS / 8000 && calls < OPERATIONS / 2000);
+}
+
+/* What the chooser's settled says and does beside its take, on the same choice. */
+static void settled_is_the_quick_half(void) {
+    tern_worker worker = {.index = 0};
+    tern_choice choice;
+    const tern_chooser chooser = {&choice, 1, 1};
+    tern_choice_begin(&choice, (const double[2]){80, 800});
+    CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0)); /* the first is timed */
+    choice.left = 2;
+    CU_ASSERT(tern_chooser_settled(&chooser, &worker, 0, 0));
+    CU_ASSERT(tern_chooser_settled(&chooser, &worker, 0, 0));
+    CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
+    CU_ASSERT_EQUAL(choice.left, 0);
+    tern_choice_begin(&choice, (const double[2]){800, 80});
+    choice.left = 2;
+    CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
+    CU_ASSERT_EQUAL(choice.left, 2); /* it is tern_chooser_take's to count */
+}
+
+/* What is the caller's own: rounds of progress by the clock, between the least and the most. */
+static void rounds_by_the_clock(void) {
+    enum { LEAST = 3, MOST = 64, MANY = 6500 };
+    const struct {
+        float ticks;
+        uint64_t least, most;
+    } cases[] = {{0, MANY / (LEAST + 1), MANY / (LEAST + 1)},
+                 {1e9F, MANY / (MOST + 1), 1 + MANY / MOST}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tern_choice choice = {.fixed = 1, .own = 1, .least = LEAST, .then = cases[i].ticks};
+        uint64_t rounds = 0;
+        choice.rest = (uint32_t)tern_ticks();
+        for (uint64_t n = 0; n < MANY; n++) {
+            tern_pick pick = tern_choice_take(&choice);
+            CU_ASSERT(pick.choice == NULL);
+            rounds += pick.via == TERN_VIA_CALL;
+        }
+        CU_ASSERT(rounds >= cases[i].least && rounds <= cases[i].most + 1);
+    }
 }
 
 /* Half-way the other way becomes the better one: less is lost than by either alone. */
@@ -230,10 +287,16 @@ static void guesses_choose(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {
-        {"finds_the_better", finds_the_better},   {"follows_a_change", follows_a_change},
-        {"judges_by_means", judges_by_means},     {"pays_back", pays_back},
-        {"batches_count", batches_count},         {"nonsense_is_ignored", nonsense_is_ignored},
-        {"the_model_adds_up", the_model_adds_up}, {"guesses_choose", guesses_choose}};
+    static const tern_test_case tests[] = {{"finds_the_better", finds_the_better},
+                                           {"follows_a_change", follows_a_change},
+                                           {"far_ahead_costs_little", far_ahead_costs_little},
+                                           {"settled_is_the_quick_half", settled_is_the_quick_half},
+                                           {"rounds_by_the_clock", rounds_by_the_clock},
+                                           {"judges_by_means", judges_by_means},
+                                           {"pays_back", pays_back},
+                                           {"batches_count", batches_count},
+                                           {"nonsense_is_ignored", nonsense_is_ignored},
+                                           {"the_model_adds_up", the_model_adds_up},
+                                           {"guesses_choose", guesses_choose}};
     return tern_test_main(argc, argv, "choice", tests, sizeof tests / sizeof *tests);
 }
