@@ -3,20 +3,23 @@
 /*
  * Attentiveness (paper 003, figure 6): every rank computes for a while between two operations,
  * which is subtracted, so that calls wait for their target; without and with tern's service
- * threads. And a load that changes: the first half of a block with computing, the second without.
+ * threads. And a load that changes: the first operations of a block, which take about half of its
+ * time, with computing, the others without.
  */
 
 #include "bench_containers.h"
 #include "ceilings/ceilings.h"
 
-enum { KEYS = 4096, WINDOW = 4096, HALF_US = 16 };
+typedef enum kind { PUSH, UPDATE, FIND } kind;
+
+enum { KEYS = 4096, WINDOW = 4096, HALF_US = 16, HALF_SHARE = 16 };
 
 typedef struct attentive {
     tern_queue *queue[2]; /* with the first rank and the second; of more ranks these are all */
     tern_hashtable *table;
     double compute_ns;
     uint64_t random;
-    bool half;  /* computing ends half-way */
+    bool half;  /* computing ends half-way: one in HALF_SHARE operations is before */
     bool waits; /* at the origin: what is done by RMA waits until its target is back */
 } attentive;
 
@@ -42,14 +45,29 @@ static void push(bench *b, void *work, tern_promise promise, tern_via via, uint6
     }
 }
 
+static void compute_before(bench *b, const attentive *a, uint64_t i, uint64_t n) {
+    if (!a->half || i < n / HALF_SHARE)
+        compute(b, a->compute_ns);
+}
+
 static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     attentive *a = work;
     for (uint64_t i = 0; i < n; i++) {
-        if (!a->half || 2 * i < n)
-            compute(b, a->compute_ns);
+        compute_before(b, a, i, n);
         uint64_t key = ceiling_random(&a->random, KEYS);
         bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, promise, via, NULL),
                  "tern_hashtable_insert");
+    }
+}
+
+static void find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    attentive *a = work;
+    for (uint64_t i = 0, value; i < n; i++) {
+        compute_before(b, a, i, n);
+        uint64_t key = ceiling_random(&a->random, KEYS);
+        tern_status status = tern_hashtable_find(b->worker, a->table, &key, promise, via, &value);
+        if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
+            bench_fail("tern_hashtable_find", status);
     }
 }
 
@@ -96,7 +114,7 @@ static bool does_wait(bench *b, attentive *a) {
 /* Who goes by RMA does what is its own without attending to others, who so wait for its next
  * operation on what is not; by call, it makes progress every time. */
 static void let_wait(const attentive *a, double own, const cells *costs, cells *waiting) {
-    const double ns = a->half ? a->compute_ns / 2 : a->compute_ns;
+    const double ns = a->half ? a->compute_ns / HALF_SHARE : a->compute_ns;
     tern_costs calls;
     *waiting = *costs;
     tern_costs_computing(&costs->others, a->waits ? TERN_P2P : TERN_SHM, ns / (1 - own),
@@ -105,22 +123,28 @@ static void let_wait(const attentive *a, double own, const cells *costs, cells *
     waiting->others.call = calls.call;
 }
 
-static void measure_cell(bench *b, const cells *costs, attentive *a, bool pushes,
+static const struct {
+    const char *name, *half;
+    tern_model_operation operation;
+    void (*run)(bench *, void *, tern_promise, tern_via, uint64_t);
+} kinds[] = {[PUSH] = {"push", NULL, TERN_MODEL_PUSH, push},
+             [UPDATE] = {"update", "update, half computing", TERN_MODEL_UPDATE, update},
+             [FIND] = {"find", "find, half computing", TERN_MODEL_FIND, find}};
+
+static void measure_cell(bench *b, const cells *costs, attentive *a, kind kind,
                          const char *service) {
     uint64_t ns = (uint64_t)a->compute_ns;
-    const bool served = strcmp(service, "none") != 0;
+    const bool served = strcmp(service, "none") != 0, pushes = kind == PUSH;
     const double own = pushes && b->ranks > 2 ? 0.0 : 1.0 / b->ranks;
     cells waiting;
     let_wait(a, own, costs, &waiting);
-    cell one = {.name = pushes    ? "push"
-                        : a->half ? "update, half computing"
-                                  : "update",
+    cell one = {.name = a->half ? kinds[kind].half : kinds[kind].name,
                 .params = {{"compute_us", ns / 1000, NULL}, {"service_threads", served, NULL}},
                 .promise = TERN_PROMISE_READ_WRITE,
-                .operation = pushes ? TERN_MODEL_PUSH : TERN_MODEL_UPDATE,
+                .operation = kinds[kind].operation,
                 .own = own,
                 .work = a,
-                .run = pushes ? push : update,
+                .run = kinds[kind].run,
                 .prepare = pushes ? empty : NULL,
                 .most = pushes ? CELLS_ELEMENTS / (uint64_t)b->ranks : 0};
     cells_measure(b, &waiting, &one);
@@ -148,12 +172,13 @@ static void measure_all(bench *b, const char *service) {
     update(b, &a, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, KEYS);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
         a.compute_ns = 1e3 * us[i];
-        measure_cell(b, &costs, &a, true, service);
-        measure_cell(b, &costs, &a, false, service);
+        measure_cell(b, &costs, &a, PUSH, service);
+        measure_cell(b, &costs, &a, UPDATE, service);
     }
     a.half = true;
     a.compute_ns = 1e3 * HALF_US;
-    measure_cell(b, &costs, &a, false, service);
+    measure_cell(b, &costs, &a, UPDATE, service);
+    measure_cell(b, &costs, &a, FIND, service);
     for (uint32_t host = 0; host < 2; host++)
         bench_ok(tern_queue_destroy(b->worker, a.queue[host]), "tern_queue_destroy");
     bench_ok(tern_hashtable_destroy(b->worker, a.table), "tern_hashtable_destroy");
