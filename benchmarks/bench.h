@@ -131,6 +131,7 @@ typedef struct bench_case {
     uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
     uint64_t least;      /* operations of each side, if that takes no longer than some s; 0: any */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
+    const char *members;             /* more for JSON, each behind a comma, or NULL */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
@@ -243,6 +244,7 @@ void bench_update(bench *b);
 void bench_archive(bench *b);
 void bench_apps(bench *b);
 void bench_mailbox(bench *b);
+void bench_mcts(bench *b);
 /* Of two ranks or, in groups of ever more, of all: what every rank calls. */
 void bench_model_all(bench *b);
 void bench_hash(bench *b);

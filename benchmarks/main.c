@@ -44,6 +44,8 @@ static const subject subjects[] = {
      NULL, false},
     {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,
      false},
+    {"mcts", bench_mcts, "tree search on Hex beside sequential searches, and its random games",
+     bench_mcts, true},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
      false},
 };
@@ -56,8 +58,8 @@ static void usage(FILE *to) {
             "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
             "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
             "       mpirun -n N tern-bench [options] notify --only idle\n"
-            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive\n"
-            "       mpirun -n 1 tern-bench [options] model|hash|queue\n\n"
+            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts\n"
+            "       mpirun -n 1 tern-bench [options] model|hash|queue|mcts\n\n"
             "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
             "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
             "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
@@ -297,7 +299,8 @@ static int thread_level(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
         if (strcmp(name, "flood") == 0 || strcmp(name, "attentive") == 0 ||
-            strcmp(name, "workers") == 0 || strncmp(name, "service", 7) == 0)
+            strcmp(name, "workers") == 0 || strcmp(name, "mcts") == 0 ||
+            strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }
     return MPI_THREAD_SINGLE;

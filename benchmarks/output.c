@@ -236,6 +236,8 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
     }
     if (c->model != NULL)
         cells_json(b->json, b, c, t);
+    if (c->members != NULL)
+        fprintf(b->json, "%s", c->members);
     bench_published_json(b, c, t);
     fprintf(b->json, "}\n");
     fflush(b->json);

@@ -1,0 +1,154 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+#include "uct.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 512 };
+
+typedef struct node {
+    uint32_t visits, edges; /* its first one */
+    uint32_t count, tried;  /* moves; count 0: not left yet */
+    uint8_t result, player;
+} node;
+
+/* Of a move: what a scan reads, and the rest. */
+typedef struct value {
+    float mean, seldom; /* 1 / sqrt(visits) */
+} value;
+
+typedef struct edge {
+    uint32_t visits, won; /* half points of who moves */
+    uint32_t child, move;
+} edge;
+
+struct ceiling_uct {
+    const tern_game *game;
+    uint32_t simulations;
+    float exploration, share; /* of a half point in a rollout */
+    tern_random random;
+    node *nodes;
+    value *values;
+    edge *edges;
+    uint32_t node_count, edge_count;
+    uint32_t *moves;
+    char *state;
+};
+
+void ceiling_uct_close(ceiling_uct *t) {
+    if (t == NULL)
+        return;
+    free(t->nodes);
+    free(t->values);
+    free(t->edges);
+    free(t->moves);
+    free(t->state);
+    free(t);
+}
+
+/* A node is left at its second visit at the earliest. Memory is the system's until it is used. */
+ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t simulations,
+                              double exploration) {
+    ceiling_uct *t = calloc(1, sizeof *t);
+    size_t edges = (rollouts / 2 + 2) * game->moves_max;
+    if (t == NULL)
+        return NULL;
+    t->game = game;
+    t->simulations = simulations;
+    t->exploration = (float)exploration;
+    t->share = 0.5f / (float)simulations;
+    t->nodes = malloc((rollouts + 1) * sizeof *t->nodes);
+    t->values = malloc(edges * sizeof *t->values);
+    t->edges = malloc(edges * sizeof *t->edges);
+    t->moves = malloc(game->moves_max * sizeof *t->moves);
+    t->state = aligned_alloc(16, (game->state_bytes + 15) / 16 * 16);
+    if (t->nodes != NULL && t->values != NULL && t->edges != NULL && t->moves != NULL &&
+        t->state != NULL)
+        return t;
+    ceiling_uct_close(t);
+    return NULL;
+}
+
+/* The node of the state at hand. */
+static uint32_t make(ceiling_uct *t) {
+    const tern_game *game = t->game;
+    node *n = &t->nodes[t->node_count];
+    *n = (node){.result = (uint8_t)game->result(t->state, game->argument)};
+    n->player = n->result == TERN_GAME_OPEN && game->player(t->state, game->argument) != 0;
+    return t->node_count++;
+}
+
+/* Its moves, in random order. */
+static void expand(ceiling_uct *t, node *n) {
+    n->count = t->game->moves(t->state, t->moves, t->game->argument);
+    n->edges = t->edge_count;
+    t->edge_count += n->count;
+    edge *edges = &t->edges[n->edges];
+    for (uint32_t i = 0; i < n->count; i++) {
+        uint32_t j = tern_random_below(&t->random, i + 1);
+        edges[i] = edges[j];
+        edges[j] = (edge){.move = t->moves[i]};
+    }
+}
+
+static uint32_t best(const ceiling_uct *t, const node *n) {
+    const value *values = &t->values[n->edges];
+    const float wide = t->exploration * sqrtf(logf((float)n->visits));
+    float most = -1;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n->count; i++) {
+        float v = values[i].mean + wide * values[i].seldom;
+        at = v > most ? i : at;
+        most = v > most ? v : most;
+    }
+    return n->edges + at;
+}
+
+static void count(ceiling_uct *t, uint32_t at, uint32_t won) {
+    edge *e = &t->edges[at];
+    e->visits++;
+    e->won += won;
+    float seldom = 1 / sqrtf((float)e->visits);
+    t->values[at] = (value){(float)e->won * t->share * seldom * seldom, seldom};
+}
+
+static void rollout(ceiling_uct *t, const void *state) {
+    const tern_game *game = t->game;
+    uint32_t path[DEPTH], depth = 0, all = 2 * t->simulations;
+    uint8_t player[DEPTH];
+    node *n = t->nodes;
+    memcpy(t->state, state, game->state_bytes);
+    while (n->visits++ > 0 && n->result == TERN_GAME_OPEN && depth < DEPTH) {
+        if (n->count == 0)
+            expand(t, n);
+        uint32_t at = n->tried < n->count ? n->edges + n->tried++ : best(t, n);
+        game->play(t->state, t->edges[at].move, game->argument);
+        if (t->edges[at].child == 0)
+            t->edges[at].child = make(t);
+        path[depth] = at;
+        player[depth++] = n->player;
+        n = &t->nodes[t->edges[at].child];
+    }
+    uint32_t won = t->simulations * n->result;
+    if (n->result == TERN_GAME_OPEN)
+        won = game->rollouts(t->state, t->simulations, &t->random, game->argument);
+    while (depth-- > 0)
+        count(t, path[depth], player[depth] == 0 ? won : all - won);
+}
+
+uint64_t ceiling_uct_run(ceiling_uct *t, const void *state, uint64_t seed, uint64_t rollouts) {
+    uint64_t most = 0;
+    t->random = tern_random_seeded(seed, 0);
+    t->node_count = t->edge_count = 0;
+    memcpy(t->state, state, t->game->state_bytes);
+    (void)make(t);
+    for (uint64_t i = 0; i < rollouts; i++)
+        rollout(t, state);
+    for (uint32_t i = 0; i < t->nodes->tried; i++) {
+        uint64_t visits = t->edges[t->nodes->edges + i].visits;
+        most = visits > most ? visits : most;
+    }
+    return most;
+}
