@@ -156,6 +156,7 @@ static tern_status allocate(tern_worker *worker, const tern_game *game,
     s->context = context;
     s->game = *game;
     s->options = *options;
+    s->share = 0.5f / (float)options->simulations;
     s->workers = (uint32_t)context->config.workers;
     s->all = s->workers * context->size;
     s->memory = TERN_NULL;

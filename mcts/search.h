@@ -118,6 +118,7 @@ struct tern_search {
     tern_context *context;
     tern_game game;
     tern_search_options options; /* with defaults filled in */
+    float share;                 /* of a half point in what a visit can win */
     uint32_t workers;            /* of each process */
     uint32_t all;                /* of all */
     uint64_t nonce;

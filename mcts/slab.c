@@ -20,7 +20,8 @@ static uint32_t round_up(uint32_t count, uint32_t *class) {
 
 static size_t edges_bytes(uint32_t rounded) {
     size_t bytes = sizeof(tern_mcts_edges) +
-                   (size_t)rounded * (sizeof(tern_mcts_pair) + sizeof(tern_mcts_link));
+                   (size_t)rounded *
+                       (sizeof(tern_mcts_pair) + sizeof(tern_mcts_link) + sizeof(tern_mcts_value));
     return (bytes + LINE - 1) / LINE * LINE;
 }
 

@@ -10,10 +10,11 @@
  * A node and its first lines, as a step down touches them:
  *
  *     node    | visits edges parent slot depth ... own | state
- *     edges   | count next | visits won | visits won | ... | child move ... | child move ...
+ *     edges   | count next | visits won | visits won | ... | child move ... | ... | share seldom |
+ * ...
  *
- * The step reads the node's first line and the pairs of those moves that have been tried, and
- * writes one pair and the node's visits; of the links it reads one.
+ * The step reads the node's first line and the values of those moves that have been tried, and
+ * writes one pair, its value and the node's visits; of the links it reads one.
  */
 
 #include <stdatomic.h>
@@ -25,6 +26,14 @@ typedef struct tern_mcts_pair {
     atomic_uint_fast64_t visits; /* tokens that went this way */
     atomic_uint_fast64_t won;    /* half points of those that are back, of the player who moves */
 } tern_mcts_pair;
+
+/* What a scan for the best move reads, made from the pair by whoever has just changed it, so that
+ * the scan takes neither division nor root. Of two at once the slower may leave what it saw before
+ * the other: the next that passes mends it, and the pair itself is always exact. */
+typedef struct tern_mcts_value {
+    _Atomic float share;  /* won, of all that the visits could win */
+    _Atomic float seldom; /* 1 / sqrt(visits) */
+} tern_mcts_value;
 
 /* child: 0, none yet; TERN_MCTS_MAKING; or the name of a node. */
 #define TERN_MCTS_MAKING UINT64_MAX
@@ -41,7 +50,7 @@ typedef struct tern_mcts_edges {
     atomic_uint next; /* moves before it, which are in random order, have been tried */
     uint32_t class;   /* of its size */
     tern_mcts_pair pair[];
-    /* then count links */
+    /* then count links, then count values */
 } tern_mcts_edges;
 
 typedef struct tern_mcts_node {
@@ -83,6 +92,10 @@ static inline tern_mcts_node *tern_mcts_node_at(const tern_mcts_slab *slab, uint
 
 static inline tern_mcts_link *tern_mcts_links(tern_mcts_edges *edges) {
     return (tern_mcts_link *)(void *)(edges->pair + edges->count);
+}
+
+static inline tern_mcts_value *tern_mcts_values(tern_mcts_edges *edges) {
+    return (tern_mcts_value *)(void *)(tern_mcts_links(edges) + edges->count);
 }
 
 static inline tern_mcts_edges *tern_mcts_edges_of(const tern_mcts_node *node) {

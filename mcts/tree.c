@@ -13,23 +13,30 @@
 
 enum { RELAXED = memory_order_relaxed };
 
+/* Of a pair that this worker has just changed. */
+static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
+    tern_mcts_value *value = &tern_mcts_values(edges)[slot];
+    int64_t visits = (int64_t)atomic_load_explicit(&edges->pair[slot].visits, RELAXED);
+    int64_t won = (int64_t)atomic_load_explicit(&edges->pair[slot].won, RELAXED);
+    float one = 1 / (float)visits;
+    atomic_store_explicit(&value->share, (float)won * one * w->search->share, RELAXED);
+    atomic_store_explicit(&value->seldom, sqrtf(one), RELAXED);
+}
+
 /* UCB: the share of points won, and more for what is seldom visited. A visit that is not back yet
  * has won nothing: so tokens keep out of each other's way. */
 static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
                         tern_mcts_edges *edges) {
-    const tern_search_options *o = &w->search->options;
-    const double share = 0.5 / o->simulations;
     const double visits = (double)atomic_load_explicit(&node->visits, RELAXED);
-    const double wide = o->exploration * sqrt(log(visits));
-    double most = -1;
+    const float wide = (float)(w->search->options.exploration * sqrt(log(visits)));
+    const tern_mcts_value *values = tern_mcts_values(edges);
+    float most = -1;
     uint32_t best = 0;
     for (uint32_t i = 0; i < edges->count; i++) {
-        uint64_t n = atomic_load_explicit(&edges->pair[i].visits, RELAXED);
-        uint64_t won = atomic_load_explicit(&edges->pair[i].won, RELAXED);
-        double one = 1 / (double)n;
-        double value = (double)won * share * one + wide * sqrt(one);
-        /* Without visits: another thread has just drawn it. */
-        if (n > 0 && value > most) {
+        float seldom = atomic_load_explicit(&values[i].seldom, RELAXED);
+        float value = atomic_load_explicit(&values[i].share, RELAXED) + wide * seldom;
+        /* seldom 0: another thread has just drawn it. */
+        if (value > most && seldom > 0) {
             most = value;
             best = i;
         }
@@ -85,6 +92,7 @@ static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
     if (slot >= edges->count)
         slot = best_of(w, node, edges);
     atomic_fetch_add_explicit(&edges->pair[slot].visits, 1, RELAXED);
+    renew(w, edges, slot);
     return slot;
 }
 
@@ -256,6 +264,7 @@ static void count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot
     uint32_t edge = slot & ~TERN_MCTS_LOOSE;
     uint64_t mine = tern_mcts_turn(node, won, 1, w->search->options.simulations);
     atomic_fetch_add_explicit(&edges->pair[edge].won, mine, RELAXED);
+    renew(w, edges, edge);
     if (slot != edge) {
         tern_mcts_link *link = &tern_mcts_links(edges)[edge];
         atomic_fetch_add_explicit(&link->loose_visits, 1, RELAXED);
