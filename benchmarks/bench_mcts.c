@@ -16,7 +16,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SIZE = 11, GAMES = 16, ROLLOUTS = 20000, QUICK_ROLLOUTS = 1000, NAP_US = 200 };
+enum {
+    SIZE = 11,
+    GAMES = 16,
+    ROLLOUTS = 20000,
+    QUICK_ROLLOUTS = 1000,
+    NAP_US = 200,
+    MANY_UNDER_WAY = 64
+};
 static const double exploration = 1.4;
 
 /* A search that tern does, on this rank, and a sequential one of each of its threads. */
@@ -28,6 +35,7 @@ typedef struct way {
     uint32_t workers;
     tern_search *search;
     tern_publish publish;
+    uint32_t under_way; /* rollouts for each worker; 0: the search's default */
 } way;
 
 typedef struct thread {
@@ -168,8 +176,9 @@ static void alone_close(alone *a) {
 }
 
 /* workers 0: as many as the run's environment says. */
-static void way_open(bench *b, way *w, int ranks, uint32_t workers, tern_publish publish) {
-    const tern_search_options options = {
+static void way_open(bench *b, way *w, int ranks, uint32_t workers, tern_publish publish,
+                     uint32_t under_way) {
+    tern_search_options options = {
         .exploration = exploration, .simulations = GAMES, .publish = publish};
     tern_config config;
     bench_ok(tern_config_init(&config), "tern_config_init");
@@ -177,6 +186,8 @@ static void way_open(bench *b, way *w, int ranks, uint32_t workers, tern_publish
         config.workers = workers;
     w->workers = (uint32_t)config.workers;
     w->publish = publish;
+    w->under_way = under_way;
+    options.under_way = under_way * w->workers * (uint32_t)ranks;
     w->geometry = hex_geometry_of(SIZE, false);
     w->game = hex_game(&w->geometry);
     w->board = hex_board_empty();
@@ -249,7 +260,9 @@ static void measure(way *w, way *one, uint64_t n) {
     char layout[32];
     snprintf(layout, sizeof layout, "%dx%u", b->ranks, w->workers);
     bench_case c = {.name = "search",
-                    .params = {{"layout", 0, layout}, {"mode", 0, modes[w->publish]}},
+                    .params = {{"layout", 0, layout},
+                               {"mode", 0, modes[w->publish]},
+                               {"under way", w->under_way, w->under_way > 0 ? NULL : "default"}},
                     .unit = BENCH_RATE,
                     .operations = n,
                     .members = a.json};
@@ -267,7 +280,7 @@ static void measure(way *w, way *one, uint64_t n) {
         peer->side.prepare = one_prepare;
         /* What the second core has to bring. */
         if (b->shared && b->ranks == 2 && w->workers == 1 && !bench_crowded(b) &&
-            w->publish == TERN_PUBLISH_WRITE)
+            w->publish == TERN_PUBLISH_WRITE && w->under_way == 0)
             peer->at_least = 1.7;
     }
     const bench_times *times = bench_measure(b, &c);
@@ -311,12 +324,13 @@ void bench_mcts(bench *b) {
     if (b->rank == BENCH_ORIGIN) {
         bench unpinned = *b; /* stays on its core; the others leave it theirs meanwhile */
         unpinned.options.pin = false;
-        way_open(&unpinned, &one, 1, 1, TERN_PUBLISH_WRITE);
+        way_open(&unpinned, &one, 1, 1, TERN_PUBLISH_WRITE, 0);
     }
     if (b->rank <= BENCH_TARGET)
         meet_asleep(b, b->rank == BENCH_ORIGIN);
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        way_open(b, &w, ranks, 0, order[i]);
+    const size_t modes_count = sizeof order / sizeof order[0];
+    for (size_t i = 0; i < 2 * modes_count; i++) {
+        way_open(b, &w, ranks, 0, order[i % modes_count], i < modes_count ? 0 : MANY_UNDER_WAY);
         bool alike = (uint32_t)ranks * w.workers == 1; /* nobody is called */
         measure(&w, &one, n);
         way_close(&w);
