@@ -151,6 +151,8 @@ static inline const tern_part *tern_part_of(const tern_hashtable *table, uint32_
 
 /* Makes so many buckets of this rank free. Nobody uses them. */
 void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count);
+/* Empties this rank's part. Nobody uses it, and no keys are being moved there. */
+void tern_table_clear_own(tern_hashtable *table);
 
 /* Refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,

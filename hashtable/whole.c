@@ -32,12 +32,16 @@ tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint
     return status;
 }
 
+void tern_table_clear_own(tern_hashtable *table) {
+    const tern_part *part = tern_part_of(table, table->rank);
+    tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
+    atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);
+}
+
 tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
     tern_status status = begin(worker, table, false, "tern_hashtable_clear");
     if (status != TERN_OK)
         return status;
-    const tern_part *part = tern_part_of(table, table->rank);
-    tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
-    atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);
+    tern_table_clear_own(table);
     return tern_barrier(worker);
 }

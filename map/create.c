@@ -99,7 +99,8 @@ static tern_status free_blocks(tern_worker *worker, const tern_map *map, bool ow
 }
 
 /* The same of all ranks together: on return all of it is given back. After a death, if anyway, what
- * needs nobody else. No block twice, since each is named by one descriptor. */
+ * needs nobody else. No block twice, since each is named by one descriptor, which goes, where
+ * the map stays, before anything else can fail. */
 static tern_status free_all(tern_worker *worker, const tern_map *map, bool anyway) {
     tern_peers_look(&worker->context->peers);
     tern_status status = tern_barrier(worker);
@@ -109,6 +110,8 @@ static tern_status free_all(tern_worker *worker, const tern_map *map, bool anywa
         return status;
     }
     status = free_blocks(worker, map, false);
+    if (status == TERN_OK && !anyway)
+        tern_table_clear_own(map->table);
     tern_status quiesced = tern_quiesce(worker);
     return status == TERN_OK ? quiesced : status;
 }
@@ -130,7 +133,7 @@ tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
     tern_status status = begin(worker, map, "tern_map_clear");
     if (status == TERN_OK)
         status = free_all(worker, map, false);
-    return status == TERN_OK ? tern_hashtable_clear(worker, map->table) : status;
+    return status == TERN_OK ? tern_barrier(worker) : status;
 }
 
 tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count) {

@@ -75,12 +75,13 @@ TERN_API tern_status tern_map_create(tern_worker *worker, const tern_map_options
 TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
 
 /* Stores a copy of value under key, whether the key is there or not. Either may have 0 bytes (and
- * be NULL then). [out] existed (may be NULL). On any error the map is unchanged.
+ * be NULL then). [out] existed (may be NULL). On any error the map is unchanged, but after
+ * TERN_ERR_PEER an owner that died may hold the value where load/store still reaches it.
  * TERN_ERR_MEMORY: the segment that the block belongs into has no room for it
  * (TERN_SEGMENT_SIZE); TERN_ERR_RANGE: larger than the limits above; TERN_ERR_EXISTS: another key
  * has the same fingerprint, 160 bits of a hash with a seed that is random for every map;
- * TERN_ERR_FULL, TERN_ERR_UNSUPPORTED, TERN_ERR_ARGUMENT as tern_hashtable_insert; TERN_ERR_STATE
- * in a handler. */
+ * TERN_ERR_FULL, TERN_ERR_UNSUPPORTED, TERN_ERR_ARGUMENT as tern_hashtable_insert; TERN_ERR_SYSTEM:
+ * the owner's reply makes no sense; TERN_ERR_STATE in a handler. */
 TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key,
                                      size_t key_bytes, const void *value, size_t value_bytes,
                                      tern_promise promise, tern_via via, int *existed);
@@ -98,7 +99,8 @@ TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map, const vo
 /* [out] value: room for room bytes (NULL if that is 0), whose content is undefined on an error;
  * [out] value_bytes (may be NULL). TERN_ERR_RANGE: the value has more bytes than room, and
  * value_bytes says how many; or no key is as large. TERN_ERR_NOT_FOUND: no such key.
- * TERN_ERR_AGAIN: in a handler, where the value was just being replaced. */
+ * TERN_ERR_AGAIN: in a handler, where the value was just being replaced. TERN_ERR_MEMORY: no room
+ * for a copy. TERN_ERR_SYSTEM: the block was written over, or the owner's reply makes no sense. */
 TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key,
                                    size_t key_bytes, tern_promise promise, tern_via via,
                                    void *value, size_t room, size_t *value_bytes);
@@ -128,8 +130,8 @@ TERN_API tern_status tern_map_for_each_anywhere(tern_worker *worker, tern_map *m
 TERN_API tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count);
 
 /* Collective, ends phases as tern_barrier does, and the calls that are under way as tern_quiesce;
- * blocks. Takes all keys out of the map and gives all their memory back. TERN_ERR_PEER;
- * TERN_ERR_STATE in a handler. */
+ * blocks. Takes all keys out of the map and gives all their memory back. TERN_ERR_PEER: of the keys
+ * some or all may be gone; TERN_ERR_STATE in a handler. */
 TERN_API tern_status tern_map_clear(tern_worker *worker, tern_map *map);
 
 /* [out] count: keys that this rank owns. Local; exact when nobody changes the map. */
