@@ -86,7 +86,10 @@ tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mail
     return TERN_OK;
 }
 
-tern_status tern_mailbox_share_attach(int fd, uint32_t layout, tern_mailbox_share **share) {
+/* bytes: tern_mailbox_bytes as the program has it; NULL: the shape is known to be the same. */
+tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
+                                      size_t (*bytes)(uint32_t slots, uint32_t packet),
+                                      tern_mailbox_share **share) {
     struct stat info;
     tern_mailbox_share_head head;
     if (share == NULL)
@@ -102,15 +105,20 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout, tern_mailbox_shar
     tern_status status = check(&head.shape, share);
     if (status != TERN_OK)
         return status;
-    size_t bytes = table_bytes(&head.shape) + head.shape.bytes;
-    if ((size_t)info.st_size != bytes ||
-        head.shape.bytes < (uint64_t)head.shape.slots * head.shape.packet)
+    if (bytes != NULL && bytes(head.shape.slots, head.shape.packet) != head.shape.bytes)
+        return tern_fail(TERN_ERR_MISMATCH,
+                         "the mailbox takes %llu bytes, as this program lays it out %zu: compile "
+                         "both with the same TERN_MAILBOX_STRIDE",
+                         (unsigned long long)head.shape.bytes,
+                         bytes(head.shape.slots, head.shape.packet));
+    size_t all = table_bytes(&head.shape) + head.shape.bytes;
+    if ((size_t)info.st_size != all)
         return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is of %lld bytes, not of a mailbox", fd,
                          (long long)info.st_size);
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return tern_fail_system("the descriptor of a mailbox");
-    return map(own, &head.shape, bytes, share);
+    return map(own, &head.shape, all, share);
 }
 
 /* The lowest rank's memory becomes the node's; everybody's is passed round. */
@@ -150,7 +158,7 @@ tern_status tern_mailbox_share_on_node(tern_worker *worker, const tern_mailbox_s
         if (status == TERN_OK && first != context->rank) {
             tern_mailbox_destroy(mine);
             mine = NULL;
-            status = tern_mailbox_share_attach(fds[first], shape->layout, &mine);
+            status = tern_mailbox_share_attach(fds[first], shape->layout, NULL, &mine);
         }
         for (uint32_t r = 0; r < context->size; r++)
             if (fds[r] >= 0)

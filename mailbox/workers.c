@@ -58,15 +58,17 @@ static int64_t started(uint64_t process) {
     return (int64_t)(ticks & STARTED_MASK);
 }
 
-/* A zombie has a number and a start; only its pidfd says that it is dead. */
+/* A zombie has a number and a start; only its pidfd says that it is dead. A start that cannot be
+ * read, for want of a descriptor, says nothing. */
 static int lives(uint64_t word) {
+    int64_t start = started(process_of(word));
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);
     if (fd < 0)
         return errno != ESRCH && errno != EINVAL; /* no descriptor left: not known to be dead */
     struct pollfd one = {fd, POLLIN, 0};
     int dead = poll(&one, 1, 0) > 0;
     close(fd);
-    return !dead && started(process_of(word)) == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK);
+    return !dead && (start < 0 || start == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK));
 }
 
 tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
@@ -94,6 +96,9 @@ tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role
 
 void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket) {
     uint64_t word = ticket->word;
+    /* Also of a server that died before it could say so itself. */
+    if (word & SERVER_BIT)
+        atomic_store(&share->head->served, 1);
     (void)atomic_compare_exchange_strong(&share->head->workers[ticket->index], &word,
                                          (word + 1) & GENERATION_MASK);
 }
@@ -109,8 +114,11 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
     return 0;
 }
 
-/* What a wait has to know of the others: whether any died, and whether a server lives. */
-static tern_status look(tern_mailbox_share *share, int calls) {
+/* What a wait has to know of the others: whether any died, and whether another server lives.
+ * Whether one ever took part is read first: a server that joins meanwhile is not missed then. */
+static tern_status look(const tern_mailbox_worker *worker, int calls) {
+    tern_mailbox_share *share = worker->share;
+    uint32_t served = atomic_load(&share->head->served);
     int servers = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {
         uint64_t word = atomic_load(&share->head->workers[i]);
@@ -118,9 +126,9 @@ static tern_status look(tern_mailbox_share *share, int calls) {
             continue;
         if (!lives(word))
             return TERN_ERR_AGAIN;
-        servers += (word & SERVER_BIT) != 0;
+        servers += (word & SERVER_BIT) != 0 && i != worker->ticket.index;
     }
-    if (calls && servers == 0 && atomic_load(&share->head->served))
+    if (calls && servers == 0 && served)
         return tern_fail(TERN_ERR_PEER, "no server of this mailbox lives any more");
     return TERN_OK;
 }
@@ -129,10 +137,11 @@ tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience) {
     sched_yield();
     uint64_t now = tern_now();
     if (patience->began == 0)
-        patience->began = patience->looked = now;
-    if (now - patience->looked >= LOOK_NS) {
-        patience->looked = now;
-        tern_status status = look(patience->worker->share, patience->calls);
+        patience->began = now;
+    /* By the worker's clock, not the wait's: short waits in a row find the dead, too. */
+    if (now - patience->worker->looked >= LOOK_NS) {
+        patience->worker->looked = now;
+        tern_status status = look(patience->worker, patience->calls);
         if (status != TERN_OK)
             return status;
     }

@@ -12,7 +12,8 @@
  *
  * A worker whose process died is found by its pidfd within milliseconds by whoever waits, and its
  * slots are reclaimed: what it called goes on without it, and what it served is answered with
- * TERN_ERR_PEER. One that is stopped, or does not end, keeps its slots; others do without them.
+ * TERN_ERR_PEER. One that is stopped, or does not end, keeps its slots; others do without them. So
+ * does one whose process calls exec without leaving: it lives on under the same number.
  */
 
 #include "tern/context.h"
@@ -43,7 +44,9 @@ TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
 TERN_API tern_status tern_mailbox_share_on_node(tern_worker *worker,
                                                 const tern_mailbox_shape *shape,
                                                 tern_mailbox_share **share);
-TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout, tern_mailbox_share **share);
+TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
+                                               size_t (*bytes)(uint32_t slots, uint32_t packet),
+                                               tern_mailbox_share **share);
 TERN_API void *tern_mailbox_share_memory(const tern_mailbox_share *share,
                                          tern_mailbox_shape *shape);
 
@@ -77,9 +80,9 @@ static inline tern_status tern_mailbox_create_on_node(tern_worker *worker,
 }
 
 /* The share behind a descriptor, which stays the caller's. [out] share. TERN_ERR_ARGUMENT: there is
- * none. TERN_ERR_MISMATCH: it was made by a program with another TERN_MAILBOX_LAYOUT. */
+ * none. TERN_ERR_MISMATCH: it was made by a program with another TERN_MAILBOX_LAYOUT or _STRIDE. */
 static inline tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
-    return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, share);
+    return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
 }
 
 /* The descriptor to pass on; close-on-exec, and closed by tern_mailbox_destroy. Never fails. */
@@ -108,6 +111,7 @@ typedef struct tern_mailbox_worker {
     tern_mailbox_server server;
     tern_mailbox_share *share;
     tern_mailbox_ticket ticket;
+    uint64_t looked; /* ns: when a wait last looked after the others */
 } tern_mailbox_worker;
 
 /* Not for applications. next_dead: whether there is one from index at on. */
@@ -138,8 +142,11 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
     tern_mailbox_shape shape;
     void *memory = tern_mailbox_share_memory(share, &shape);
     tern_mailbox box = tern_mailbox_at(memory, shape.slots, shape.packet);
-    tern_mailbox_worker worker = {
-        tern_mailbox_client_at(&box, name), tern_mailbox_server_at(&box, name), share, {0, 0, 0}};
+    tern_mailbox_worker worker = {tern_mailbox_client_at(&box, name),
+                                  tern_mailbox_server_at(&box, name),
+                                  share,
+                                  {0, 0, 0},
+                                  0};
     return worker;
 }
 
@@ -150,7 +157,8 @@ static inline tern_status tern_mailbox_join(tern_mailbox_share *share, tern_mail
     tern_mailbox_ticket ticket;
     tern_status status = tern_mailbox_enter(share, role, &ticket);
     if (status == TERN_ERR_FULL) {
-        /* The dead's places are free once they are reclaimed, under a name for the moment. */
+        /* The dead's places are free once they are reclaimed, under a name for the moment that has
+         * no place in the table: a process that is killed just here may leave a slot locked. */
         tern_mailbox_worker passing = tern_mailbox_worker_of(share, TERN_MAILBOX_NAME_MAX);
         (void)tern_mailbox_reclaim(&passing);
         status = tern_mailbox_enter(share, role, &ticket);
@@ -179,8 +187,8 @@ static inline void tern_mailbox_leave(tern_mailbox_worker *worker) {
 typedef struct tern_mailbox_patience {
     tern_mailbox_worker *worker;
     uint64_t timeout_ns;
-    uint64_t began, looked; /* ns; 0: not yet */
-    int calls;              /* 1: waits for a server, and no longer than one lives */
+    uint64_t began; /* ns; 0: not yet */
+    int calls;      /* 1: waits for a server, and no longer than another worker that is one lives */
 } tern_mailbox_patience;
 
 /* Not for applications: gives the processor up, looks at the clock and now and then at the others.
@@ -209,11 +217,12 @@ TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uin
  * also for TERN_ERR_RANGE: it has not all fitted.
  * TERN_ERR_TIMEOUT: no slot came free in time, or no answer: then the call goes on without this
  * worker, and its slot is nobody's until the server answers or dies. TERN_ERR_PEER: the server
- * died, or no server lives. TERN_ERR_ARGUMENT: the server takes no such request. */
+ * died, or no server but this worker lives. TERN_ERR_ARGUMENT: the server takes no such request, or
+ * has no memory for it or for the reply. */
 static inline tern_status tern_mailbox_request(tern_mailbox_worker *worker, const void *request,
                                                uint64_t bytes, void *reply, uint64_t room,
                                                uint64_t *reply_bytes, uint64_t timeout_ns) {
-    tern_mailbox_patience patience = {worker, timeout_ns, 0, 0, 1};
+    tern_mailbox_patience patience = {worker, timeout_ns, 0, 1};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint64_t total = 0;
     int outcome =
@@ -224,7 +233,8 @@ static inline tern_status tern_mailbox_request(tern_mailbox_worker *worker, cons
 }
 
 /* Opens a service: what handle and argument are is said in tern/mailbox_message.h. Requests longer
- * than request_max bytes are refused. Its sessions are one worker's. TERN_ERR_MEMORY. */
+ * than request_max bytes are refused. Its sessions are one worker's: each server has a service of
+ * its own, and one that leaves and joins again opens another. TERN_ERR_MEMORY. */
 TERN_API tern_status tern_mailbox_service_open(tern_mailbox_service *service,
                                                const tern_mailbox_share *share,
                                                uint64_t request_max,
@@ -241,7 +251,7 @@ TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
 static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
                                               tern_mailbox_service *service, uint64_t timeout_ns,
                                               uint32_t *steps) {
-    tern_mailbox_patience patience = {worker, timeout_ns, 0, 0, 0};
+    tern_mailbox_patience patience = {worker, timeout_ns, 0, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;
     int stop = 0;

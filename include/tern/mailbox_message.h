@@ -18,7 +18,7 @@
 enum {
     TERN_MAILBOX_OK = 0,
     TERN_MAILBOX_LOST = -1,     /* the server died or left during the call */
-    TERN_MAILBOX_REFUSED = -2,  /* no packet of a request, or a request that is too long */
+    TERN_MAILBOX_REFUSED = -2,  /* no packet of a request, one too long, or no memory */
     TERN_MAILBOX_TRUNCATED = -3 /* the reply has not all fitted */
 };
 
@@ -38,7 +38,7 @@ typedef struct tern_mailbox_session {
     uint8_t *request, *reply; /* memory by resize */
     uint64_t room, total, got;
     uint64_t reply_total, taken;
-    uint32_t active, unused;
+    uint32_t active, failed; /* failed: there was no memory for the reply */
 } tern_mailbox_session;
 
 /* One server's. The program fills in all of it; sessions: one for each slot. */
@@ -63,12 +63,14 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_piece(uint32_t packet) {
 
 /* ---- Server ---- */
 
-/* Memory for the reply of the call on slot, for handle to fill. NULL: there is none. */
+/* Memory for the reply of the call on slot, for handle to fill. NULL: there is none; the call is
+ * refused. */
 TERN_MAILBOX_INLINE void *tern_mailbox_reply(tern_mailbox_service *service, uint32_t slot,
                                              uint64_t bytes) {
     tern_mailbox_session *session = &service->sessions[slot];
     uint8_t *reply =
         (uint8_t *)service->resize(session->reply, bytes > 0 ? bytes : 1, service->argument);
+    session->failed = reply == NULL;
     if (reply == NULL)
         return NULL;
     session->reply = reply;
@@ -88,7 +90,7 @@ TERN_MAILBOX_INLINE void tern_mailbox_session_end(tern_mailbox_service *service,
         (void)service->resize(session->reply, 0, service->argument);
     session->reply = NULL;
     session->reply_total = session->taken = session->total = session->got = 0;
-    session->active = 0;
+    session->active = session->failed = 0;
 }
 
 /* Room for a request of total bytes in a new session: 1, or 0. */
@@ -149,6 +151,10 @@ TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_push(tern_mailbox_service *se
         return go_on;
     }
     service->handle(service, slot, session->request, session->total);
+    if (session->failed) {
+        tern_mailbox_session_end(service, slot);
+        return refused;
+    }
     return tern_mailbox_pull(service, slot, content);
 }
 
@@ -224,7 +230,9 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, v
     (void)slot;
     __builtin_memcpy(&head, packet, sizeof head);
     tern_mailbox_settle(&head);
-    m->outcome = head.kind <= 0 ? head.kind : TERN_MAILBOX_REFUSED;
+    m->outcome = head.kind == TERN_MAILBOX_OK || head.kind == TERN_MAILBOX_LOST
+                     ? head.kind
+                     : TERN_MAILBOX_REFUSED;
     if (m->outcome != TERN_MAILBOX_OK || m->sent < m->bytes)
         return;
     /* A server that is wrong cannot have more written than there is room for, nor for ever. */
@@ -264,12 +272,18 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
                               TERN_MAILBOX_OK};
     if (m.piece == 0)
         return TERN_MAILBOX_REFUSED;
-    do {
+    for (uint32_t packets = 1;; packets++) {
         int stop = tern_mailbox_call_on(client, slot, tern_mailbox_message_fill,
                                         tern_mailbox_message_use, &m, wait);
+        if (stop == 0 &&
+            (m.outcome != TERN_MAILBOX_OK || (m.sent == m.bytes && m.reply_taken == m.reply_total)))
+            break;
+        /* A long call has a deadline also where none of its packets is waited for. */
+        if (stop == 0 && packets % TERN_MAILBOX_SPINS == 0 && wait != NULL && wait->idle != NULL)
+            stop = wait->idle(wait->argument, 0);
         if (stop != 0)
             return stop;
-    } while (m.outcome == TERN_MAILBOX_OK && (m.sent < m.bytes || m.reply_taken < m.reply_total));
+    }
     if (m.outcome == TERN_MAILBOX_OK && reply_bytes != NULL)
         *reply_bytes = m.reply_total;
     return m.outcome == TERN_MAILBOX_OK && m.reply_total > room ? TERN_MAILBOX_TRUNCATED
