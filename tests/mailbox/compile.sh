@@ -1,6 +1,6 @@
 #!/bin/sh
 # compile.sh INCLUDE: the mailbox compiles freestanding, as C11, C++ and CUDA, in each layout, and asks
-# nothing of any library.
+# nothing of any library; and messages, as C11 and C++, memcpy alone.
 set -eu
 include=$1
 work=$(mktemp -d)
@@ -35,7 +35,26 @@ GLOBAL void whole(void *memory) {
     (void)tern_mailbox_server_reclaim(&server, 2, work, 0);
 }
 END
-cp "$work/all.c" "$work/all.cpp"
+cat >"$work/message.c" <<'END'
+#include <tern/mailbox_message.h>
+
+int serve(tern_mailbox_server *server, tern_mailbox_service *service);
+int serve(tern_mailbox_server *server, tern_mailbox_service *service) {
+    (void)tern_mailbox_server_reclaim(server, 2, tern_mailbox_message_recover, 0);
+    return tern_mailbox_reply(service, 0, 100) != 0 &&
+           tern_mailbox_serve(server, tern_mailbox_message_work, tern_mailbox_message_clean,
+                              service) > 0;
+}
+
+int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait);
+int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait) {
+    uint64_t bytes = 0;
+    return tern_mailbox_message_call(client, memory, 1000, memory, 1000, &bytes, wait);
+}
+END
+for source in all message; do
+    cp "$work/$source.c" "$work/$source.cpp"
+done
 cp "$work/all.c" "$work/all.cu"
 
 # What clang's CUDA knows without CUDA's own headers is the language; the names of the runtime that
@@ -61,15 +80,15 @@ report() {
     wrong=1
 }
 
-# host COMPILER SOURCE OPTION...
+# host COMPILER SOURCE SYMBOL OPTION...: the object may need that symbol.
 host() {
-    compiler=$1 source=$2
-    shift 2
+    compiler=$1 source=$2 symbol=$3
+    shift 3
     command -v "$compiler" >/dev/null || return 0
     "$compiler" "$@" -O2 -Wall -Wextra -Wconversion -Wpedantic -Werror -ffreestanding -nostdlib \
         -DDEVICE= -DGLOBAL= -DTERN_MAILBOX_LAYOUT="$layout" -I"$include" -c "$work/$source" \
         -o "$work/all.o" || report "$compiler $*"
-    if nm -u "$work/all.o" | grep -v _GLOBAL_OFFSET_TABLE_; then
+    if nm -u "$work/all.o" | grep -v -w -e _GLOBAL_OFFSET_TABLE_ -e "$symbol"; then
         report "$compiler $*: it needs these symbols"
     fi
 }
@@ -79,11 +98,14 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 
 for layout in TERN_MAILBOX_LINES TERN_MAILBOX_BITS TERN_MAILBOX_CAS; do
     for compiler in gcc clang; do
-        host $compiler all.c -std=c11
+        host $compiler all.c none -std=c11
+        host $compiler message.c memcpy -std=c11
     done
     for compiler in g++ clang++; do
-        host $compiler all.cpp -std=c++11
-        host $compiler all.cpp -std=c++17
+        for standard in c++11 c++17; do
+            host $compiler all.cpp none -std=$standard
+            host $compiler message.cpp memcpy -std=$standard
+        done
     done
     if [ -x "$nvcc" ]; then
         "$nvcc" -Werror all-warnings "-DDEVICE=__host__ __device__" -DGLOBAL=__global__ \

@@ -31,6 +31,6 @@ fi
 grep -E 'errors:|states, stored' pan.log
 errors=$(sed -n 's/.*errors: //p' pan.log)
 case $wanted in
-refuted) [ "$errors" -gt 0 ] ;;
+refuted) [ "$errors" -gt 0 ] && grep -q 'assertion violated' pan.log ;;
 *) [ "$errors" -eq 0 ] ;;
 esac
