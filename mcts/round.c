@@ -174,8 +174,9 @@ static void send_rest(tern_mcts_worker *w) {
 tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     if (plan != NULL) {
+        /* under_way is left alone: it is 0 between rounds, but for workers that are ahead and just
+         * find that there is no budget. */
         atomic_store_explicit(&s->completed, 0, memory_order_relaxed);
-        atomic_store_explicit(&s->under_way, 0, memory_order_relaxed);
         atomic_store_explicit(&s->budget, plan->rollouts, memory_order_release);
     }
     work(w, number, plan);

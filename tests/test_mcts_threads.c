@@ -48,11 +48,32 @@ static void nodes_are_touched_by_their_owners_only(void) {
                      .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH});
 }
 
+/* Workers come to a round before its leader, too. */
+static void short_rounds_follow_each_other(void) {
+    fixture f;
+    const tic_tac_toe_state empty = {{0, 0}};
+    const tern_search_options options = {
+        .memory = (size_t)16 << 20, .simulations = 1, .under_way = 2, .round = 4};
+    if (!search_open(&f, 2, 4096))
+        return;
+    /* Between ranks a round is dear. */
+    const tern_search_limits limits = {.rollouts = f.size == 1 ? 60000 : 400};
+    tern_search *search = NULL;
+    tern_search_result result;
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, limits.rollouts - 1);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nodes_are_shared_by_threads", nodes_are_shared_by_threads},
         {"memory_runs_out_under_threads", memory_runs_out_under_threads},
         {"nodes_are_touched_by_their_owners_only", nodes_are_touched_by_their_owners_only},
+        {"short_rounds_follow_each_other", short_rounds_follow_each_other},
     };
-    return tern_test_main(argc, argv, "mcts_threads", tests, 3);
+    return tern_test_main(argc, argv, "mcts_threads", tests, sizeof tests / sizeof *tests);
 }

@@ -48,25 +48,34 @@ static uint64_t part_of_key(uint32_t what) {
     return tern_random_mix((what + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-void hex_turn(hex_board *b, uint32_t player) {
+bool hex_may_swap(const hex_geometry *g, const hex_board *b) {
+    if (!g->swap || b->plies != 1)
+        return false;
+    for (uint32_t i = 0; i < g->words; i++)
+        if (b->stones[b->player].word[i] != 0)
+            return false;
+    return true;
+}
+
+void hex_turn(const hex_geometry *g, hex_board *b, uint32_t player) {
+    bool could_swap = hex_may_swap(g, b);
     if (b->player != player)
         b->key ^= part_of_key(MOVER);
     b->player = player;
-}
-
-static void count_ply(const hex_geometry *g, hex_board *b) {
-    bool could_swap = hex_may_swap(g, b);
-    b->plies++;
     if (could_swap != hex_may_swap(g, b))
         b->key ^= part_of_key(SWAPPABLE);
 }
 
 void hex_put(const hex_geometry *g, hex_board *b, uint32_t player, uint32_t cell) {
     uint32_t at = hex_at(g, cell);
+    if (hex_may_swap(g, b))
+        b->key ^= part_of_key(SWAPPABLE);
     set(&b->stones[player], at);
+    b->plies++;
     b->key ^= part_of_key(2 * at + player);
-    hex_turn(b, 1 - player);
-    count_ply(g, b);
+    if (hex_may_swap(g, b))
+        b->key ^= part_of_key(SWAPPABLE);
+    hex_turn(g, b, 1 - player);
 }
 
 static void take_over(const hex_geometry *g, hex_board *b) {

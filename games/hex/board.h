@@ -57,10 +57,8 @@ static inline uint32_t hex_at(const hex_geometry *g, uint32_t cell) {
 /* The player whose stone lies on a cell; -1: it is empty. */
 int hex_stone(const hex_geometry *g, const hex_board *b, uint32_t cell);
 
-/* Whether the player to move may take the first stone over. */
-static inline bool hex_may_swap(const hex_geometry *g, const hex_board *b) {
-    return g->swap && b->plies == 1;
-}
+/* Whether the player to move may take the first stone over: it is not their own. */
+bool hex_may_swap(const hex_geometry *g, const hex_board *b);
 
 /* A move that is allowed: of an empty cell, or to take over. */
 void hex_play(const hex_geometry *g, hex_board *b, uint32_t move);
@@ -69,7 +67,7 @@ void hex_play(const hex_geometry *g, hex_board *b, uint32_t move);
 void hex_put(const hex_geometry *g, hex_board *b, uint32_t player, uint32_t cell);
 
 /* Makes it player's turn. */
-void hex_turn(hex_board *b, uint32_t player);
+void hex_turn(const hex_geometry *g, hex_board *b, uint32_t player);
 
 /* Whether player has connected their sides. */
 bool hex_connects(const hex_geometry *g, const hex_board *b, uint32_t player);

@@ -93,12 +93,13 @@ static const order *wait_for_order(hand *h) {
     return &h->order[h->reached % ORDERS];
 }
 
-/* Until all workers of this process are at the same order, and so have done with the one before. */
+/* Until all workers of this process are at the same order, and so have done with the one before; or
+ * some have left for good. */
 static void meet(hand *h) {
     hex_engine *e = h->engine;
     uint32_t here = atomic_fetch_add(&h->reached, 1) + 1;
     for (uint32_t i = 0; i < e->workers; i++)
-        while ((int32_t)(atomic_load(&e->hand[i].reached) - here) < 0)
+        while ((int32_t)(atomic_load(&e->hand[i].reached) - here) < 0 && !e->ending)
             if (tern_progress(h->worker) == 0)
                 (void)sched_yield();
 }
@@ -131,6 +132,9 @@ static tern_status make_move(hex_engine *e, tern_worker *worker, const order *o)
 static tern_status carry_out(hand *h, const order *o) {
     hex_engine *e = h->engine;
     tern_search_result result;
+    bool needs_search = o->kind != ORDER_SIZE && o->kind != ORDER_STOP;
+    if (e->search == NULL && needs_search && (h == e->hand || o->kind == ORDER_RUN))
+        return TERN_ERR_STATE;
     if (o->kind == ORDER_RUN) {
         tern_status status = tern_search_run(h->worker, e->search, &o->limits, &result);
         if (h == e->hand)
@@ -163,17 +167,22 @@ static tern_status serve_one(hand *h, order_kind *kind) {
     return carry_out(h, o);
 }
 
+/* An error ends no worker, or those that still take part in an order would wait for it; but the
+ * death of a rank ends all. Returns the first one. */
 static tern_status serve(hand *h) {
     order_kind kind;
-    tern_status status;
-    do
+    tern_status status, first = TERN_OK;
+    do {
         status = serve_one(h, &kind);
-    while (status == TERN_OK && kind != ORDER_STOP);
-    return status;
+        first = first == TERN_OK ? status : first;
+    } while (status != TERN_ERR_PEER && kind != ORDER_STOP);
+    return first;
 }
 
 static void *serve_in_thread(void *argument) {
-    (void)serve(argument);
+    hand *h = argument;
+    (void)serve(h);
+    (void)tern_worker_release(h->worker);
     return NULL;
 }
 

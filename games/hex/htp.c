@@ -106,8 +106,9 @@ static bool think(request *q, uint32_t player) {
     hex_htp *h = q->htp;
     if (hex_record_winner(&h->record) >= 0)
         return refuse(q, "the game is over");
-    hex_turn(&h->record.board, player);
-    h->thought = !h->failed && hex_think(h->engine, &h->record, &h->limits, NULL, &h->result);
+    hex_record asked = h->record;
+    hex_turn(&asked.geometry, &asked.board, player);
+    h->thought = !h->failed && hex_think(h->engine, &asked, &h->limits, NULL, &h->result);
     h->failed = !h->thought;
     return h->thought || refuse(q, tern_error_detail());
 }
@@ -119,6 +120,10 @@ static bool genmove(request *q) {
     if (!read_player(q, 0, &player) || !think(q, player))
         return false;
     uint32_t move = q->htp->result.best;
+    const char *objection = q->htp->result.move_count == 0 ? "the engine has found no move"
+                                                           : hex_record_objection(r, player, move);
+    if (objection != NULL)
+        return refuse(q, objection);
     r->left[player] -= q->htp->result.seconds;
     hex_record_play(r, player, move);
     return fputs(hex_move_name(&r->geometry, move, text), q->out) >= 0;
@@ -134,15 +139,18 @@ static bool showboard(request *q) {
     return true;
 }
 
-/* main time, then byo-yomi time and moves, which Hex does not have: they are added up. */
+/* main time, then byo-yomi time and moves, which Hex does not have: times are added up. By the
+ * protocol a byo-yomi time for no moves means that there is no limit. */
 static bool time_settings(request *q) {
     double seconds[3];
     hex_record *r = &q->htp->record;
     for (int i = 0; i < 3; i++)
         if (!read_number(q->argument[i], 0, 1e9, &seconds[i]))
             return refuse(q, "times are numbers of seconds");
-    r->clock = seconds[0] > 0 || seconds[1] > 0;
-    r->left[0] = r->left[1] = seconds[0] + seconds[1];
+    bool unlimited = seconds[1] > 0 && seconds[2] <= 0;
+    r->full = unlimited ? 0 : seconds[0] + seconds[1];
+    r->clock = r->full > 0;
+    r->left[0] = r->left[1] = r->full;
     return true;
 }
 
@@ -289,6 +297,9 @@ bool hex_htp_answer(hex_htp *htp, char *line, FILE *out) {
     }
     bool good = run(htp, word, rest, answer);
     (void)fclose(answer);
+    /* An empty line ends an answer. */
+    while (bytes > 0 && text[bytes - 1] == '\n')
+        text[--bytes] = 0;
     fprintf(out, "%c%s %s\n\n", good ? '=' : '?', number, text);
     (void)fflush(out);
     free(text);

@@ -51,10 +51,12 @@ static bool memory(const char *text, size_t *bytes) {
     char *end;
     double value = strtod(text, &end);
     const char *unit = *end != 0 ? strchr(units, *end) : NULL;
-    if (end == text || (*end != 0 && (unit == NULL || end[1] != 0)) || value < 1 || value > 1e12)
+    if (end == text || (*end != 0 && (unit == NULL || end[1] != 0)) ||
+        !(value >= 1 && value <= 1e12))
         return false;
-    *bytes = (size_t)value << (unit != NULL ? 10 * (unit - units + 1) : 0);
-    return true;
+    int shift = unit != NULL ? 10 * (int)(unit - units + 1) : 0;
+    *bytes = (size_t)value << shift;
+    return *bytes >> shift == (size_t)value;
 }
 
 static bool policy(const char *text, tern_publish *publish) {
@@ -89,7 +91,10 @@ static bool take(int option, const char *value, options *o) {
     case 'd':
         return whole(value, 0, 1e15, &o->search.seed);
     case 'x':
-        return number(value, 0, 100, &o->search.exploration);
+        good = number(value, 0, 100, &o->search.exploration);
+        if (good && o->search.exploration <= 0)
+            o->search.exploration = -1; /* 0 would be the default of tern_search_options */
+        return good;
     case 'g':
         good = whole(value, 1, 65535, &n);
         o->search.simulations = (uint32_t)n;

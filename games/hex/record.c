@@ -5,6 +5,8 @@
 void hex_record_clear(hex_record *r) {
     r->board = hex_board_empty();
     r->count = 0;
+    r->clock = r->full > 0;
+    r->left[0] = r->left[1] = r->full;
 }
 
 void hex_record_resize(hex_record *r, uint32_t size, bool swap) {
@@ -33,7 +35,7 @@ const char *hex_record_objection(const hex_record *r, uint32_t player, uint32_t 
 }
 
 static void play(hex_record *r, uint32_t player, uint32_t move) {
-    hex_turn(&r->board, player);
+    hex_turn(&r->geometry, &r->board, player);
     hex_play(&r->geometry, &r->board, move);
 }
 

@@ -14,10 +14,11 @@ typedef struct hex_record {
     uint32_t move[HEX_MOVES_MOST];
     uint8_t player[HEX_MOVES_MOST];
     bool clock;     /* there is a limit for the whole game */
-    double left[2]; /* seconds on each player's clock */
+    double full;    /* seconds that each player has for it */
+    double left[2]; /* on each player's clock */
 } hex_record;
 
-/* Begins a game. Clocks are left alone. */
+/* Begins a game, with as much time as was set last. */
 void hex_record_clear(hex_record *r);
 void hex_record_resize(hex_record *r, uint32_t size, bool swap);
 

@@ -45,6 +45,10 @@ static bool engine_moves(hex_terminal *t) {
     tern_search_result result;
     if (!think(t, &result))
         return false;
+    if (result.move_count == 0) {
+        printf("I have no memory to think of a move.\n");
+        return false;
+    }
     tell(t, "I play", &result);
     hex_record_play(&t->record, 1 - t->person, result.best);
     hex_picture_draw(&t->record, t->colours, stdout);
@@ -72,7 +76,7 @@ static void move(hex_terminal *t, const char *word) {
 
 /* Returns false if the engine has failed; [out] left: the person has gone. */
 static bool person_moves(hex_terminal *t, bool *left) {
-    char line[256];
+    char line[256] = "";
     printf("%s> ", hex_player_name[t->person]);
     (void)fflush(stdout);
     *left = fgets(line, sizeof line, stdin) == NULL;

@@ -27,6 +27,14 @@ bool hex_think(hex_engine *engine, const hex_record *record, const tern_search_l
         if (show != NULL)
             show(record, result, done);
     }
+    /* The first rollout of a tree tries no move. */
+    if (result->move_count == 0) {
+        const tern_search_limits few = {.rollouts = 16};
+        if (!hex_engine_think(engine, record, &few, result))
+            return false;
+        taken += result->seconds;
+        rollouts += result->rollouts;
+    }
     result->rollouts = rollouts;
     result->seconds = taken;
     return true;

@@ -12,7 +12,8 @@ typedef void (*hex_progress)(const hex_record *record, const tern_search_result 
 
 /* Thinks about the move of the player whose turn it is, in a game that is not over. limits: of a
  * move, but for the time of a game with a clock. show: may be NULL. [out] result: rollouts and
- * seconds of all runs together. Returns false if the engine has failed. */
+ * seconds of all runs together; it has a move
+ * unless there was no memory for any. Returns false if the engine has failed. */
 bool hex_think(hex_engine *engine, const hex_record *record, const tern_search_limits *limits,
                hex_progress show, tern_search_result *result);
 

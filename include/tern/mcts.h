@@ -87,7 +87,7 @@ typedef struct tern_search_move {
 
 /* What is known at the root. Its memory is the search's, and goes with the next of its calls. */
 typedef struct tern_search_result {
-    uint32_t best;                 /* the move with the most visits */
+    uint32_t best;                 /* the move with the most visits; nothing if move_count is 0 */
     double score;                  /* that move's */
     const tern_search_move *moves; /* that have been tried, most visits first */
     size_t move_count;

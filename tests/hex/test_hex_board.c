@@ -132,6 +132,22 @@ static void keys_name_positions(void) {
     hex_put(&g, &c, 1, 2);
     hex_put(&g, &d, 1, 2);
     CU_ASSERT_EQUAL(c.key, d.key);
+    /* Nobody takes over their own stone, also when it is their turn again. */
+    hex_board e = hex_board_empty();
+    hex_put(&g, &e, 0, 5);
+    CU_ASSERT(hex_may_swap(&g, &e));
+    before = e.key;
+    hex_turn(&g, &e, 0);
+    CU_ASSERT(!hex_may_swap(&g, &e));
+    CU_ASSERT_NOT_EQUAL(e.key, before);
+    hex_turn(&g, &e, 1);
+    CU_ASSERT_EQUAL(e.key, before);
+    hex_turn(&g, &e, 0);
+    hex_put(&g, &e, 1, 6);
+    hex_board h = hex_board_empty();
+    hex_put(&g, &h, 0, 5);
+    hex_put(&g, &h, 1, 6);
+    CU_ASSERT_EQUAL(e.key, h.key);
 }
 
 /* The chance of black when every move is drawn with equal chances. */
