@@ -75,8 +75,12 @@ static tern_status play_a_game(tern_worker *worker, int rank) {
 int main(int argc, char **argv) {
     tern_context *context;
     tern_worker *worker;
+    tern_config config;
     MPI_Init(&argc, &argv);
-    tern_status status = tern_context_create(MPI_COMM_WORLD, NULL, &context);
+    tern_status status = tern_config_init(&config);
+    config.workers = 1; /* as many as threads call tern_search_run */
+    if (status == TERN_OK)
+        status = tern_context_create(MPI_COMM_WORLD, &config, &context);
     if (status == TERN_OK) {
         status = tern_worker_adopt(context, 0, &worker);
         if (status == TERN_OK)

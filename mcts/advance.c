@@ -122,7 +122,7 @@ static tern_status find_root(tern_worker *worker, tern_search *s, uint32_t move)
     s->root = child;
     s->game.play(s->root_state, move, s->game.argument);
     if (child == 0)
-        return tern_mcts_plant(s);
+        return tern_collective_agree(s->context, worker, tern_mcts_plant(s), "tern_search_advance");
     tern_mcts_node *root = tern_mcts_node_of(s, child);
     if (root != NULL)
         root->parent = 0;

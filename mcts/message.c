@@ -66,10 +66,26 @@ static tern_mcts_worker *open_node(const tern_call_info *call, const void *argum
     return !has_edge || (edges != NULL && edge < edges->count) ? w : NULL;
 }
 
+/* Whether a name that tokens are to go to or to come back to can be one: of a worker that there is,
+ * and here of a node. */
+static bool named(const tern_search *s, uint64_t name) {
+    return tern_mcts_owner(name) < s->all && (uint32_t)name != 0 &&
+           (tern_mcts_local(s, name) == NULL || tern_mcts_node_of(s, name) != NULL);
+}
+
+/* The same of an edge. Elsewhere, whoever has it looks. */
+static bool named_edge(const tern_search *s, uint64_t name, uint32_t slot) {
+    if (!named(s, name) || tern_mcts_local(s, name) == NULL)
+        return named(s, name);
+    const tern_mcts_edges *edges = tern_mcts_edges_of(tern_mcts_node_of(s, name));
+    return edges != NULL && slot < edges->count;
+}
+
 static tern_status tern_mcts_on_select(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
     tern_mcts_worker *w = open_node(call, arguments, bytes, MESSAGE_BYTES, &m, false);
-    if (w == NULL)
+    if (w == NULL || m.count > w->search->options.under_way ||
+        (m.from != 0 && !named_edge(w->search, m.from, m.slot)))
         return tern_mcts_stray();
     for (uint32_t i = 0; i < m.count; i++)
         tern_mcts_go(w, m.name, m.from, m.slot, m.depth);
@@ -80,7 +96,8 @@ TERN_FUNCTION(tern_mcts_on_select)
 static tern_status tern_mcts_on_create(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
     tern_mcts_worker *w = open_message(call, arguments, bytes, MESSAGE_BYTES, &m);
-    if (w == NULL || call->buffer_bytes != w->search->game.state_bytes)
+    if (w == NULL || call->buffer_bytes != w->search->game.state_bytes ||
+        !named_edge(w->search, m.name, m.slot))
         return tern_mcts_stray();
     /* In place: the buffer is aligned as arguments are, which is not enough for every state. */
     memcpy(w->state, call->buffer, call->buffer_bytes);
@@ -98,7 +115,7 @@ TERN_FUNCTION(tern_mcts_on_create)
 static tern_status tern_mcts_on_created(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
     tern_mcts_worker *w = open_node(call, arguments, bytes, CREATED_BYTES, &m, true);
-    if (w == NULL)
+    if (w == NULL || (m.slot & TERN_MCTS_LOOSE) != 0 || (m.from != 0 && !named(w->search, m.from)))
         return tern_mcts_stray();
     tern_mcts_settle(w, m.name, m.slot, m.from);
     return TERN_OK;
@@ -111,7 +128,7 @@ static tern_status tern_mcts_on_back(tern_call_info *call, const void *arguments
     bool own = bytes == BACK_BYTES &&
                ((const tern_mcts_message *)(const void *)head)->slot == TERN_MCTS_OWN;
     tern_mcts_worker *w = open_node(call, arguments, bytes, BACK_BYTES, &m, !own);
-    if (w == NULL)
+    if (w == NULL || m.count > 2 * w->search->options.simulations)
         return tern_mcts_stray();
     tern_mcts_back(w, m.name, m.slot, m.count);
     return TERN_OK;

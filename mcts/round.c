@@ -18,7 +18,8 @@ typedef struct over_message {
     tern_mcts_head head;
     uint64_t round;
     uint64_t last;
-    uint64_t status; /* of the sender: what others stop for too */
+    uint32_t status; /* of the sender: what others stop for too */
+    uint32_t dead;   /* of TERN_ERR_PEER: who, as far as the sender knows */
 } over_message;
 
 static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -29,8 +30,10 @@ static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments
     if (m->status != TERN_OK) {
         tern_status status =
             m->status < TERN_STATUS_COUNT ? (tern_status)m->status : TERN_ERR_STATE;
-        tern_mcts_fail(s, tern_fail(status, "the search failed on rank %u: %s", call->origin.rank,
-                                    tern_strerror(status)));
+        bool death = status == TERN_ERR_PEER && m->dead < s->context->size;
+        tern_mcts_fail(s, death ? tern_peer_fail(m->dead)
+                                : tern_fail(status, "the search failed on rank %u: %s",
+                                            call->origin.rank, tern_strerror(status)));
         return TERN_OK;
     }
     if (m->last != 0)
@@ -42,17 +45,30 @@ TERN_FUNCTION(tern_mcts_on_over)
 
 bool tern_mcts_has_root(const tern_search *s) { return tern_mcts_local(s, s->root) != NULL; }
 
+/* To the leader of a rank, in a search that has failed. Some are dead; others may have returned
+ * already and take no more calls, hence not for ever. */
+static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const over_message *m) {
+    uint64_t end = tern_now() + 1000000000;
+    tern_worker_id leader = {rank, 0};
+    for (;;) {
+        tern_status status =
+            tern_call_try(w->worker, leader, &tern_mcts_on_over_function, m, sizeof *m);
+        if (status != TERN_ERR_AGAIN || tern_now() > end)
+            return status;
+        (void)tern_progress_round(w->worker);
+    }
+}
+
 /* By the leader, to those of all ranks. */
 static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
     const tern_search *s = w->search;
     for (uint32_t rank = 0; rank < s->context->size; rank++) {
-        over_message m = {tern_mcts_head_to(s, rank), round, last, why};
+        over_message m = {tern_mcts_head_to(s, rank), round, last, why,
+                          tern_peers_dead(&s->context->peers)};
         tern_worker_id leader = {rank, 0};
-        /* To those of a search that has failed as far as there is room: some are dead. */
         tern_status status =
-            why == TERN_OK
-                ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)
-                : tern_call_try(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m);
+            why == TERN_OK ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)
+                           : tell_failure(w, rank, &m);
         if (status != TERN_OK && why == TERN_OK)
             tern_mcts_fail(w->search, status);
     }

@@ -33,16 +33,36 @@ static tern_status check_limits(const tern_search *s, const tern_search_limits *
 /* By the leaders. */
 static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
-    tern_status status = tern_mcts_failure(s);
-    if (status != TERN_OK)
-        return status;
-    status = check_limits(s, limits);
+    tern_status status = check_limits(s, limits);
     status = tern_collective_agree(s->context, w->worker, status, "tern_search_run");
     if (status == TERN_OK)
         status = tern_collective_same(s->context, w->worker, limits, sizeof *limits,
                                       "the limits of tern_search_run");
     s->limits = *limits;
     s->result_rollouts = 0;
+    return status;
+}
+
+/* By the leaders. Not before all workers here know how the run before began. */
+static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
+    tern_search *s = w->search;
+    tern_status status = tern_mcts_await(w, &s->heard, (w->run - 1) * (s->workers - 1));
+    if (status != TERN_OK)
+        return status;
+    s->begun = begin(w, limits);
+    if (s->begun != TERN_OK)
+        strncpy(s->begun_why, tern_error_detail(), sizeof s->begun_why - 1);
+    atomic_store_explicit(&s->run, w->run, memory_order_release);
+    return s->begun;
+}
+
+/* By the others. */
+static tern_status hear(tern_mcts_worker *w) {
+    tern_search *s = w->search;
+    tern_status status = tern_mcts_await(w, &s->run, w->run);
+    if (status == TERN_OK && s->begun != TERN_OK)
+        status = tern_fail(s->begun, "%s", s->begun_why);
+    atomic_fetch_add_explicit(&s->heard, 1, memory_order_release);
     return status;
 }
 
@@ -112,16 +132,7 @@ tern_status tern_search_run(tern_worker *worker, tern_search *search,
     tern_mcts_worker *w = &search->worker[worker->index];
     w->worker = worker;
     w->run++;
-    if (w->index == 0) {
-        search->begun = begin(w, limits);
-        if (search->begun != TERN_OK)
-            strncpy(search->begun_why, tern_error_detail(), sizeof search->begun_why - 1);
-        atomic_store_explicit(&search->run, w->run, memory_order_release);
-    } else {
-        status = tern_mcts_await(w, &search->run, w->run);
-    }
-    if (status == TERN_OK && search->begun != TERN_OK)
-        status = tern_fail(search->begun, "%s", search->begun_why);
+    status = w->index == 0 ? lead(w, limits) : hear(w);
     if (status != TERN_OK)
         return status;
     set_policy(w);

@@ -138,6 +138,7 @@ struct tern_search {
     atomic_uint_fast64_t quiet;    /* round in which nothing is under way any more */
     atomic_uint_fast64_t finished; /* run whose result is there */
     atomic_uint_fast64_t last;     /* round that ended, or will end, a run */
+    atomic_uint_fast64_t heard;    /* by workers other than the leader: begun, over all runs */
     tern_status begun;             /* outcome of the run's beginning */
     char begun_why[256];
     tern_search_limits limits;

@@ -34,7 +34,9 @@ extern "C" {
 typedef struct tern_search tern_search;
 
 typedef enum tern_search_placement {
-    TERN_PLACE_RANDOM, /* a new node's owner is any worker, with equal chances. A tree */
+    TERN_PLACE_RANDOM, /* a new node's owner is any worker, with equal chances. A tree. Where the
+                          one drawn is of the process that makes the node, the worker that makes it
+                          owns it, unless calls_only */
     TERN_PLACE_HASH /* the one that game->hash gives, who knows which states have a node: those of
                        the same hash share it. Implies calls_only */
 } tern_search_placement;
@@ -46,7 +48,9 @@ typedef struct tern_search_options {
     uint32_t simulations; /* games played from a leaf, at most 65,535. 0: 16 */
     uint32_t under_way;   /* the most rollouts at a time. 0: 1 for one worker, else 16 for each */
     uint64_t round;       /* the most rollouts between two quiescent points. 0: 4096 a worker */
-    size_t memory; /* bytes of nodes on each rank; touched only as the tree grows. 0: 1 GiB */
+    size_t memory; /* bytes of nodes on each rank, of which each worker uses an equal share; touched
+                      as the tree grows, but by TERN_PLACE_HASH what finds nodes by their hashes at
+                      every creation, reset and advance. 0: 1 GiB */
     tern_search_placement placement;
     int calls_only; /* 1: a node is touched by the worker that owns it alone, also where others
                        share its process */
