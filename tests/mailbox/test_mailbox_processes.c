@@ -248,7 +248,7 @@ static void no_descriptors(void) {
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
     for (int left = 0; left < 3; left++) {
         low = limit;
-        low.rlim_cur = (rlim_t)(free_one + left);
+        low.rlim_cur = (rlim_t)free_one + (rlim_t)left;
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &low), 0);
         CU_ASSERT_EQUAL(tern_mailbox_next_dead(play.share, 0, &dead), 0);
     }
