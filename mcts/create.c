@@ -160,6 +160,7 @@ static tern_status allocate(tern_worker *worker, const tern_game *game,
     s->workers = (uint32_t)context->config.workers;
     s->all = s->workers * context->size;
     s->memory = TERN_NULL;
+    s->dead = TERN_NOBODY;
     s->worker = aligned_alloc(64, s->workers * sizeof *s->worker);
     s->anchor = calloc(context->size, sizeof *s->anchor);
     s->root_state = aligned_alloc(64, (game->state_bytes + 63) / 64 * 64);

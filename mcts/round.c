@@ -31,6 +31,8 @@ static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments
         tern_status status =
             m->status < TERN_STATUS_COUNT ? (tern_status)m->status : TERN_ERR_STATE;
         bool death = status == TERN_ERR_PEER && m->dead < s->context->size;
+        if (death && s->dead == TERN_NOBODY)
+            s->dead = m->dead;
         tern_mcts_fail(s, death ? tern_peer_fail(m->dead)
                                 : tern_fail(status, "the search failed on rank %u: %s",
                                             call->origin.rank, tern_strerror(status)));
@@ -62,9 +64,11 @@ static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const 
 /* By the leader, to those of all ranks. */
 static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
     const tern_search *s = w->search;
+    /* What was learnt from others goes on to those that they may not have told yet. */
+    uint32_t dead = tern_peers_dead(&s->context->peers);
+    dead = dead == TERN_NOBODY ? s->dead : dead;
     for (uint32_t rank = 0; rank < s->context->size; rank++) {
-        over_message m = {tern_mcts_head_to(s, rank), round, last, why,
-                          tern_peers_dead(&s->context->peers)};
+        over_message m = {tern_mcts_head_to(s, rank), round, last, why, dead};
         tern_worker_id leader = {rank, 0};
         tern_status status =
             why == TERN_OK ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)

@@ -151,6 +151,7 @@ struct tern_search {
     atomic_bool failing;
     _Atomic tern_status failed;
     char why[256];
+    uint32_t dead; /* the rank that the leader was told has died, or TERN_NOBODY; its alone */
 
     /* Of the process that owns the root. */
     _Alignas(64) atomic_uint_fast64_t budget; /* rollouts still to be started in this round */
