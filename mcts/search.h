@@ -131,7 +131,9 @@ struct tern_search {
     bool forgotten;         /* shared nodes may have lost parents */
     tern_mcts_node *marked; /* nodes that stay, and whose children are not marked yet */
 
-    /* A run. Worker 0 of each process leads. Each of these numbers only grows. */
+    /* A run. Worker 0 of each process leads. Each of these numbers only grows. Each is written by
+     * release and waited for by acquire (tern_mcts_await), so that what was done before the one is
+     * seen behind the other; but last, which is relaxed since over follows it. */
     atomic_uint_fast64_t run;      /* begun */
     atomic_uint_fast64_t over;     /* round that is over: no token is left in it */
     atomic_uint_fast64_t stopped;  /* workers that have nothing left to send, over all rounds */
@@ -147,13 +149,16 @@ struct tern_search {
     uint32_t *result_line;
     uint64_t result_rollouts; /* so far */
 
-    /* The first failure. Claimed, then written, then failed. */
+    /* The first failure. Claimed, then written, then failed by release; tern_mcts_failure acquires
+     * it and reads why. */
     atomic_bool failing;
     _Atomic tern_status failed;
     char why[256];
     uint32_t dead; /* the rank that the leader was told has died, or TERN_NOBODY; its alone */
 
-    /* Of the process that owns the root. */
+    /* Of the process that owns the root. The leader's release of budget comes behind a completed of
+     * 0, and whoever takes from it acquires that; completed is added to by release, and the leader
+     * acquires what those rollouts have left. under_way bounds, and orders nothing. */
     _Alignas(64) atomic_uint_fast64_t budget; /* rollouts still to be started in this round */
     atomic_uint_fast64_t under_way;
     atomic_uint_fast64_t completed; /* in this round */

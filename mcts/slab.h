@@ -79,7 +79,8 @@ typedef struct tern_mcts_slab {
     size_t bytes;
     size_t node_bytes;
     size_t edges_at;   /* offset of the lowest edges */
-    atomic_uint nodes; /* indices below it have been used; 0 never is */
+    atomic_uint nodes; /* indices below it have been used; 0 never is. Released behind the node it
+                          adds, acquired by who gets a name in a call (tern_mcts_node_of) */
     uint32_t free_nodes;
     tern_mcts_edges *free_edges[TERN_MCTS_CLASSES];
     uint32_t *heads; /* of shared nodes, by hash; NULL: none are */
