@@ -71,11 +71,15 @@ void tern_board_meet(bool mine[2], bool any[2]) {
 
 void tern_board_kill(int rank) {
     atomic_store(&board[rank].dead, true);
+    if (rank == my_rank)
+        usleep(20000);
     kill(board[rank].pid, SIGKILL);
     /* A rank that kills itself does nothing more. */
     while (rank == my_rank)
         pause();
 }
+
+bool tern_board_dead(int rank) { return atomic_load(&board[rank].dead); }
 
 bool tern_board_all_alive(void) {
     for (int rank = 0; rank < ranks; rank++)

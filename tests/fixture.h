@@ -6,6 +6,7 @@
 #ifndef TERN_TESTS_FIXTURE_H
 #define TERN_TESTS_FIXTURE_H
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +71,18 @@ static inline bool fixture_open(fixture *f, const tern_config *config) {
 static inline void fixture_close(fixture *f) {
     EXPECT_OK(tern_worker_release(f->worker));
     EXPECT_OK(tern_context_destroy(f->context));
+}
+
+/* Collective, with --survivors: rank victim dies, not before everybody came. It serves nobody from
+ * the barrier on, and may still be there when the others go on. */
+static inline void fixture_lose(fixture *f, uint32_t victim) {
+    EXPECT_OK(tern_barrier(f->worker));
+    if (f->rank == victim)
+        tern_test_kill((int)victim);
+    while (!tern_test_dead((int)victim)) {
+        tern_progress(f->worker);
+        sched_yield();
+    }
 }
 
 /* Collective: gathers bytes from every rank into all. The barrier first: nobody needs this rank's

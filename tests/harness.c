@@ -51,6 +51,8 @@ void tern_test_skip(const char *why) { harness.skip_reason = why; }
 
 void tern_test_kill(int rank) { tern_board_kill(rank); }
 
+bool tern_test_dead(int rank) { return tern_board_dead(rank); }
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

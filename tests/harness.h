@@ -60,6 +60,9 @@ uint64_t tern_test_random(uint64_t *state);
  */
 void tern_test_kill(int rank);
 
+/* Whether a rank has been killed, or is about to be and serves nobody any more. */
+bool tern_test_dead(int rank);
+
 /* Counts the running test as skipped; the test then returns by itself. */
 void tern_test_skip(const char *why);
 

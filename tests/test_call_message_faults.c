@@ -49,9 +49,7 @@ static void a_called_rank_dies(void) {
     EXPECT_OK(tern_call_message(f.worker, to(victim), &receive_nothing_function, NULL, 0));
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(count_empty, f.rank == victim ? f.size : 0);
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        tern_test_kill((int)f.rank);
+    fixture_lose(&f, victim);
     began = MPI_Wtime();
     told_soon(f.rank < 2 ? try_until_told(&f, victim, f.rank == 0)
                          : call_until_told(&f, victim, true));

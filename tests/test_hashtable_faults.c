@@ -43,9 +43,7 @@ static void a_rank_dies_holding_buckets(void) {
         uint64_t torn = 12345;
         EXPECT_OK(tern_put(f.worker, tern_ptr_add(bucket_of(values, &locked), 24), &torn, 8));
     }
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        tern_test_kill((int)f.rank);
+    fixture_lose(&f, victim);
 
     for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
         double start = MPI_Wtime();

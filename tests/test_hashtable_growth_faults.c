@@ -79,9 +79,7 @@ static void a_rank_dies_holding_buckets(void) {
         special[i] = apart(table, special, i, 1000000000 * (i + 1));
     if (f.rank == victim)
         take_and_tear(&f, table, &special[0], &special[1], &special[2]);
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        tern_test_kill((int)f.rank);
+    fixture_lose(&f, victim);
     serve_for(&f, 0.2);
 
     double start = MPI_Wtime();

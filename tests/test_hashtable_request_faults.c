@@ -91,9 +91,7 @@ static void a_rank_dies(void) {
         EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, &claimed), TERN_FREE,
                                   tern_state_taken(hash_of(table, &claimed), f.rank), &seen));
     }
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        tern_test_kill((int)f.rank);
+    fixture_lose(&f, victim);
     /* Under way while it dies, as far as it is not done at once. */
     double start = MPI_Wtime();
     tern_status by_rma = tern_hashtable_insert_start(f.worker, table, &of_dead, &of_dead, rw,

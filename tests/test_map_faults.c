@@ -40,9 +40,7 @@ static void a_rank_dies_with_blocks(void) {
         fill_bytes(value, BYTES, number);
         EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, value, BYTES, rw, TERN_VIA_RMA, NULL));
     }
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == play.victim)
-        tern_test_kill((int)f.rank);
+    fixture_lose(&f, play.victim);
     finds_are_told(&f, map, TERN_VIA_RMA);
     finds_are_told(&f, map, TERN_VIA_CALL);
     meet_survivors(&f);
