@@ -152,6 +152,19 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
     return true;
 }
 
+/* A round of progress costs as much as a small part of a simulation: not one for each. Others wait
+ * for this worker meanwhile, so not for long either. One worker repeats itself: no clock there. */
+static bool work_a_while(tern_mcts_worker *w) {
+    enum { BURST = 8, SHORT_NS = 10000 };
+    uint64_t began = tern_now();
+    if (!tern_mcts_work(w))
+        return false;
+    if (w->search->all > 1 && tern_now() - began < SHORT_NS)
+        for (int i = 1; i < BURST && tern_mcts_work(w); i++)
+            ;
+    return true;
+}
+
 static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     bool root = tern_mcts_has_root(s);
@@ -162,7 +175,7 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
         bool busy = tern_progress_round(w->worker) > 0;
         busy = tern_mcts_send_kept(w) || busy;
         busy = (root && start(w)) || busy;
-        busy = tern_mcts_work(w) || busy;
+        busy = work_a_while(w) || busy;
         told = told || watch(w, number, plan, &due);
         if (busy && idle_since != 0) {
             w->statistics.idle_ns += tern_now() - idle_since;

@@ -71,9 +71,14 @@ static void set_policy(tern_mcts_worker *w) {
     if (w->policy_set || s->options.publish == TERN_PUBLISH_WRITE)
         return;
     w->policy_set = true;
+    /* What is gathered nobody works on meanwhile: no more than half of a worker's share of the
+     * tokens, at about 64 bytes each. */
+    size_t gather = (size_t)32 * s->options.under_way / s->all + 1,
+           most = s->context->config.publish_bytes;
+    gather = gather < most ? gather : most;
     for (uint32_t t = 0; t < s->all; t++) {
         tern_worker_id id = {t / s->workers, t % s->workers};
-        tern_status status = tern_call_policy(w->worker, id, s->options.publish, 0);
+        tern_status status = tern_call_policy(w->worker, id, s->options.publish, gather);
         if (status != TERN_OK)
             tern_mcts_fail(w->search, status);
     }
