@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <tern/version.h>
 
@@ -32,10 +34,21 @@ static void act_alone(const kmer_options *options, kmer_error *error) {
         kmer_fail_system(error, "write", "standard output");
 }
 
+/* Where all ranks are on one node, Open MPI need not look for network cards, which takes it longer
+ * than a small genome. Whoever chooses a way for it is obeyed. */
+static void spare_search_for_networks(void) {
+    const char *all = getenv("OMPI_COMM_WORLD_SIZE"), *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (all == NULL || here == NULL || strcmp(all, here) != 0 || getenv("OMPI_MCA_pml") != NULL)
+        return;
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    setenv("OMPI_MCA_btl", "^ofi,openib", 0);
+}
+
 int main(int argc, char **argv) {
     double started = kmer_now();
     /* Beyond a limit on file sizes, a write fails and is reported. */
     signal(SIGXFSZ, SIG_IGN);
+    spare_search_for_networks();
     MPI_Init(&argc, &argv);
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
