@@ -72,6 +72,7 @@ static tern_status leave(tern_worker *worker, tern_out *out) {
         out->ring = out->next_ring;
     }
     uint64_t bytes = (out->lane.mask + 1) * 2;
+    worker->stats.rings_outgrown += bytes / 2 == context->config.ring_size;
     out->lane.mask = bytes - 1;
     out->limit = out->lane.write + bytes;
     out->lap = out->lane.write / bytes;

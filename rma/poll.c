@@ -156,6 +156,7 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     }
     size_t handled = rma->handler[kind](worker, in);
     worker->stats.records_received += handled;
+    worker->stats.runs_received += handled > 0;
     /* A record that has to stay may wait for room that its origin cannot make: little credit is
      * better than none. */
     if (handled == 0 && in->position != in->reported && !in->closed)

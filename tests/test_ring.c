@@ -156,6 +156,8 @@ static void stream_all_pairs(size_t ring_size, size_t growth, size_t idle_polls,
     tern_stats_get(f.worker, &stats);
     if (growth == 1)
         CU_ASSERT_EQUAL(stats.rings_grown, 0);
+    CU_ASSERT_EQUAL(stats.rings_outgrown > 0, stats.rings_grown > 0);
+    CU_ASSERT(stats.runs_received > 0 && stats.runs_received <= stats.records_received);
     close_rings();
 }
 
@@ -270,6 +272,7 @@ static void growth_has_a_limit(void) {
     if (out != NULL && out->near)
         CU_ASSERT_EQUAL(stats.rings_grown, 2);
     CU_ASSERT(stats.rings_grown <= 2);
+    CU_ASSERT_EQUAL(stats.rings_outgrown, stats.rings_grown > 0);
     CU_ASSERT(out != NULL && out->lane.mask + 1 == (uint64_t)4096 << stats.rings_grown);
     consume_what_was_sent(next);
     close_rings();

@@ -26,10 +26,12 @@ extern "C" {
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \
+    X(runs_received, "looks at rings that found records; over records_received: how many a look")  \
     X(batches_sent, "batches published over rma or p2p")                                           \
     X(batches_torn, "polls that met a batch that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
     X(rings_grown, "rings that were full and followed by larger ones")                             \
+    X(rings_outgrown, "rings that have grown, each counted once however often")                    \
     X(rings_idled, "rings left to their bell")                                                     \
     X(bells_rung, "bells rung at other workers")                                                   \
     X(credits_waited, "times a full ring was met")                                                 \
