@@ -33,6 +33,7 @@ struct ceiling_uct {
     value *values;
     edge *edges;
     uint32_t node_count, edge_count;
+    uint64_t visits;
     uint32_t *moves;
     char *state;
 };
@@ -131,6 +132,7 @@ static void rollout(ceiling_uct *t, const void *state) {
         player[depth++] = n->player;
         n = &t->nodes[t->edges[at].child];
     }
+    t->visits += depth + 1;
     uint32_t won = t->simulations * n->result;
     if (n->result == TERN_GAME_OPEN)
         won = game->rollouts(t->state, t->simulations, &t->random, game->argument);
@@ -142,6 +144,7 @@ uint64_t ceiling_uct_run(ceiling_uct *t, const void *state, uint64_t seed, uint6
     uint64_t most = 0;
     t->random = tern_random_seeded(seed, 0);
     t->node_count = t->edge_count = 0;
+    t->visits = 0;
     memcpy(t->state, state, t->game->state_bytes);
     (void)make(t);
     for (uint64_t i = 0; i < rollouts; i++)
@@ -152,3 +155,5 @@ uint64_t ceiling_uct_run(ceiling_uct *t, const void *state, uint64_t seed, uint6
     }
     return most;
 }
+
+uint64_t ceiling_uct_visits(const ceiling_uct *t) { return t->visits; }

@@ -23,4 +23,7 @@ void ceiling_uct_close(ceiling_uct *tree);
  * the most visited move has. */
 uint64_t ceiling_uct_run(ceiling_uct *tree, const void *state, uint64_t seed, uint64_t rollouts);
 
+/* Nodes that the last search's rollouts came by, leaves included. */
+uint64_t ceiling_uct_visits(const ceiling_uct *tree);
+
 #endif
