@@ -47,6 +47,7 @@ typedef struct bench_options {
     bool whole; /* of many ranks all together, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
     bool pin;
+    unsigned workers; /* of each rank, for searches; 0: 1, then as TERN_WORKERS says, or 2 */
 } bench_options;
 
 enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
@@ -64,6 +65,8 @@ typedef struct bench {
     bool shared;              /* all others' memory is reached by load and store */
     bool same_kernel;         /* all ranks see one clock */
     bool same_host;           /* all ranks see one host name */
+    int hosts;                /* names of hosts that they see */
+    int place;                /* of this rank among those of its kernel */
     int core[2];              /* of the first two, or -1: not pinned */
     int cores;                /* that the ranks of this kernel may use */
     int threads;              /* that they keep busy */
@@ -132,6 +135,8 @@ typedef struct bench_case {
     uint64_t least;      /* operations of each side, if that takes no longer than some s; 0: any */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
     const char *members;             /* more for JSON, each behind a comma, or NULL */
+    const char *also;        /* a rate's operations are worth so many of these each, or NULL; */
+    const double *also_each; /* known when the case has been measured */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
@@ -229,6 +234,11 @@ void bench_published_summary(bench *b);
 void bench_pin(bench *b);
 /* This rank's threads may run on all those cores. */
 void bench_unpin(bench *b);
+/* count threads of this rank, of which this one is the first, until all are through: body gets each
+ * its part of parts, which are of part_bytes. They take places among those that are busy on this
+ * kernel from first on: a core of its own for each, if there are so many. */
+void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body)(void *),
+                    void *parts, size_t part_bytes);
 void bench_mpi_name(char *name, size_t room);
 void bench_cpu_name(char *name, size_t room);
 

@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,6 +80,13 @@ static int count_cores(const cpu_set_t *allowed) {
     return count;
 }
 
+static bool is_first_of_host(const place *places, int rank) {
+    for (int i = 0; i < rank; i++)
+        if (strcmp(places[i].host, places[rank].host) == 0)
+            return false;
+    return true;
+}
+
 /* A launcher may have bound the ranks already, to whatever cores: those of one kernel together may
  * use all of them. If there are too few, each is left to run on all. */
 void bench_pin(bench *b) {
@@ -95,10 +103,11 @@ void bench_pin(bench *b) {
         "MPI_Allgather");
     cpu_set_t cpus = mine->allowed;
     b->same_kernel = b->same_host = true;
-    b->threads = 0;
+    b->threads = b->hosts = 0;
     for (int rank = 0; rank < b->ranks; rank++) {
         const place *other = &places[rank];
         b->same_host &= strcmp(other->host, mine->host) == 0;
+        b->hosts += is_first_of_host(places, rank);
         if (mine->boot_id[0] == '\0' || strcmp(other->boot_id, mine->boot_id) != 0) {
             b->same_kernel &= rank == b->rank;
             continue;
@@ -109,6 +118,7 @@ void bench_pin(bench *b) {
     }
     if (b->threads == 0)
         b->threads = 1;
+    b->place = before;
     b->cores = count_cores(&cpus);
     all_cores = cpus;
     if (b->options.pin)
@@ -128,6 +138,47 @@ void bench_unpin(bench *b) {
         return;
     pin_to(&all_cores, -1, &ignored);
     b->core[0] = b->core[1] = -1;
+}
+
+enum { TOGETHER_MOST = 1024 };
+
+static cpu_set_t cores_at(const bench *b, uint32_t place) {
+    cpu_set_t cores = all_cores;
+    int core = bench_crowded(b) ? -1 : nth_core(&all_cores, (int)place);
+    if (core >= 0) {
+        CPU_ZERO(&cores);
+        CPU_SET((size_t)core, &cores);
+    }
+    return cores;
+}
+
+/* On its core from the beginning: one that began on its creator's might not get there soon. */
+static pthread_t start(const bench *b, uint32_t place, void *(*body)(void *), void *part) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    cpu_set_t cores = cores_at(b, place);
+    if (b->options.pin)
+        pthread_attr_setaffinity_np(&attributes, sizeof cores, &cores);
+    if (pthread_create(&thread, &attributes, body, part) != 0)
+        bench_fail("a thread", TERN_ERR_SYSTEM);
+    pthread_attr_destroy(&attributes);
+    return thread;
+}
+
+void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body)(void *),
+                    void *parts, size_t part_bytes) {
+    pthread_t threads[TOGETHER_MOST];
+    cpu_set_t cores = cores_at(b, first);
+    if (count > TOGETHER_MOST)
+        bench_fail("threads", TERN_ERR_RANGE);
+    if (b->options.pin)
+        (void)sched_setaffinity(0, sizeof cores, &cores);
+    for (uint32_t i = 1; i < count; i++)
+        threads[i] = start(b, first + i, body, (char *)parts + i * part_bytes);
+    body(parts);
+    for (uint32_t i = 1; i < count; i++)
+        pthread_join(threads[i], NULL);
 }
 
 /* "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", "Open MPI 4.1.4" out of "Open MPI v4.1.4,

@@ -44,8 +44,9 @@ static const subject subjects[] = {
      NULL, false},
     {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,
      false},
-    {"mcts", bench_mcts, "tree search on Hex beside sequential searches, and its random games",
-     bench_mcts, true},
+    {"mcts", bench_mcts,
+     "tree search on Hex beside one tree for a thread, or for threads; random games", bench_mcts,
+     true},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
      false},
 };
@@ -80,7 +81,8 @@ static void usage(FILE *to) {
         "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
         "      --operations N of each component and way of a container, if they take no longer\n"
         "                     than 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
-        "      --whole        model, hash, queue, attentive: all ranks together, no groups\n"
+        "      --whole        model, hash, queue, attentive, mcts: all ranks together, no groups\n"
+        "      --workers N    mcts: of each rank, 1 to 64 [1, then TERN_WORKERS or 2]\n"
         "      --only GLOB    only cases whose name matches\n"
         "      --no-pin       leave the ranks on the cores where they are\n"
         "      --check        exit with %d if a target is missed\n"
@@ -103,7 +105,20 @@ static int refuse(const bench *b, const char *format, ...) {
     return BENCH_EXIT_USAGE;
 }
 
-enum { JSON = 256, QUICK, PAIRS, BLOCK, MESSAGES, RUNS, OPERATIONS, WHOLE, ONLY, NO_PIN, CHECK };
+enum {
+    JSON = 256,
+    QUICK,
+    PAIRS,
+    BLOCK,
+    MESSAGES,
+    RUNS,
+    OPERATIONS,
+    WHOLE,
+    WORKERS,
+    ONLY,
+    NO_PIN,
+    CHECK
+};
 
 static const struct option long_options[] = {
     {"json", required_argument, NULL, JSON},
@@ -114,6 +129,7 @@ static const struct option long_options[] = {
     {"runs", required_argument, NULL, RUNS},
     {"operations", required_argument, NULL, OPERATIONS},
     {"whole", no_argument, NULL, WHOLE},
+    {"workers", required_argument, NULL, WORKERS},
     {"only", required_argument, NULL, ONLY},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"check", no_argument, NULL, CHECK},
@@ -132,7 +148,7 @@ static bool number(const char *text, double least, double most, double *value) {
 /* -1: go on; else the exit status. */
 static int parse(bench *b, int argc, char **argv) {
     bench_options *o = &b->options;
-    double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0;
+    double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0, workers = 0;
     int letter;
     o->pin = true;
     opterr = 0;
@@ -167,6 +183,10 @@ static int parse(bench *b, int argc, char **argv) {
         case WHOLE:
             o->whole = true;
             break;
+        case WORKERS:
+            if (!number(optarg, 1, 64, &workers))
+                return refuse(b, "--workers takes 1 to 64, not '%s'", optarg);
+            break;
         case ONLY:
             o->only = optarg;
             break;
@@ -188,6 +208,7 @@ static int parse(bench *b, int argc, char **argv) {
     }
     o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
     o->messages = (uint64_t)messages;
+    o->workers = (unsigned)workers;
     o->operations = operations > 0 ? (uint64_t)operations : o->quick ? 1 : 1000000;
     o->runs = runs > 0 ? (unsigned)runs : o->quick ? 1 : 3;
     o->block_ns = (block_ms > 0 ? block_ms : o->quick ? 4 : 10) * 1e6;

@@ -238,6 +238,13 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         cells_json(b->json, b, c, t);
     if (c->members != NULL)
         fprintf(b->json, "%s", c->members);
+    if (c->also != NULL) {
+        figure f = figure_of(c, t->measured, t->pairs);
+        figure also = {f.value * *c->also_each, f.spread * *c->also_each, f.mean * *c->also_each};
+        fprintf(b->json, ",\"%s\":{", c->also);
+        json_figure(b->json, also, unit);
+        fputc('}', b->json);
+    }
     bench_published_json(b, c, t);
     fprintf(b->json, "}\n");
     fflush(b->json);
