@@ -3,6 +3,8 @@
 #
 #     point  FIGURE SERIES X ORDER NS     X is its label; ORDER sorts the labels
 #     cell   PLACE NAME RMA MODEL CALL MODEL FASTER CHOICE COUNTS
+#     search CONFIGURATION MODE COMPLETIONS VISITS_EACH SEQUENTIAL VISITS_EACH SHARED VISITS_EACH OF_ONE
+#            CALLS_A_VISIT BYTES_A_VISIT CALLS_A_MESSAGE FULL_A_CALL IDLE PAIRS OUTGROWN
 #
 # Nothing here is measured or guessed: a number is in the JSON or it is not shown.
 
@@ -81,6 +83,18 @@ function cell(    name, i) {
         V["faster"], V["model.choice"], V["oversubscribed"] == "true" ? "crowded" : V["differ"] == "true" ? "counts" : "equal"
 }
 
+function search(    layout, alone) {
+    layout = V["params.layout"] (V["oversubscribed"] == "true" ? "*" : "")
+    alone = V["params.layout"] == 1
+    print "search", layout, V["params.mode"] (has("params.nodes") ? ", " V["params.nodes"] : "") \
+        (V["params.under way"] != "default" ? ", many" : ""), V["value"], V["visits_per_completion.tern"],
+        alone ? V["ceiling.value"] : peer("sequential, one thread", "value"),
+        V["visits_per_completion." (alone ? "alone" : "sequential")],
+        peer("one shared tree, as many threads", "value"), V["visits_per_completion.shared"],
+        alone ? 1 : peer("tern, one worker", "times"), V["calls_per_visit"], V["bytes_per_visit"],
+        V["calls_per_message"], V["full_per_call"], V["idle"], V["pairs_with_rings"], V["rings_outgrown"]
+}
+
 BEGIN {
     OFS = "\t"
     split("promise bytes keys load_percent compute_us service_threads", order, " ")
@@ -96,6 +110,7 @@ V["bench"] == "model" && V["params.of"] == "all" && V["params.bytes"] <= 8 && V[
 }
 V["bench"] == "model" && V["case"] == "push" { container("4") }
 V["bench"] == "model" && V["case"] ~ /^(insert|find)$/ { container("5") }
+V["bench"] == "mcts" && V["case"] == "search" { search() }
 V["bench"] == "attentive" && V["case"] == "push" { attentive() }
 # What model measures of the hash table is measured by hash too.
 has("model.call") && (V["bench"] != "model" || V["case"] ~ /^(push|pop)$/) && V["bench"] != "queue" { cell() }
