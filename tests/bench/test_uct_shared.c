@@ -58,7 +58,7 @@ static void check(uint32_t size, uint32_t threads, uint64_t rollouts) {
 }
 
 static void counts_add_up(void) {
-    const uint64_t rollouts = tern_test_full() ? 200000 : 10000;
+    const uint64_t rollouts = tern_test_full() ? 200000 : 3000;
     for (uint32_t threads = 1; threads <= THREADS_MOST; threads++) {
         check(1, threads, 1);
         check(2, threads, 100);
