@@ -29,11 +29,10 @@ enum {
     LEAD_MAX = 4,   /* and so many times more if the other way takes so many times as long */
     TRIAL_MIN = 16, /* operations between two trials, at least */
     LOSSES_MAX = 3, /* doublings of the time between trials */
-    /* Between two rounds of progress of an own choice: ns, and operations at most and at least.
-     * Where calls come from near alone, these are trials as a rule. */
+    /* Between two rounds of progress of an own choice: ns, and operations at most. Where calls come
+     * from near alone, these are trials as a rule, and seldom; so long one may have to wait. */
     FAR_ROUND_NS = 4000,
-    NEAR_ROUND_NS = 64000,
-    NEAR_ROUND_LEAST = 16,
+    NEAR_ROUND_NS = 2000000,
     ROUND_MOST = 64,
     LINE = 64,
     KNOWN = 2 /* operations timed until a mean is a measurement */
@@ -50,7 +49,9 @@ static tern_via other_than(uint8_t via) {
 static void plan(tern_choice *c) {
     float chosen = c->mean[c->via] + 1, lead = less(c->mean[other_than(c->via)] / chosen, LEAD_MAX);
     float gap = less(TIMING / chosen, GAP_MAX) * (lead > 1 ? lead : 1);
-    c->left = c->gap = (uint32_t)gap;
+    c->gap = (uint32_t)less(gap, UINT8_MAX);
+    c->left = c->via == TERN_VIA_RMA ? c->gap : 0;
+    c->calls = (uint8_t)(c->gap - c->left);
 }
 
 /* [in] excess: ticks that a trial has cost more, or will. */
@@ -77,25 +78,34 @@ static void count_down(tern_choice *c, uint64_t operations) {
 static void plan_round(tern_choice *c) {
     const uint64_t now = tern_ticks();
     const float each = (float)((uint32_t)now - c->rest) / (float)(c->gap + 1);
-    const float gap = less(c->then / (each + 1), ROUND_MOST);
     c->rest = (uint32_t)now;
-    c->left = c->gap = gap < c->least ? c->least : (uint32_t)gap;
+    c->left = c->gap = (uint32_t)less(c->then / (each + 1), ROUND_MOST);
 }
 
 tern_pick tern_choice_sample(tern_choice *choice) {
     if (choice->fixed) {
         if (choice->own)
             plan_round(choice);
-        else
+        else if (choice->via == TERN_VIA_RMA)
             choice->left = UINT32_MAX;
         /* By call, what is the caller's own is done in place, with a round of progress. */
         return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
+    }
+    if (choice->calls > 0) {
+        choice->calls--;
+        return (tern_pick){TERN_VIA_CALL, NULL, 0};
     }
     count_down(choice, choice->gap);
     choice->gap = 0;
     bool trial = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
     tern_via via = trial ? other_than(choice->via) : (tern_via)choice->via;
     return (tern_pick){via, choice, tern_ticks()};
+}
+
+tern_pick tern_choice_sample_many(tern_choice *choice) {
+    choice->calls = 0;
+    choice->gap = 0; /* what is picked together is counted when it is over */
+    return tern_choice_sample(choice);
 }
 
 static void learn_mean(tern_choice *c, tern_via via, float ticks) {
@@ -174,7 +184,7 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
      * less than the other way. */
     if (choice->rest == 0 ||
         (each > SURPRISE * before && each > choice->mean[other_than(choice->via)]))
-        choice->left = choice->gap = 0;
+        choice->left = choice->gap = choice->calls = 0;
 }
 
 /* What the model says of a kind of operations on target, in ticks. */
@@ -210,18 +220,17 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
     if (choice == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for the choices of %u workers and %u ranks",
                          context->workers, targets);
-    *chooser = (tern_chooser){choice, row, count};
+    *chooser = (tern_chooser){choice, row, targets};
     double rate = tern_ticks_per_ns(), costs[2];
     const bool far = any_far(context);
     for (size_t i = 0; i < context->workers * row; i++) {
         if (i % row >= used)
             continue;
-        uint32_t target = first + (uint32_t)(i % row / count);
-        const tern_kind *kind = &kinds[i % row % count];
+        uint32_t target = first + (uint32_t)(i % row % targets);
+        const tern_kind *kind = &kinds[i % row / targets];
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
         choice[i].own = target == context->rank && kind->rma;
-        choice[i].least = far ? 0 : NEAR_ROUND_LEAST;
         if (choice[i].own)
             choice[i].then = (float)((far ? FAR_ROUND_NS : NEAR_ROUND_NS) * rate);
         choice[i].fixed = choice[i].own || !kind->rma || !kind->call;
@@ -240,6 +249,5 @@ tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker 
     tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
     if (choice->fixed || !tern_chooser_waits(worker) || !tern_reply_room(worker))
         return (tern_pick){choice->fixed ? (tern_via)choice->via : TERN_VIA_RMA, NULL, 0};
-    choice->gap = 0; /* what is picked together is counted when it is over */
-    return tern_choice_sample(choice);
+    return tern_choice_sample_many(choice);
 }

@@ -6,8 +6,9 @@
  * is one for each worker, target and kind of operation, so a target that does not attend is known
  * by the cost of calls to it, and no choice is shared between threads.
  *
- * Budget. An operation that is not timed pays a load, a decrement and a store: 1 to 2 ns. Timing
- * takes about a fiftieth of the time, trials of the dearer way as much (the constants are in
+ * Budget. An operation by RMA that is not timed pays a load, a decrement and a store: 1 to 2 ns.
+ * One number says all that it asks, so by call that is 0, where a function more does not matter.
+ * Timing takes about a fiftieth of the time, trials of the dearer way as much (the constants are in
  * choice.c): no operation is timed for nothing that takes less than some 80 ns, and each trial is
  * paid back by operations the cheaper way before the next.
  */
@@ -21,8 +22,8 @@
 
 /* 32 bytes, so that one never lies across cache lines. */
 typedef struct tern_choice {
-    uint32_t left;   /* operations until the next that is timed */
-    uint32_t gap;    /* what left began with */
+    uint32_t left;   /* operations by RMA until the next that tern_choice_sample sees */
+    uint32_t gap;    /* operations since it saw the last one, or as many as there will be */
     uint32_t rest;   /* operations until the next trial; own: when the last round of progress was */
     float mean[2];   /* of each way, in ticks; at first the model's */
     float then;      /* the chosen way's, when the last trial ended; own: ticks to the next round */
@@ -31,7 +32,7 @@ typedef struct tern_choice {
     uint8_t losses;  /* trials lost in succession */
     uint8_t fixed;   /* there is no other way */
     uint8_t own;     /* the target is the caller's rank */
-    uint8_t least;   /* own: operations between two rounds of progress, at least */
+    uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
 } tern_choice;
 
 /* A way taken. choice is NULL unless the operation is timed. */
@@ -44,8 +45,10 @@ typedef struct tern_pick {
 /* costs: what the model says of each way, in ticks. */
 void tern_choice_begin(tern_choice *choice, const double *costs);
 
-/* The slow half of tern_choice_take: a timed operation, by one way or the other. */
+/* The slow half of tern_choice_take: an operation by call, or a timed one by either way. */
 tern_pick tern_choice_sample(tern_choice *choice);
+/* A timed pick for many at once. */
+tern_pick tern_choice_sample_many(tern_choice *choice);
 
 /* Count operations that were picked together took so many ticks. */
 void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count);
@@ -54,14 +57,14 @@ static inline tern_pick tern_choice_take(tern_choice *choice) {
     if (__builtin_expect(choice->left == 0, 0))
         return tern_choice_sample(choice);
     choice->left--;
-    return (tern_pick){(tern_via)choice->via, NULL, 0};
+    return (tern_pick){TERN_VIA_RMA, NULL, 0};
 }
 
-/* The choices of a container. */
+/* The choices of a container: of all targets for each kind, and so for each worker. */
 typedef struct tern_chooser {
     tern_choice *choice;
     size_t row; /* choices of a worker, whole cache lines */
-    uint32_t kinds;
+    size_t targets;
 } tern_chooser;
 
 /* What a container tells of a kind of its operations. */
@@ -87,7 +90,7 @@ static inline bool tern_chooser_waits(const tern_worker *worker) {
 
 static inline tern_choice *tern_chooser_at(const tern_chooser *chooser, const tern_worker *worker,
                                            uint32_t target, uint32_t kind) {
-    return &chooser->choice[worker->index * chooser->row + (size_t)target * chooser->kinds + kind];
+    return &chooser->choice[worker->index * chooser->row + kind * chooser->targets + target];
 }
 
 /* True: by RMA and not timed, so that nothing is to be done when the operation is over. False:
@@ -95,7 +98,7 @@ static inline tern_choice *tern_chooser_at(const tern_chooser *chooser, const te
 static inline bool tern_chooser_settled(const tern_chooser *chooser, const tern_worker *worker,
                                         uint32_t target, uint32_t kind) {
     tern_choice *choice = tern_chooser_at(chooser, worker, target, kind);
-    if (__builtin_expect(choice->left == 0 || choice->via != TERN_VIA_RMA, 0))
+    if (__builtin_expect(choice->left == 0, 0))
         return false;
     choice->left--;
     return true;

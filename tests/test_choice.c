@@ -120,21 +120,29 @@ static void settled_is_the_quick_half(void) {
     CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
     CU_ASSERT_EQUAL(choice.left, 0);
     tern_choice_begin(&choice, (const double[2]){800, 80});
-    choice.left = 2;
-    CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
-    CU_ASSERT_EQUAL(choice.left, 2); /* it is tern_chooser_take's to count */
+    (void)tern_choice_sample(&choice);
+    tern_choice_learn(&choice, TERN_VIA_CALL, 80, 1);
+    CU_ASSERT_EQUAL(choice.left, 0); /* calls are not the quick half's */
+    CU_ASSERT_EQUAL(choice.calls, choice.gap);
+    CU_ASSERT(choice.calls > 0);
+    for (uint32_t calls = choice.calls; calls > 0; calls--) {
+        CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
+        CU_ASSERT_EQUAL(choice.calls, calls);
+        tern_pick pick = tern_choice_take(&choice);
+        CU_ASSERT(pick.via == TERN_VIA_CALL && pick.choice == NULL);
+    }
+    CU_ASSERT(tern_choice_take(&choice).choice == &choice);
 }
 
-/* What is the caller's own: rounds of progress by the clock, between the least and the most. */
+/* What is the caller's own: rounds of progress by the clock, and after the most in any case. */
 static void rounds_by_the_clock(void) {
-    enum { LEAST = 3, MOST = 64, MANY = 6500 };
+    enum { MOST = 64, MANY = 6500 };
     const struct {
         float ticks;
         uint64_t least, most;
-    } cases[] = {{0, MANY / (LEAST + 1), MANY / (LEAST + 1)},
-                 {1e9F, MANY / (MOST + 1), 1 + MANY / MOST}};
+    } cases[] = {{0, MANY, MANY}, {1e9F, MANY / (MOST + 1), 1 + MANY / MOST}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tern_choice choice = {.fixed = 1, .own = 1, .least = LEAST, .then = cases[i].ticks};
+        tern_choice choice = {.fixed = 1, .own = 1, .then = cases[i].ticks};
         uint64_t rounds = 0;
         choice.rest = (uint32_t)tern_ticks();
         for (uint64_t n = 0; n < MANY; n++) {
@@ -198,8 +206,7 @@ static void batches_count(void) {
     tern_choice_begin(&choice, prior);
     uint64_t calls = 0;
     for (uint64_t i = 0; i < BATCHES; i++) {
-        choice.gap = 0;
-        tern_pick pick = tern_choice_sample(&choice);
+        tern_pick pick = tern_choice_sample_many(&choice);
         calls += pick.via == TERN_VIA_CALL;
         tern_choice_learn(&choice, pick.via, TOGETHER * (pick.via == TERN_VIA_CALL ? 800 : 80),
                           TOGETHER);
