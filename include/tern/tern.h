@@ -27,6 +27,7 @@
 #include "tern/map.h"
 #include "tern/mailbox_host.h"
 #include "tern/mailbox_message.h"
+#include "tern/mailbox_warp.h"
 #include "tern/mcts.h"
 #include "tern/memory.h"
 #include "tern/message.h"

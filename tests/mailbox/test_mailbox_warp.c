@@ -1,0 +1,296 @@
+/*
+ * One slot for 32 lanes (tern/mailbox_warp.h), in one thread: the client plays a warp, and the
+ * server takes its steps in the hook of the client's waits.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "tests/cuda/model.h"
+
+enum { SLOTS = 3 };
+
+static struct {
+    void *memory;
+    tern_mailbox box;
+    tern_mailbox_client client;
+    tern_mailbox_server server;
+    model_session sessions[SLOTS * TERN_MAILBOX_LANES];
+    model_call calls[TERN_MAILBOX_LANES];
+} play;
+
+static void open_play(void) {
+    size_t bytes = tern_mailbox_bytes(SLOTS, sizeof(tern_mailbox_warp));
+    memset(&play, 0, sizeof play);
+    play.memory = aligned_alloc(TERN_MAILBOX_LINE, bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(play.memory);
+    memset(play.memory, 0, bytes);
+    play.box = tern_mailbox_at(play.memory, SLOTS, sizeof(tern_mailbox_warp));
+    play.client = tern_mailbox_client_at(&play.box, 1);
+    play.server = tern_mailbox_server_at(&play.box, 1);
+}
+
+static tern_mailbox_warp *packet_of(uint32_t slot) { return tern_mailbox_packet(&play.box, slot); }
+
+static int serve(void *argument, uint32_t calls) {
+    (void)calls;
+    (void)tern_mailbox_serve(&play.server, tern_mailbox_warp_work, tern_mailbox_warp_clean,
+                             argument);
+    return 0;
+}
+
+/* One call by these lanes, which is right in all of them, and of which nobody else knows. */
+static void call_and_check(uint32_t lanes, uint64_t *random) {
+    tern_mailbox_crew crew = {model_work, play.sessions};
+    tern_mailbox_wait wait = {serve, &crew};
+    model_session before[SLOTS * TERN_MAILBOX_LANES];
+    memcpy(before, play.sessions, sizeof before);
+    for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+        play.calls[lane] = model_call_of(random);
+    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(lanes),
+                                           model_fill_all, model_use_all, play.calls, &wait),
+                    0);
+    for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++) {
+        uint64_t times = 0;
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            const model_session *session = &play.sessions[slot * TERN_MAILBOX_LANES + lane];
+            times += session->calls - before[slot * TERN_MAILBOX_LANES + lane].calls;
+            CU_ASSERT_EQUAL(session->wrong, 0);
+        }
+        bool asked = lanes >> lane & 1;
+        CU_ASSERT_EQUAL(times, asked);
+        CU_ASSERT(asked ? model_call_is_right(&play.calls[lane])
+                        : play.calls[lane].sent == 0 && play.calls[lane].answer == 0);
+    }
+}
+
+static void layout(void) {
+    CU_ASSERT_EQUAL(sizeof(tern_mailbox_lane), TERN_MAILBOX_LINE);
+    CU_ASSERT_EQUAL(offsetof(tern_mailbox_warp, lane), TERN_MAILBOX_LINE);
+    CU_ASSERT_EQUAL(sizeof(tern_mailbox_warp), 33 * TERN_MAILBOX_LINE);
+}
+
+static void masks(void) {
+    uint64_t random = tern_test_seed();
+    open_play();
+    call_and_check(0, &random);
+    CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, play.client.next), TERN_MAILBOX_QUIET);
+    for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+        call_and_check((uint32_t)1 << lane, &random);
+    call_and_check(~(uint32_t)0, &random);
+    for (int i = 0; i < (tern_test_full() ? 20000 : 1000); i++)
+        call_and_check(model_mask(&random), &random);
+    free(play.memory);
+}
+
+/* Lines of lanes that are not asked for are nobody's. */
+static void no_ops(void) {
+    uint64_t random = tern_test_seed() + 1;
+    open_play();
+    for (int i = 0; i < 200; i++) {
+        uint32_t lanes = model_mask(&random);
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+                if (!(lanes >> lane & 1))
+                    memset(&packet_of(slot)->lane[lane], 0x5a, sizeof(tern_mailbox_lane));
+        call_and_check(lanes, &random);
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            for (uint32_t at = 0; at < TERN_MAILBOX_LANES * sizeof(tern_mailbox_lane); at++)
+                if (!(lanes >> at / sizeof(tern_mailbox_lane) & 1))
+                    CU_ASSERT_EQUAL(((uint8_t *)packet_of(slot)->lane)[at], 0x5a);
+    }
+    free(play.memory);
+}
+
+/* ---- Partial answers ---- */
+
+/* What a server saw: lane i's call takes i % 5 + 1 packets. */
+static struct {
+    uint32_t asked[8], packets[TERN_MAILBOX_LANES];
+    uint32_t kept; /* packets but the first that found their slot held */
+} partial;
+
+static int work_partly(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)argument;
+    CU_ASSERT_EQUAL(line->word[0], place.lane);
+    CU_ASSERT_EQUAL(place.number, partial.packets[place.lane]);
+    partial.asked[place.number] |= (uint32_t)1 << place.lane;
+    partial.packets[place.lane]++;
+    return place.number < place.lane % 5;
+}
+
+static int serve_partly(void *argument, uint32_t calls) {
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        partial.kept += tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED &&
+                        play.box.server_locks[slot].holder == play.server.name;
+    return serve(argument, calls);
+}
+
+static void fill_number(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)argument;
+    line->word[0] = place.lane;
+}
+
+static void partial_answers(void) {
+    tern_mailbox_crew crew = {work_partly, NULL};
+    tern_mailbox_wait wait = {serve_partly, &crew};
+    static const uint32_t parties[] = {~(uint32_t)0, 0x80000001, 0xffff0000, 0x421, 0x10};
+    open_play();
+    for (size_t i = 0; i < sizeof parties / sizeof parties[0]; i++) {
+        uint32_t lanes = parties[i], longest = 0;
+        memset(&partial, 0, sizeof partial);
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(lanes),
+                                               fill_number, NULL, NULL, &wait),
+                        0);
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++) {
+            uint32_t packets = lanes >> lane & 1 ? lane % 5 + 1 : 0;
+            longest = packets > longest ? packets : longest;
+            CU_ASSERT_EQUAL(partial.packets[lane], packets);
+            for (uint32_t number = 0; number < 8; number++)
+                CU_ASSERT_EQUAL(partial.asked[number] >> lane & 1, number < packets);
+        }
+        CU_ASSERT_EQUAL(partial.kept, longest - 1);
+        /* The last step is to clean, and then nobody holds a slot. */
+        (void)serve(&crew, 0);
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
+            CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, slot), TERN_MAILBOX_QUIET);
+        }
+    }
+    free(play.memory);
+}
+
+/* ---- Calls that nobody waits for, and what goes wrong ---- */
+
+static void asynchronous(void) {
+    uint64_t random = tern_test_seed() + 2, sent[TERN_MAILBOX_LANES] = {0}, done = 0, all = 0;
+    tern_mailbox_crew crew = {model_work, play.sessions};
+    tern_mailbox_wait wait = {serve, &crew};
+    open_play();
+    for (int i = 0; i < 300; i++) {
+        uint32_t lanes = model_mask(&random);
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++) {
+            play.calls[lane] = model_call_of(&random);
+            sent[lane] += lanes >> lane & 1;
+        }
+        CU_ASSERT_EQUAL(tern_mailbox_warp_send(&play.client, tern_mailbox_party_whole(lanes),
+                                               model_fill_all, play.calls, &wait),
+                        0);
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
+    }
+    (void)serve(&crew, 0);
+    /* Each call was one packet, and either answered with it or left open. */
+    for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+        all += sent[lane];
+    for (uint32_t i = 0; i < SLOTS * TERN_MAILBOX_LANES; i++)
+        done += play.sessions[i].calls;
+    CU_ASSERT(done > all / 4 && done <= all);
+    free(play.memory);
+}
+
+static int dies(void *argument, uint32_t calls) {
+    (void)argument, (void)calls;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        if (tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED)
+            CU_ASSERT(tern_mailbox_server_hold(&play.server, slot));
+    tern_mailbox_server other = tern_mailbox_server_at(&play.box, 2);
+    (void)tern_mailbox_server_reclaim(&other, 1, tern_mailbox_warp_recover, NULL);
+    return 0;
+}
+
+static void a_dead_server(void) {
+    uint64_t random = tern_test_seed() + 3;
+    tern_mailbox_wait wait = {dies, NULL};
+    open_play();
+    for (int i = 0; i < 20; i++) {
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+            play.calls[lane] = model_call_of(&random);
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(0xff),
+                                               model_fill_all, model_use_all, play.calls, &wait),
+                        TERN_MAILBOX_LOST);
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+            CU_ASSERT_EQUAL(play.calls[lane].answer, 0);
+        call_and_check(model_mask(&random), &random);
+    }
+    free(play.memory);
+}
+
+static int gives_up(void *argument, uint32_t calls) {
+    (void)argument;
+    return calls == 3 ? 7 : 0;
+}
+
+/* Who waits no longer leaves an asynchronous call behind; once no slot is left, nothing is posted.
+ */
+static void an_impatient_client(void) {
+    uint64_t random = tern_test_seed() + 4;
+    tern_mailbox_wait wait = {gives_up, NULL};
+    open_play();
+    for (uint32_t i = 0; i < SLOTS + 2; i++) {
+        uint32_t posted = 0;
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+            play.calls[lane] = model_call_of(&random);
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(0xf0f),
+                                               model_fill_all, model_use_all, play.calls, &wait),
+                        7);
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            posted += tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED;
+        CU_ASSERT_EQUAL(posted, i < SLOTS ? i + 1 : SLOTS);
+    }
+    CU_ASSERT_EQUAL(tern_mailbox_warp_send(&play.client, tern_mailbox_party_whole(1),
+                                           model_fill_all, play.calls, &wait),
+                    7);
+    tern_mailbox_crew crew = {model_work, play.sessions};
+    (void)serve(&crew, 0);
+    for (int i = 0; i < 20; i++)
+        call_and_check(model_mask(&random), &random);
+    free(play.memory);
+}
+
+/* ---- The host plays a warp that serves ---- */
+
+static int serve_as_warp(void *argument, uint32_t calls) {
+    (void)calls;
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        int state = (int)tern_mailbox_look(&play.box, slot);
+        int did = tern_mailbox_warp_serve_on(&play.server, slot,
+                                             tern_mailbox_party_whole(~(uint32_t)0), argument);
+        CU_ASSERT_EQUAL(did, state == TERN_MAILBOX_POSTED || state == TERN_MAILBOX_FINISHED);
+    }
+    return 0;
+}
+
+static void a_serving_warp(void) {
+    uint64_t random = tern_test_seed() + 5;
+    tern_mailbox_crew crew = {model_work, NULL};
+    tern_mailbox_wait wait = {serve_as_warp, &crew};
+    open_play();
+    crew.argument = play.sessions;
+    for (int i = 0; i < 500; i++) {
+        uint32_t lanes = model_mask(&random);
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+            play.calls[lane] = model_call_of(&random);
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(lanes),
+                                               model_fill_all, model_use_all, play.calls, &wait),
+                        0);
+        for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
+            CU_ASSERT(!(lanes >> lane & 1) || model_call_is_right(&play.calls[lane]));
+    }
+    for (uint32_t i = 0; i < SLOTS * TERN_MAILBOX_LANES; i++)
+        CU_ASSERT_EQUAL(play.sessions[i].wrong, 0);
+    free(play.memory);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"layout", layout},
+                                           {"masks", masks},
+                                           {"no_ops", no_ops},
+                                           {"partial_answers", partial_answers},
+                                           {"asynchronous", asynchronous},
+                                           {"a_dead_server", a_dead_server},
+                                           {"an_impatient_client", an_impatient_client},
+                                           {"a_serving_warp", a_serving_warp}};
+    return tern_test_main(argc, argv, "mailbox warp", tests, sizeof tests / sizeof tests[0]);
+}
