@@ -34,6 +34,7 @@
  *     answer lies there with the lock free, until some client that looks for a slot finishes it.
  *     Likewise a client that waits no longer leaves its call behind as an asynchronous one, and one
  *     that died does so once its locks are reclaimed.
+ *   - A slot can serve the 32 lanes of a warp at once (tern/mailbox_warp.h).
  *   - A client may make many round trips while it holds a slot, to pass more than a packet holds
  *     (8.4); the slot's number tells the server which call a packet belongs to.
  *

@@ -38,13 +38,16 @@ typedef struct tern_mailbox_lane {
     uint64_t word[TERN_MAILBOX_LINE / 8];
 } tern_mailbox_lane;
 
-/* A packet. A mailbox for warps has packets of sizeof(tern_mailbox_warp). */
+/* A packet. A mailbox for warps has packets of sizeof(tern_mailbox_warp). The outcome is where a
+ * tern_mailbox_head has its own, so what answers for dead servers is the same for messages and for
+ * warps: tern_mailbox_message_recover. */
 typedef struct tern_mailbox_warp {
     uint32_t asked;  /* by the client: lanes that are to be worked on, a bit for each */
     uint32_t number; /* by the client: packets of the same calls before this one */
     uint32_t open;   /* by the server: lanes of them whose calls are not over */
-    uint32_t lost;   /* by the server: not 0: in a dead server's place */
-    uint32_t unused[TERN_MAILBOX_LINE / 4 - 4];
+    uint32_t unused[2];
+    int32_t outcome; /* by the server: TERN_MAILBOX_OK; by whoever takes its place: _LOST */
+    uint32_t unused_too[TERN_MAILBOX_LINE / 4 - 6];
     tern_mailbox_lane lane[TERN_MAILBOX_LANES];
 } tern_mailbox_warp;
 
@@ -187,7 +190,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *cli
         stop = tern_mailbox_party_share(party, stop);
         if (stop != 0)
             return stop;
-        uint32_t open = packet->open & asked, lost = packet->lost;
+        uint32_t open = packet->open & asked;
+        int lost = packet->outcome != TERN_MAILBOX_OK;
         if (use != NULL && !lost)
             tern_mailbox_warp_lines(packet, asked & party.own, place, use, argument);
         tern_mailbox_party_sync(party);
@@ -267,7 +271,7 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
     open = tern_mailbox_party_gather(party, open);
     if (tern_mailbox_party_leads(party)) {
         packet->open = open;
-        packet->lost = 0;
+        packet->outcome = TERN_MAILBOX_OK;
     }
     return open;
 }
@@ -284,15 +288,6 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, voi
     (void)slot;
     (void)argument;
     return ((tern_mailbox_warp *)packet)->open != 0;
-}
-
-/* What answers in a dead server's place (tern_mailbox_server_reclaim). */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_recover(void *packet, uint32_t slot, void *argument) {
-    (void)slot;
-    (void)argument;
-    ((tern_mailbox_warp *)packet)->open = 0;
-    ((tern_mailbox_warp *)packet)->lost = 1;
-    return 0;
 }
 
 /* One step on a slot that the party holds as a server, or has by its number: works on what was

@@ -57,7 +57,7 @@ GLOBAL void warps(void *memory, uint32_t lane) {
     (void)tern_mailbox_warp_send(&client, party, line, &value, 0);
     (void)tern_mailbox_warp_serve_on(&server, 7, party, &crew);
     (void)tern_mailbox_serve(&server, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew);
-    (void)tern_mailbox_server_reclaim(&server, 2, tern_mailbox_warp_recover, 0);
+    (void)tern_mailbox_server_reclaim(&server, 2, tern_mailbox_message_recover, 0);
 }
 END
 cat >"$work/message.c" <<'END'

@@ -1,12 +1,15 @@
 /*
- * One slot for 32 lanes (tern/mailbox_warp.h), in one thread: the client plays a warp, and the
- * server takes its steps in the hook of the client's waits.
+ * One slot for 32 lanes (tern/mailbox_warp.h). The client plays a warp, and the server takes its
+ * steps in the hook of the client's waits, or in processes of its own.
  */
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
+#include "children.h"
+#include "tern/mailbox_host.h"
 #include "tests/cuda/model.h"
 
 enum { SLOTS = 3 };
@@ -69,6 +72,8 @@ static void layout(void) {
     CU_ASSERT_EQUAL(sizeof(tern_mailbox_lane), TERN_MAILBOX_LINE);
     CU_ASSERT_EQUAL(offsetof(tern_mailbox_warp, lane), TERN_MAILBOX_LINE);
     CU_ASSERT_EQUAL(sizeof(tern_mailbox_warp), 33 * TERN_MAILBOX_LINE);
+    CU_ASSERT_EQUAL(offsetof(tern_mailbox_warp, outcome), offsetof(tern_mailbox_head, kind));
+    CU_ASSERT_EQUAL(offsetof(tern_mailbox_warp, open), offsetof(tern_mailbox_head, offset));
 }
 
 static void masks(void) {
@@ -196,7 +201,7 @@ static int dies(void *argument, uint32_t calls) {
         if (tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED)
             CU_ASSERT(tern_mailbox_server_hold(&play.server, slot));
     tern_mailbox_server other = tern_mailbox_server_at(&play.box, 2);
-    (void)tern_mailbox_server_reclaim(&other, 1, tern_mailbox_warp_recover, NULL);
+    (void)tern_mailbox_server_reclaim(&other, 1, tern_mailbox_message_recover, NULL);
     return 0;
 }
 
@@ -283,6 +288,64 @@ static void a_serving_warp(void) {
     free(play.memory);
 }
 
+/* ---- Processes ---- */
+
+static const uint64_t deadly = 0xdead;
+
+static int work_mortally(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)argument;
+    if (line->word[0] == deadly)
+        _exit(3);
+    line->word[0] += place.lane;
+    return 0;
+}
+
+static int serve_share(void *argument) {
+    tern_mailbox_crew crew = {work_mortally, NULL};
+    tern_mailbox_worker worker;
+    if (tern_mailbox_join(argument, TERN_MAILBOX_SERVER, &worker) != TERN_OK)
+        return 1;
+    for (;;)
+        if (tern_mailbox_serve(&worker.server, tern_mailbox_warp_work, tern_mailbox_warp_clean,
+                               &crew) == 0)
+            sched_yield();
+}
+
+static void fill_words(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    line->word[0] = ((uint64_t *)argument)[place.lane];
+}
+
+static void use_words(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    ((uint64_t *)argument)[place.lane] = line->word[0];
+}
+
+/* A packet that kills its server is lost, for all lanes; the next is for the server that is left.
+ */
+static void a_share(void) {
+    tern_mailbox_options options = {SLOTS, sizeof(tern_mailbox_warp), 0};
+    tern_mailbox_share *share;
+    tern_mailbox_worker worker;
+    EXPECT_OK(tern_mailbox_create(&options, &share));
+    EXPECT_OK(tern_mailbox_join(share, TERN_MAILBOX_CLIENT, &worker));
+    pid_t servers[2] = {start_child(serve_share, share), start_child(serve_share, share)};
+    tern_mailbox_patience patience = {&worker, 20000000000u, 0, 0};
+    tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
+    uint64_t word[TERN_MAILBOX_LANES] = {1, deadly, 1};
+    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(7), fill_words,
+                                           use_words, word, &wait),
+                    TERN_MAILBOX_LOST);
+    CU_ASSERT(word[0] == 1 && word[2] == 1);
+    word[1] = 1;
+    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(7), fill_words,
+                                           use_words, word, &wait),
+                    0);
+    CU_ASSERT(word[0] == 1 && word[1] == 2 && word[2] == 3);
+    int ends[2] = {kill_child(servers[0]), kill_child(servers[1])};
+    CU_ASSERT(ends[0] + ends[1] == 3 - SIGKILL);
+    tern_mailbox_leave(&worker);
+    tern_mailbox_destroy(share);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"layout", layout},
                                            {"masks", masks},
@@ -291,6 +354,7 @@ int main(int argc, char **argv) {
                                            {"asynchronous", asynchronous},
                                            {"a_dead_server", a_dead_server},
                                            {"an_impatient_client", an_impatient_client},
-                                           {"a_serving_warp", a_serving_warp}};
+                                           {"a_serving_warp", a_serving_warp},
+                                           {"a_share", a_share}};
     return tern_test_main(argc, argv, "mailbox warp", tests, sizeof tests / sizeof tests[0]);
 }

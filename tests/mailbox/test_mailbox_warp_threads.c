@@ -91,6 +91,7 @@ static void kernel_to_hosts(void) {
     kernel_to_hosts_as(1, 32, 1, 1, 1);
     kernel_to_hosts_as(1, 32, 1, 1, 0);
     kernel_to_hosts_as(2, 40, 4, 2, 1);
+    kernel_to_hosts_as(2, 64, 1, 1, 0);
     kernel_to_hosts_as(2, 64, 3, 2, 0);
     kernel_to_hosts_as(1, 5, 2, 1, 0);
 }
