@@ -17,7 +17,7 @@
 
 enum { SLOTS = 2, WARPS = 3, POOL_BYTES = 8192 };
 
-static const uint64_t patience_ns = 20000000000u;
+static const uint64_t patience_ns = 40000000000u;
 
 static struct {
     host_memory memory;
