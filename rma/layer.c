@@ -10,6 +10,7 @@
 #include "src/collective.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/mpi.h"
 #include "src/topology.h"
 
 #define SEGMENT_MAGIC 0x746e656d67657331u
@@ -183,6 +184,16 @@ static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
     return status;
 }
 
+/* Behind the end of the window, so what it reported has left; after a death perhaps not. */
+static void free_in(tern_context *context, tern_in *in) {
+    int left = 0;
+    if (in == NULL || tern_peers_dead(&context->peers) != TERN_NOBODY)
+        return;
+    if (in->reporting != MPI_REQUEST_NULL && !atomic_load(&context->mpi_gone))
+        (void)TERN_MPI(MPI_Test(&in->reporting, &left, MPI_STATUS_IGNORE));
+    free(in);
+}
+
 static void close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
@@ -207,7 +218,7 @@ static void close_layer(tern_context *context) {
             /* An answer to what was asked for a ring may still be written there. */
             if (out != NULL && (alive || (!out->opening && out->growth != TERN_GROWTH_ASKED)))
                 free(out);
-            free(mine->in[t]);
+            free_in(context, mine->in[t]);
         }
         free(mine);
     }
