@@ -6,7 +6,6 @@
 #include "mcts/message.h"
 #include "mcts/round.h"
 #include "src/collective.h"
-#include "tern/collective.h"
 
 /* At a quiet point every leader may read all nodes of its process. The one that has the root makes
  * the result and asks the others' leaders for the steps of the principal variation; then all get
@@ -97,38 +96,32 @@ static uint64_t list_moves(const tern_search *s) {
     return count;
 }
 
-/* In pieces that a broadcast takes. */
-static tern_status share(const tern_mcts_worker *w, uint32_t root, void *data, size_t bytes) {
-    tern_status status = TERN_OK;
-    for (size_t at = 0; at < bytes && status == TERN_OK; at += TERN_COLLECTIVE_MAX) {
-        size_t some = bytes - at < TERN_COLLECTIVE_MAX ? bytes - at : TERN_COLLECTIVE_MAX;
-        status = tern_notify_broadcast(w->worker, root, (char *)data + at, some);
-    }
-    return status;
+/* From the one that has the root to all. */
+static tern_status share(const tern_mcts_worker *w, void *data, size_t bytes) {
+    const tern_search *s = w->search;
+    return tern_collective_broadcast(s->context, w->worker, tern_mcts_owner(s->root) / s->workers,
+                                     data, bytes);
 }
 
 tern_status tern_mcts_result(tern_mcts_worker *w) {
     tern_search *s = w->search;
     struct {
-        uint64_t moves, line, rollouts, status;
+        uint64_t moves, line, rollouts;
         double seconds;
-    } known = {0, 0, s->result_rollouts, TERN_OK, s->result.seconds};
-    tern_status asked = TERN_OK;
+    } known = {0, 0, s->result_rollouts, s->result.seconds};
+    tern_status status = TERN_OK;
     if (tern_mcts_has_root(s)) {
         known.moves = list_moves(s);
-        asked = follow(w, &known.line);
-        known.status = asked;
+        status = follow(w, &known.line);
     }
-    uint32_t root = tern_mcts_owner(s->root) / s->workers;
-    tern_status status = share(w, root, &known, sizeof known);
-    if (status == TERN_OK && known.status != TERN_OK)
-        return asked != TERN_OK
-                   ? asked
-                   : tern_fail((tern_status)known.status, "rank %u could not be asked", root);
+    /* Those that only wait for the result hear here that there is none; until then they answer. */
+    status = tern_collective_agree(s->context, w->worker, status, "the result of tern_search_run");
     if (status == TERN_OK)
-        status = share(w, root, s->result_moves, known.moves * sizeof *s->result_moves);
+        status = share(w, &known, sizeof known);
     if (status == TERN_OK)
-        status = share(w, root, s->result_line, known.line * sizeof *s->result_line);
+        status = share(w, s->result_moves, known.moves * sizeof *s->result_moves);
+    if (status == TERN_OK)
+        status = share(w, s->result_line, known.line * sizeof *s->result_line);
     if (status != TERN_OK)
         return status;
     s->result = (tern_search_result){.moves = s->result_moves,

@@ -86,8 +86,8 @@ static tern_status reduce(tern_context *context, tern_worker *worker, void *valu
     return conclude(context, worker, status, &request, room, values, bytes);
 }
 
-static tern_status broadcast(tern_context *context, tern_worker *worker, void *data, size_t bytes,
-                             uint32_t root) {
+tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
+                                      void *data, size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
     void *room = room_for(bytes);
     if (room == NULL)
@@ -119,7 +119,7 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
     memset(&told, 0, sizeof told);
     told.status = status;
     memcpy(told.detail, mine, sizeof mine);
-    code = broadcast(context, worker, &told, sizeof told, (uint32_t)first);
+    code = tern_collective_broadcast(context, worker, (uint32_t)first, &told, sizeof told);
     if (code != TERN_OK)
         return code;
     if (status != TERN_OK)

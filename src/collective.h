@@ -19,6 +19,10 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered);
 
+/* From root to all. bytes: below 2 GiB. */
+tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
+                                      void *data, size_t bytes);
+
 /* In place. */
 tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
                                 int count);

@@ -1,0 +1,155 @@
+// tern-test: transports
+
+/* Calls of a search that no search would make, and a result that cannot be had: they are refused
+ * everywhere alike, and do no harm. */
+
+#include "mcts/message.h"
+#include "mcts/result.h"
+#include "rpc/state.h"
+#include "search_tools.h"
+
+static const tic_tac_toe_state empty;
+static const tern_search_limits limits = {.rollouts = 300};
+
+static tern_search *begin(fixture *f) {
+    const tern_search_options options = {.memory = (size_t)4 << 20, .simulations = 1};
+    tern_search *search = NULL;
+    tern_search_result result;
+    CU_ASSERT_TRUE_FATAL(search_open(f, 1, 4096));
+    CU_ASSERT_TRUE_FATAL(EXPECT_OK(tern_search_create(f->worker, &tic_tac_toe, &options, &search)));
+    EXPECT_OK(tern_search_reset(f->worker, search, &empty));
+    EXPECT_OK(search_run(f, search, &limits, &result));
+    return search;
+}
+
+enum { SELECT, CREATE, CREATED, BACK, MARK, LOOK, CLAIM, CALLS };
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} calls[CALLS] = {
+    [SELECT] = {"tern_mcts_on_select", sizeof(tern_mcts_message)},
+    [CREATE] = {"tern_mcts_on_create", sizeof(tern_mcts_message)},
+    [CREATED] = {"tern_mcts_on_created", offsetof(tern_mcts_message, depth)},
+    [BACK] = {"tern_mcts_on_back", offsetof(tern_mcts_message, from)},
+    [MARK] = {"tern_mcts_on_mark", sizeof(tern_mcts_head) + 8},
+    [LOOK] = {"tern_mcts_on_look", sizeof(tern_mcts_head) + 8},
+    [CLAIM] = {"tern_mcts_on_claim", sizeof(tern_mcts_head) + 24},
+};
+
+/* What its file keeps to itself, as the context knows it. */
+static tern_function function_of(const fixture *f, const char *name) {
+    const tern_rpc *rpc = tern_rpc_of(f->context);
+    tern_function function = {name, NULL, 0};
+    for (uint32_t i = 0; i < rpc->count; i++)
+        for (uint32_t id = 1; strcmp(rpc->name[i], name) == 0 && id < rpc->ids; id++)
+            if (rpc->header[id] == tern_record_header(TERN_RECORD_CALL, i, 0)) {
+                function.handler = rpc->handler[i];
+                function.id = id;
+            }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(function.handler);
+    return function;
+}
+
+/* What a rank says to such a call. */
+static tern_status answer(const fixture *f, uint32_t rank, int call, const tern_mcts_message *m,
+                          size_t bytes) {
+    const tern_function function = function_of(f, calls[call].name);
+    char result[64];
+    return tern_call_return(f->worker, (tern_worker_id){rank, 0}, &function, m, bytes, result,
+                            sizeof result, NULL);
+}
+
+/* Of a rank: names of no worker, of no node, of a node that is not there, and of another rank. */
+static uint64_t bad_name(const fixture *f, uint32_t rank, int i) {
+    const uint64_t names[] = {0, tern_mcts_name(rank, 0), tern_mcts_name(rank, 0x7fffffff),
+                              tern_mcts_name(f->size, 1), UINT64_MAX};
+    return names[i];
+}
+
+static void call_badly(const fixture *f, const tern_search *s, uint32_t rank, int call) {
+    for (int i = 0; i < 5; i++) {
+        tern_mcts_message m = {.head = tern_mcts_head_to(s, rank),
+                               .name = bad_name(f, rank, i),
+                               .slot = 1000,
+                               .count = 1,
+                               .from = bad_name(f, rank, 4 - i)};
+        /* A mark is a hint, which nobody answers for. */
+        EXPECT(call == MARK ? TERN_OK : TERN_ERR_STATE,
+               answer(f, rank, call, &m, calls[call].bytes));
+        EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes - 4));
+        EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, 0));
+        m.head.nonce++;
+        EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes));
+        m.head = (tern_mcts_head){UINT64_MAX - 3, s->nonce};
+        EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes));
+    }
+}
+
+/* Names of nodes that there are, with edges that there are not; then more points than games give,
+ * and more tokens than there are. */
+static void call_with_bad_edges(const fixture *f, const tern_search *s) {
+    static const uint32_t slots[] = {9, TERN_MCTS_LOOSE | 9, TERN_MCTS_LOOSE - 1,
+                                     TERN_MCTS_OWN - 1};
+    uint32_t rank = tern_mcts_owner(s->root);
+    tern_mcts_message m = {.head = tern_mcts_head_to(s, rank), .name = s->root, .count = 1};
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        m.slot = slots[i];
+        for (int call = CREATE; call <= BACK; call++)
+            EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes));
+    }
+    m.slot = 0;
+    m.count = 1000000;
+    EXPECT(TERN_ERR_STATE, answer(f, rank, BACK, &m, calls[BACK].bytes));
+    EXPECT(TERN_ERR_STATE, answer(f, rank, SELECT, &m, calls[SELECT].bytes));
+}
+
+static void bad_names_do_no_harm(void) {
+    fixture f;
+    tern_search_result result;
+    tern_search *search = begin(&f);
+    for (uint32_t rank = 0; rank < f.size; rank++)
+        for (int call = 0; call < CALLS; call++)
+            call_badly(&f, search, rank, call);
+    call_with_bad_edges(&f, search);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, 2 * limits.rollouts - 1);
+    EXPECT_OK(tern_search_advance(f.worker, search, result.best));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    EXPECT_OK(tern_mcts_check(f.worker, search));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+/* A variation that leads to a node that is not there: the rank that follows it fails, and all the
+ * others hear of it. */
+static void all_hear_that_there_is_no_result(void) {
+    fixture f;
+    tern_search *search = begin(&f);
+    tern_mcts_worker *w = &search->worker[0];
+    tern_mcts_node *root = tern_mcts_local(search, search->root) != NULL
+                               ? tern_mcts_node_of(search, search->root)
+                               : NULL;
+    if (f.size == 1) {
+        tern_test_skip("somebody has to be asked");
+    } else {
+        EXPECT_OK(tern_mcts_result(w));
+        tern_mcts_edges *edges = root != NULL ? tern_mcts_edges_of(root) : NULL;
+        for (uint32_t i = 0; edges != NULL && i < edges->count; i++)
+            tern_mcts_links(edges)[i].child =
+                tern_mcts_name((tern_mcts_owner(search->root) + 1) % f.size, 0x7fffffff);
+        EXPECT(TERN_ERR_STATE, tern_mcts_result(w));
+        EXPECT_DETAIL(root != NULL ? "node" : "the result of tern_search_run failed on rank");
+    }
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"bad_names_do_no_harm", bad_names_do_no_harm},
+        {"all_hear_that_there_is_no_result", all_hear_that_there_is_no_result},
+    };
+    return tern_test_main(argc, argv, "mcts_names", tests, sizeof tests / sizeof *tests);
+}
