@@ -37,12 +37,12 @@ static void run_and_advance(fixture *f, const tern_game *game, const void *start
     EXPECT_OK(tern_search_destroy(f->worker, search));
 }
 
+/* In four runs each way to publish, place and call is met once at least; more runs mix them. */
 static void books_balance(void) {
     uint64_t random = tern_test_seed();
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (tern_test_full() ? 24 : 4); i++) {
         fixture f;
-        uint32_t workers = 1 + (uint32_t)below(&random, 2);
-        if (!search_open(&f, workers, i % 2 == 0 ? 4096 : 0))
+        if (!search_open(&f, 1 + (uint32_t)i / 2 % 2, i % 2 == 0 ? 4096 : 0))
             return;
         const nim_state piles = {{3, 4, 5}, 0};
         const tern_search_options options = {.seed = random,
@@ -51,8 +51,8 @@ static void books_balance(void) {
                                              .round = 200 + below(&random, 500),
                                              .memory = (size_t)64 << 20,
                                              .placement = (tern_search_placement)(i % 4 == 3),
-                                             .calls_only = (int)below(&random, 2),
-                                             .publish = (tern_publish)below(&random, 3)};
+                                             .calls_only = (i + i / 12) % 2,
+                                             .publish = (tern_publish)((i + i / 4) % 3)};
         uint64_t rollouts = (uint64_t)fixture_times(&f, 300);
         run_and_advance(&f, &tic_tac_toe, &empty, &options, rollouts);
         if (options.placement == TERN_PLACE_RANDOM)

@@ -107,7 +107,7 @@ rma) ranks=2 ;;
 *) ranks=4 ;;
 esac
 suites='transfer atomic ring call hashtable queue notify collectives rendezvous registration remote
-    call_policies call_with circular service_threads lock quiesce'
+    call_policies call_with circular service_threads lock quiesce mcts mcts_threads'
 [ "$transport" != auto ] || suites='transfer call'
 turn=${HOSTS_TURN-}
 [ "$transport" != p2p ] || turn=${turn:+$((1 - turn))}
