@@ -24,8 +24,8 @@
  * Over shm an operation on a segment makes no system call and no MPI call, and its target need not
  * take part; registered memory costs what tern/registration.h says.
  * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
- * non-blocking flush: over rma a deadline cannot end tern_flush; the death of its target mostly
- * can.
+ * non-blocking flush: over rma a deadline cannot end tern_flush; the death of its target can
+ * if there were calls or notified puts to it since the last, and else mostly not with MPICH.
  */
 
 #include <string.h>
