@@ -1,0 +1,123 @@
+#ifndef TERN_SANDBOX_PRINTF_H
+#define TERN_SANDBOX_PRINTF_H
+
+/*
+ * printf for programs in a sandbox (tern/sandbox_child.h): %d, %i, %u and %x with l, ll or z, %c,
+ * %s, %p and %%, without widths and precisions. Each call of it is one print of the server's, or
+ * more where the text is longer than a packet.
+ */
+
+#include <stdarg.h>
+
+#include "tern/sandbox_child.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Text on its way. */
+typedef struct tern_sandbox_text {
+    tern_sandbox_box *box;
+    int64_t printed; /* or -errno: no more is printed */
+    uint32_t bytes;
+    char text[512];
+} tern_sandbox_text;
+
+static inline void tern_sandbox_text_flush(tern_sandbox_text *out) {
+    int64_t done = out->printed < 0 ? 0 : tern_sandbox_print(out->box, out->text, out->bytes);
+    out->printed = done < 0 ? done : out->printed + done;
+    out->bytes = 0;
+}
+
+static inline void tern_sandbox_text_put(tern_sandbox_text *out, char one) {
+    if (out->bytes == sizeof out->text)
+        tern_sandbox_text_flush(out);
+    out->text[out->bytes++] = one;
+}
+
+static inline void tern_sandbox_text_number(tern_sandbox_text *out, uint64_t value, unsigned base) {
+    char digits[20];
+    int count = 0;
+    do
+        digits[count++] = "0123456789abcdef"[value % base];
+    while ((value /= base) != 0);
+    while (count > 0)
+        tern_sandbox_text_put(out, digits[--count]);
+}
+
+static inline void tern_sandbox_text_signed(tern_sandbox_text *out, int64_t value) {
+    if (value < 0)
+        tern_sandbox_text_put(out, '-');
+    tern_sandbox_text_number(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
+}
+
+static inline void tern_sandbox_text_string(tern_sandbox_text *out, const char *from) {
+    for (from = from == 0 ? "(null)" : from; *from != 0; from++)
+        tern_sandbox_text_put(out, *from);
+}
+
+/* As vprintf: bytes printed, or -errno of the first print that failed. A conversion that is none of
+ * those above is printed as it stands. */
+__attribute__((format(printf, 2, 0))) static inline int64_t
+tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
+    tern_sandbox_text out;
+    out.box = box;
+    out.printed = 0;
+    out.bytes = 0;
+    for (; *format != 0; format++) {
+        if (*format != '%') {
+            tern_sandbox_text_put(&out, *format);
+            continue;
+        }
+        const char *at = format + 1;
+        while (*at == 'l' || *at == 'z')
+            at++;
+        int wide = at > format + 1; /* long, long long and size_t are of 64 bits */
+        switch (*at) {
+        case 'd':
+        case 'i':
+            tern_sandbox_text_signed(&out, wide ? va_arg(list, long) : va_arg(list, int));
+            break;
+        case 'u':
+        case 'x':
+            tern_sandbox_text_number(&out,
+                                     wide ? va_arg(list, unsigned long) : va_arg(list, unsigned),
+                                     *at == 'x' ? 16 : 10);
+            break;
+        case 'c':
+            tern_sandbox_text_put(&out, (char)va_arg(list, int));
+            break;
+        case 's':
+            tern_sandbox_text_string(&out, va_arg(list, const char *));
+            break;
+        case 'p':
+            tern_sandbox_text_string(&out, "0x");
+            tern_sandbox_text_number(&out, (uintptr_t)va_arg(list, void *), 16);
+            break;
+        case '%':
+            tern_sandbox_text_put(&out, '%');
+            break;
+        default:
+            tern_sandbox_text_put(&out, '%');
+            continue;
+        }
+        format = at;
+    }
+    tern_sandbox_text_flush(&out);
+    return out.printed;
+}
+
+__attribute__((format(printf, 2, 3))) static inline int64_t
+tern_sandbox_printf(tern_sandbox_box *box, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int64_t printed = tern_sandbox_vprintf(box, format, list);
+    va_end(list);
+    return printed;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

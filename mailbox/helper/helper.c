@@ -1,0 +1,180 @@
+/*
+ * What a sandbox's process runs first: a program of its own, without libc, that the library carries
+ * as bytes (mailbox/sandbox_process.c). It maps the channel, gives everything up, and loads the
+ * program only then, so that not a line of the program, nor a look at its file, happens outside.
+ */
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/resource.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "mailbox/sandbox_channel.h"
+#include "mailbox/sandbox_image.h"
+#define TERN_SANDBOX_PROGRAM
+#include "tern/sandbox_child.h"
+
+enum { SIGNAL_KILL = 9, READ_ONLY = 1, READ_WRITE = 3, ALL = 7 };
+
+void helper_main(void);
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+__asm__(".globl _start\n_start:\n xor %ebp, %ebp\n and $-16, %rsp\n call helper_main\n ud2\n");
+#else
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+__asm__(".globl _start\n_start:\n mov x29, #0\n mov x30, #0\n bl helper_main\n brk #1\n");
+#endif
+
+static long call(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__x86_64__)
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+#endif
+}
+
+static int failed(long result) { return result < 0 && result > -4096; }
+
+static void *map(uint64_t bytes, long protection, long flags, long fd, int status) {
+    long memory = call(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
+    if (failed(memory))
+        tern_sandbox_exit(status);
+    return (void *)memory;
+}
+
+/* Nothing of what these allow could be asked for any more; they hold should the filter fail. */
+static void limit(void) {
+    static const struct {
+        int what;
+        unsigned long most;
+    } limits[] = {{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0},   {RLIMIT_FSIZE, 0},
+                  {RLIMIT_CORE, 0},   {RLIMIT_MEMLOCK, 0}, {RLIMIT_STACK, TERN_SANDBOX_STACK}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct rlimit64 both = {limits[i].most, limits[i].most};
+        if (failed(call(SYS_prlimit64, 0, limits[i].what, (long)&both, 0, 0, 0)))
+            tern_sandbox_exit(TERN_SANDBOX_NO_LIMITS);
+    }
+}
+
+static void control(long what, long value) {
+    if (failed(call(SYS_prctl, what, value, 0, 0, 0, 0)))
+        tern_sandbox_exit(TERN_SANDBOX_NO_PRCTL);
+}
+
+/* Only by the right architecture's numbers: 32-bit calls have other ones. x32's have a bit more. */
+static void filter(void) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_yield, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof steps / sizeof steps[0], steps};
+    if (failed(call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0, 0)))
+        tern_sandbox_exit(TERN_SANDBOX_NO_FILTER);
+}
+
+/* Relocations of one kind: an address in the program. */
+static int relocate(uint8_t *room, uint64_t size, const Elf64_Phdr *part) {
+    uint64_t at = 0, bytes = 0;
+    if (!tern_image_holds(size, part->p_vaddr, part->p_memsz))
+        return 0;
+    const Elf64_Dyn *entries = (const Elf64_Dyn *)(const void *)(room + part->p_vaddr);
+    for (uint64_t i = 0; i < part->p_memsz / sizeof *entries; i++) {
+        if (entries[i].d_tag == DT_RELA)
+            at = entries[i].d_un.d_ptr;
+        else if (entries[i].d_tag == DT_RELASZ)
+            bytes = entries[i].d_un.d_val;
+        else if (entries[i].d_tag == DT_NEEDED || entries[i].d_tag == DT_RELR)
+            return 0;
+        else if (entries[i].d_tag == DT_NULL)
+            break;
+    }
+    if (!tern_image_holds(size, at, bytes))
+        return 0;
+    const Elf64_Rela *relocations = (const Elf64_Rela *)(const void *)(room + at);
+    for (uint64_t i = 0; i < bytes / sizeof *relocations; i++) {
+        uint64_t value = (uint64_t)(uintptr_t)room + (uint64_t)relocations[i].r_addend;
+        if (ELF64_R_TYPE(relocations[i].r_info) != TERN_IMAGE_RELATIVE ||
+            !tern_image_holds(size, relocations[i].r_offset, sizeof value))
+            return 0;
+        memcpy(room + relocations[i].r_offset, &value, sizeof value);
+    }
+    return 1;
+}
+
+typedef int program_main(tern_sandbox_box *box);
+
+static program_main *load(const uint8_t *image, uint64_t bytes, uint8_t *room, uint64_t size) {
+    uint64_t entry = 0, parts = 0;
+    if (tern_image_check(image, bytes, size, &entry, &parts) != NULL)
+        return NULL;
+    for (uint64_t i = 0; i < parts; i++) {
+        Elf64_Phdr part = tern_image_part(image, i);
+        if (part.p_type == PT_LOAD)
+            memcpy(room + part.p_vaddr, image + part.p_offset, part.p_filesz);
+    }
+    for (uint64_t i = 0; i < parts; i++) {
+        Elf64_Phdr part = tern_image_part(image, i);
+        if (part.p_type == PT_DYNAMIC && !relocate(room, size, &part))
+            return NULL;
+    }
+    __builtin___clear_cache((char *)room, (char *)room + size);
+    return (program_main *)(uintptr_t)(room + entry);
+}
+
+void helper_main(void) {
+    tern_sandbox_channel *head =
+        map(sizeof *head, READ_ONLY, MAP_SHARED, TERN_SANDBOX_FD, TERN_SANDBOX_NO_CHANNEL);
+    tern_sandbox_channel c = *head;
+    (void)call(SYS_munmap, (long)head, sizeof *head, 0, 0, 0, 0);
+    uint8_t *channel = map(c.bytes, READ_WRITE, MAP_SHARED | MAP_NORESERVE, TERN_SANDBOX_FD,
+                           TERN_SANDBOX_NO_CHANNEL);
+    uint8_t *room =
+        map(c.room, ALL, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, TERN_SANDBOX_NO_MEMORY);
+    if (failed(call(SYS_close_range, 0, ~0u, 0, 0, 0, 0)))
+        tern_sandbox_exit(TERN_SANDBOX_NO_LIMITS);
+    limit();
+    (void)call(SYS_prctl, PR_SET_NAME, (long)"tern-sandbox", 0, 0, 0, 0);
+    control(PR_SET_DUMPABLE, 0);
+    control(PR_SET_PDEATHSIG, SIGNAL_KILL);
+    /* It may have died before that. */
+    if (call(SYS_getppid, 0, 0, 0, 0, 0, 0) != c.server)
+        tern_sandbox_exit(TERN_SANDBOX_NO_PARENT);
+    control(PR_SET_NO_NEW_PRIVS, 1);
+    filter();
+
+    tern_mailbox box =
+        tern_mailbox_at(channel + c.mailbox, TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
+    tern_sandbox_box mine = {tern_mailbox_client_at(&box, 1), channel + c.memory, c.memory_bytes,
+                             channel + c.argument, (uint32_t)c.argument_bytes};
+    program_main *program = load(channel + c.image, c.image_bytes, room, c.room);
+    tern_sandbox_exit(program == NULL ? TERN_SANDBOX_NOT_LOADED : program(&mine));
+}

@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mailbox/sandbox.h"
+#include "mailbox/sandbox_image.h"
+#include "src/error.h"
+
+static uint64_t pages(uint64_t bytes) {
+    return (bytes + TERN_SANDBOX_PAGE - 1) / TERN_SANDBOX_PAGE * TERN_SANDBOX_PAGE;
+}
+
+static void lay_out(tern_sandbox *s, uint64_t image_bytes) {
+    tern_sandbox_channel *c = &s->shape;
+    c->image_bytes = image_bytes;
+    c->argument_bytes = s->options->argument_bytes;
+    c->memory_bytes = s->options->memory_bytes;
+    c->room = pages(s->options->program_bytes);
+    c->server = getpid();
+    c->mailbox = pages(sizeof *c);
+    c->image = c->mailbox + pages(tern_mailbox_bytes(TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET));
+    c->argument = c->image + pages(image_bytes);
+    c->memory = c->argument + pages(c->argument_bytes);
+    c->bytes = c->memory + pages(c->memory_bytes);
+}
+
+static tern_status make(tern_sandbox *s) {
+    s->channel_fd = memfd_create("tern-sandbox-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (s->channel_fd < 0 || ftruncate(s->channel_fd, (off_t)s->shape.memory) != 0 ||
+        fcntl(s->channel_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+        return tern_fail_system("memory for a sandbox's channel");
+    void *memory = mmap(NULL, s->shape.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                        s->channel_fd, 0);
+    if (memory == MAP_FAILED)
+        return tern_fail_system("mapping a sandbox's channel");
+    s->channel = memory;
+    return TERN_OK;
+}
+
+/* The file may be cut short meanwhile: what is missing is zero. */
+static tern_status take(int fd, unsigned char *to, uint64_t bytes, const char *path) {
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
+        if (got < 0 && errno != EINTR)
+            return tern_fail_system(path);
+        if (got == 0)
+            return TERN_OK;
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    return TERN_OK;
+}
+
+static tern_status fill(tern_sandbox *s, int fd, uint64_t bytes) {
+    const char *path = s->options->program;
+    uint64_t entry = 0, parts = 0;
+    lay_out(s, bytes);
+    tern_status status = make(s);
+    if (status == TERN_OK)
+        status = take(fd, s->channel + s->shape.image, bytes, path);
+    if (status != TERN_OK)
+        return status;
+    /* Nobody else has the memory yet. */
+    const char *wrong =
+        tern_image_check(s->channel + s->shape.image, bytes, s->shape.room, &entry, &parts);
+    if (wrong != NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_sandbox_run: %s is no program for a sandbox: %s",
+                         path, wrong);
+    if (s->shape.argument_bytes > 0)
+        memcpy(s->channel + s->shape.argument, s->options->argument, s->shape.argument_bytes);
+    memcpy(s->channel, &s->shape, sizeof s->shape);
+    return TERN_OK;
+}
+
+tern_status tern_sandbox_channel_open(tern_sandbox *s) {
+    const char *path = s->options->program;
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        tern_status status =
+            tern_fail(TERN_ERR_SYSTEM, "tern_sandbox_run: opening %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    tern_status status;
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > TERN_SANDBOX_MEMORY_MAX)
+        status = tern_fail(TERN_ERR_ARGUMENT,
+                           "tern_sandbox_run: %s is no program for a sandbox: it is no file, or "
+                           "too large",
+                           path);
+    else
+        status = fill(s, fd, (uint64_t)info.st_size);
+    close(fd);
+    return status;
+}

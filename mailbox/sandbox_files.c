@@ -1,0 +1,174 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mailbox/sandbox.h"
+
+/*
+ * Files of a sandbox. The kernel resolves a path beneath the directory in one go (RESOLVE_BENEATH),
+ * so what changes on the way is no way out: symbolic links may be followed as long as they stay
+ * beneath, those of /proc never. Only regular files are opened: first without any effect (O_PATH),
+ * since opening a device or a pipe may have one, then for good through that descriptor.
+ */
+
+static int beneath(int directory, const char *path, uint64_t flags, uint64_t mode) {
+    struct open_how how = {.flags = flags | O_CLOEXEC,
+                           .mode = mode,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+int tern_sandbox_can_open(int directory) {
+    int fd = beneath(directory, ".", O_PATH, 0);
+    if (fd < 0)
+        return errno != ENOSYS;
+    close(fd);
+    return 1;
+}
+
+static int access_of(uint64_t flags) {
+    int both = TERN_SANDBOX_FOR_READING | TERN_SANDBOX_FOR_WRITING;
+    int access = (int)(flags & (uint64_t)both);
+    return access == both ? O_RDWR : access == TERN_SANDBOX_FOR_WRITING ? O_WRONLY : O_RDONLY;
+}
+
+/* Opens the regular file that a descriptor stands for; takes the descriptor. */
+static int open_again(int found, uint64_t flags) {
+    char path[40];
+    struct stat info;
+    int fd = -1, error = EACCES;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", found);
+    if (fstat(found, &info) == 0 && S_ISREG(info.st_mode)) {
+        fd = open(path, access_of(flags) | O_CLOEXEC | O_NOCTTY |
+                            (flags & TERN_SANDBOX_TRUNCATE ? O_TRUNC : 0));
+        error = errno;
+    }
+    close(found);
+    errno = error;
+    return fd;
+}
+
+static int open_file(int directory, const char *path, uint64_t flags) {
+    int found = beneath(directory, path, O_PATH, 0);
+    if (found >= 0)
+        return open_again(found, flags);
+    if (errno != ENOENT || !(flags & TERN_SANDBOX_CREATE))
+        return -1;
+    return beneath(directory, path, (uint64_t)access_of(flags) | O_CREAT | O_EXCL, 0600);
+}
+
+static int free_handle(const tern_sandbox *s) {
+    for (uint32_t i = 0; i < s->options->handles; i++)
+        if (s->handles[i].fd < 0)
+            return (int)i;
+    return -1;
+}
+
+int tern_sandbox_open_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    uint64_t flags = request->arguments[0];
+    uint64_t changes = TERN_SANDBOX_CREATE | TERN_SANDBOX_TRUNCATE;
+    uint64_t all = TERN_SANDBOX_FOR_READING | TERN_SANDBOX_FOR_WRITING | changes;
+    (void)argument;
+    if ((flags & ~all) != 0 || (flags & ~changes) == 0 ||
+        ((flags & changes) != 0 && !(flags & TERN_SANDBOX_FOR_WRITING)))
+        return -EINVAL;
+    if (request->bytes == 0 || memchr(request->data, 0, request->bytes) != NULL)
+        return -EINVAL;
+    if (s->directory_fd < 0 || ((flags & TERN_SANDBOX_FOR_WRITING) &&
+                                !(s->options->allow & TERN_SANDBOX_ALLOW(TERN_SANDBOX_WRITE))))
+        return -EACCES;
+    return free_handle(s) < 0 ? -EMFILE : 0;
+}
+
+int64_t tern_sandbox_open_run(tern_sandbox *s, const tern_sandbox_request *request,
+                              tern_sandbox_reply *reply, void *argument) {
+    uint64_t flags = request->arguments[0];
+    int handle = free_handle(s);
+    (void)reply;
+    (void)argument;
+    int fd = open_file(s->directory_fd, (const char *)request->data, flags);
+    if (fd < 0)
+        return -errno;
+    s->handles[handle] = (tern_sandbox_handle){fd, (flags & TERN_SANDBOX_FOR_READING) != 0,
+                                               (flags & TERN_SANDBOX_FOR_WRITING) != 0};
+    return handle;
+}
+
+static tern_sandbox_handle *handle_of(tern_sandbox *s, const tern_sandbox_request *request) {
+    uint64_t handle = request->arguments[0];
+    if (handle >= s->options->handles || s->handles[handle].fd < 0)
+        return NULL;
+    return &s->handles[handle];
+}
+
+int tern_sandbox_read_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    const tern_sandbox_handle *handle = handle_of(s, request);
+    (void)argument;
+    if (handle == NULL || !handle->reads)
+        return -EBADF;
+    if (request->arguments[2] > TERN_SANDBOX_DATA ||
+        request->arguments[1] > INT64_MAX - TERN_SANDBOX_DATA)
+        return -EINVAL;
+    return 0;
+}
+
+int64_t tern_sandbox_read_run(tern_sandbox *s, const tern_sandbox_request *request,
+                              tern_sandbox_reply *reply, void *argument) {
+    (void)argument;
+    ssize_t got = pread(handle_of(s, request)->fd, reply->data, request->arguments[2],
+                        (off_t)request->arguments[1]);
+    if (got < 0)
+        return -errno;
+    reply->bytes = (uint32_t)got;
+    return got;
+}
+
+int tern_sandbox_write_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    const tern_sandbox_handle *handle = handle_of(s, request);
+    uint64_t most = s->options->write_bytes;
+    struct rlimit own;
+    (void)argument;
+    if (handle == NULL || !handle->writes)
+        return -EBADF;
+    if (request->bytes > most - s->result.written_bytes)
+        return -EDQUOT;
+    /* Beyond its own limit the server would get a signal. */
+    if (getrlimit(RLIMIT_FSIZE, &own) == 0 && own.rlim_cur < most)
+        most = own.rlim_cur;
+    if (request->bytes > most || request->arguments[1] > most - request->bytes)
+        return -EFBIG;
+    return 0;
+}
+
+int64_t tern_sandbox_write_run(tern_sandbox *s, const tern_sandbox_request *request,
+                               tern_sandbox_reply *reply, void *argument) {
+    (void)reply;
+    (void)argument;
+    ssize_t done = pwrite(handle_of(s, request)->fd, request->data, request->bytes,
+                          (off_t)request->arguments[1]);
+    if (done < 0)
+        return -errno;
+    s->result.written_bytes += (uint64_t)done;
+    return done;
+}
+
+int tern_sandbox_close_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    (void)argument;
+    return handle_of(s, request) == NULL ? -EBADF : 0;
+}
+
+int64_t tern_sandbox_close_run(tern_sandbox *s, const tern_sandbox_request *request,
+                               tern_sandbox_reply *reply, void *argument) {
+    tern_sandbox_handle *handle = handle_of(s, request);
+    (void)reply;
+    (void)argument;
+    close(handle->fd);
+    handle->fd = -1;
+    return 0;
+}

@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mailbox/sandbox.h"
+#include "src/error.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* TERN_SANDBOX_HELPER is the path of the helper, as a string literal; the build sets it. The
+ * assembler puts its bytes here: nothing has to be found when a program runs. */
+__asm__(".pushsection .rodata\n"
+        ".global tern_sandbox_helper\n"
+        ".hidden tern_sandbox_helper\n"
+        ".global tern_sandbox_helper_end\n"
+        ".hidden tern_sandbox_helper_end\n"
+        "tern_sandbox_helper:\n"
+        ".incbin \"" TERN_SANDBOX_HELPER "\"\n"
+        "tern_sandbox_helper_end:\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+extern const char tern_sandbox_helper[], tern_sandbox_helper_end[];
+
+/* The helper in memory, under a descriptor that the channel's one does not take the place of. */
+static tern_status open_helper(tern_sandbox *s) {
+    size_t bytes = (size_t)(tern_sandbox_helper_end - tern_sandbox_helper);
+#ifdef MFD_EXEC
+    int fd = memfd_create("tern-sandbox", MFD_CLOEXEC | MFD_EXEC);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create("tern-sandbox", MFD_CLOEXEC);
+#else
+    int fd = memfd_create("tern-sandbox", MFD_CLOEXEC);
+#endif
+    if (fd < 0)
+        return errno == EACCES
+                   ? tern_fail(TERN_ERR_UNSUPPORTED,
+                               "tern_sandbox_run: this system lets no memfd be executed: set the "
+                               "sysctl vm.memfd_noexec to less than 2")
+                   : tern_fail_system("memory for a sandbox's helper");
+    s->helper_fd = fcntl(fd, F_DUPFD_CLOEXEC, TERN_SANDBOX_FD + 1);
+    int error = errno;
+    close(fd);
+    errno = error;
+    if (s->helper_fd < 0 || write(s->helper_fd, tern_sandbox_helper, bytes) != (ssize_t)bytes)
+        return tern_fail_system("memory for a sandbox's helper");
+    return TERN_OK;
+}
+
+/* As exec by a file descriptor: a file that is open for writing is not executed. */
+static int read_only(int fd, char *path, size_t room) {
+    snprintf(path, room, "/proc/self/fd/%d", fd);
+    int again = open(path, O_RDONLY | O_CLOEXEC);
+    int high = again < 0 ? -1 : fcntl(again, F_DUPFD_CLOEXEC, TERN_SANDBOX_FD + 1);
+    if (again >= 0)
+        close(again);
+    return high;
+}
+
+static int spawn(tern_sandbox *s, const char *path) {
+    char *const arguments[] = {(char[]){"tern-sandbox"}, NULL}, *const environment[] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int error = posix_spawn_file_actions_init(&files);
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        error = posix_spawn_file_actions_adddup2(&files, s->channel_fd, TERN_SANDBOX_FD);
+        (void)posix_spawnattr_setsigmask(&attributes, &none);
+        (void)posix_spawnattr_setsigdefault(&attributes, &all);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        if (error == 0)
+            error = posix_spawn(&s->process, path, &files, &attributes, arguments, environment);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+tern_status tern_sandbox_start(tern_sandbox *s) {
+    char path[40];
+    tern_status status = open_helper(s);
+    if (status != TERN_OK)
+        return status;
+    int fd = read_only(s->helper_fd, path, sizeof path);
+    close(s->helper_fd);
+    s->helper_fd = fd;
+    if (fd < 0)
+        return tern_fail(TERN_ERR_UNSUPPORTED, "tern_sandbox_run: /proc/self/fd cannot be used: %s",
+                         strerror(errno));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int error = spawn(s, path);
+    if (error == EACCES || error == ENOENT || error == ENOSYS)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "tern_sandbox_run: this system lets no memfd be executed: %s",
+                         strerror(error));
+    if (error != 0)
+        return tern_fail(TERN_ERR_SYSTEM, "tern_sandbox_run: starting a process: %s",
+                         strerror(error));
+    s->pidfd = (int)syscall(SYS_pidfd_open, s->process, 0);
+    if (s->pidfd >= 0)
+        return TERN_OK;
+    status = tern_fail_system("pidfd_open");
+    kill(s->process, SIGKILL);
+    (void)waitpid(s->process, NULL, 0);
+    return status;
+}
+
+int tern_sandbox_behind_filter(const tern_sandbox *s) {
+    char path[40], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)s->process);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = 0;
+    /* 2: a filter; 3: whom it has killed. */
+    return strstr(text, "\nSeccomp:\t2") != NULL || strstr(text, "\nSeccomp:\t3") != NULL;
+}
+
+static tern_status not_entered(int status) {
+    static const char *const texts[] = {
+        [TERN_SANDBOX_NO_CHANNEL] = "it cannot map its channel",
+        [TERN_SANDBOX_NO_MEMORY] = "no memory of program_bytes that may be executed",
+        [TERN_SANDBOX_NO_LIMITS] = "no close_range or prlimit64: Linux 5.9 is needed",
+        [TERN_SANDBOX_NO_PRCTL] = "prctl was refused",
+        [TERN_SANDBOX_NO_PARENT] = "its parent is not this process",
+        [TERN_SANDBOX_NO_FILTER] = "no seccomp filters"};
+    if (status <= 0 || status > TERN_SANDBOX_NO_FILTER)
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "tern_sandbox_run: the process ended (%d) before it was in the sandbox",
+                         status);
+    return tern_fail(status == TERN_SANDBOX_NO_MEMORY ? TERN_ERR_MEMORY : TERN_ERR_UNSUPPORTED,
+                     "tern_sandbox_run: no sandbox can be entered here: %s", texts[status]);
+}
+
+tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill) {
+    siginfo_t info;
+    if (kill)
+        (void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+    int error;
+    do
+        error =
+            waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOWAIT) != 0 ? errno : 0;
+    while (error == EINTR);
+    if (error != 0)
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_sandbox_run: somebody else waited for process %d: let SIGCHLD be "
+                         "neither ignored nor handled by reaping any child",
+                         (int)s->process);
+    int entered = s->entered || tern_sandbox_behind_filter(s);
+    (void)waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED);
+    s->result.code = info.si_status;
+    if (info.si_code == CLD_EXITED)
+        s->result.end = TERN_SANDBOX_EXITED;
+    else if (info.si_status == SIGSYS)
+        s->result.end = TERN_SANDBOX_REFUSED;
+    else
+        s->result.end = kill && info.si_status == SIGKILL ? killed : TERN_SANDBOX_KILLED;
+    if (!entered && !kill)
+        return not_entered(info.si_code == CLD_EXITED ? info.si_status : -info.si_status);
+    return TERN_OK;
+}

@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mailbox/sandbox.h"
+#include "src/wait.h"
+
+/*
+ * Serving a sandbox. What a call says is copied once into memory of the server's, and only the copy
+ * is looked up, checked and used: the program may go on writing to the packet meanwhile. Flags and
+ * locks in the shared memory say at most that there is something to do; where the packets lie and
+ * how many there are is the server's own knowledge.
+ */
+
+static int clock_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    (void)s;
+    (void)argument;
+    return request->arguments[0] > 1 ? -EINVAL : 0;
+}
+
+static int64_t clock_run(tern_sandbox *s, const tern_sandbox_request *request,
+                         tern_sandbox_reply *reply, void *argument) {
+    struct timespec now = {0, 0};
+    (void)s;
+    (void)reply;
+    (void)argument;
+    clock_gettime(request->arguments[0] == 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int allocate_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    uint64_t left = s->options->memory_bytes - s->result.memory_bytes;
+    (void)argument;
+    if (request->arguments[0] == 0)
+        return -EINVAL;
+    return request->arguments[0] > left ? -ENOMEM : 0;
+}
+
+static int64_t allocate_run(tern_sandbox *s, const tern_sandbox_request *request,
+                            tern_sandbox_reply *reply, void *argument) {
+    uint64_t line = TERN_MAILBOX_LINE, at = s->result.memory_bytes;
+    uint64_t end = (at + request->arguments[0] + line - 1) / line * line;
+    (void)reply;
+    (void)argument;
+    if (end > s->options->memory_bytes)
+        end = s->options->memory_bytes;
+    if (ftruncate(s->channel_fd, (off_t)(s->shape.memory + end)) != 0)
+        return -errno;
+    s->result.memory_bytes = end;
+    return (int64_t)at;
+}
+
+static int print_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
+    (void)argument;
+    return request->bytes > s->options->write_bytes - s->result.written_bytes ? -EDQUOT : 0;
+}
+
+static int64_t print_run(tern_sandbox *s, const tern_sandbox_request *request,
+                         tern_sandbox_reply *reply, void *argument) {
+    (void)argument;
+    s->result.written_bytes += request->bytes;
+    if (s->options->print != NULL) {
+        s->options->print((const char *)request->data, request->bytes, s->options->context);
+        return request->bytes;
+    }
+    /* A terminal takes commands among the text. */
+    for (uint32_t i = 0; i < request->bytes; i++) {
+        unsigned char one = request->data[i];
+        reply->data[i] = (one >= 32 && one < 127) || one == '\n' || one == '\t' ? one : '?';
+    }
+    if (fwrite(reply->data, 1, request->bytes, stdout) != request->bytes)
+        return -EIO;
+    return request->bytes;
+}
+
+const tern_sandbox_operation tern_sandbox_table[TERN_SANDBOX_OWN] = {
+    [TERN_SANDBOX_OPEN] = {TERN_SANDBOX_OPEN, "open", tern_sandbox_open_check,
+                           tern_sandbox_open_run, NULL},
+    [TERN_SANDBOX_READ] = {TERN_SANDBOX_READ, "read", tern_sandbox_read_check,
+                           tern_sandbox_read_run, NULL},
+    [TERN_SANDBOX_WRITE] = {TERN_SANDBOX_WRITE, "write", tern_sandbox_write_check,
+                            tern_sandbox_write_run, NULL},
+    [TERN_SANDBOX_CLOSE] = {TERN_SANDBOX_CLOSE, "close", tern_sandbox_close_check,
+                            tern_sandbox_close_run, NULL},
+    [TERN_SANDBOX_CLOCK] = {TERN_SANDBOX_CLOCK, "clock", clock_check, clock_run, NULL},
+    [TERN_SANDBOX_ALLOCATE] = {TERN_SANDBOX_ALLOCATE, "allocate", allocate_check, allocate_run,
+                               NULL},
+    [TERN_SANDBOX_PRINT] = {TERN_SANDBOX_PRINT, "print", print_check, print_run, NULL},
+};
+
+/* NULL: it is not allowed. */
+static const tern_sandbox_operation *find(const tern_sandbox *s, uint32_t number) {
+    const tern_sandbox_options *o = s->options;
+    if (number < TERN_SANDBOX_OWN)
+        return o->allow >> number & 1 && tern_sandbox_table[number].run != NULL
+                   ? &tern_sandbox_table[number]
+                   : NULL;
+    for (uint32_t i = 0; i < o->operation_count; i++)
+        if (o->operations[i].number == number)
+            return &o->operations[i];
+    return NULL;
+}
+
+/* From here on nothing of the request is in shared memory. */
+static int64_t answer(tern_sandbox *s, const tern_sandbox_request *request,
+                      tern_sandbox_reply *reply) {
+    const tern_sandbox_operation *operation = find(s, request->operation);
+    int refusal = operation == NULL          ? -EPERM
+                  : operation->check == NULL ? 0
+                                             : operation->check(s, request, operation->argument);
+    if (refusal == 0)
+        return operation->run(s, request, reply, operation->argument);
+    s->result.refused++;
+    return refusal;
+}
+
+static int work(void *packet, uint32_t slot, void *argument) {
+    tern_sandbox *s = argument;
+    tern_sandbox_head head;
+    tern_sandbox_reply reply = {s->reply, 0};
+    (void)slot;
+    memcpy(&head, packet, sizeof head);
+    tern_mailbox_settle(&head);
+    s->result.calls++;
+    if (head.bytes > TERN_SANDBOX_DATA) {
+        s->result.refused++;
+        head.result = -EMSGSIZE;
+    } else {
+        tern_sandbox_request request = {
+            .operation = head.operation, .bytes = head.bytes, .data = s->data};
+        memcpy(request.arguments, head.arguments, sizeof request.arguments);
+        memcpy(s->data, (unsigned char *)packet + sizeof head, head.bytes);
+        s->data[head.bytes] = 0;
+        tern_mailbox_settle(s->data);
+        head.result = answer(s, &request, &reply);
+    }
+    head.bytes = reply.bytes <= TERN_SANDBOX_DATA ? reply.bytes : TERN_SANDBOX_DATA;
+    memcpy((unsigned char *)packet + sizeof head, reply.data, head.bytes);
+    memcpy(packet, &head, sizeof head);
+    return 0;
+}
+
+/* Whether the child has ended, within ns. The longer nothing came, the longer the nap: a tenth of
+ * that time, a millisecond at most. */
+static int ended(const tern_sandbox *s, uint64_t quiet_ns) {
+    uint64_t nap = quiet_ns < 100000 ? 0 : quiet_ns / 10 < 1000000 ? quiet_ns / 10 : 1000000;
+    struct pollfd one = {s->pidfd, POLLIN, 0};
+    struct timespec time = {0, (long)nap};
+    return ppoll(&one, 1, &time, NULL) > 0;
+}
+
+int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why) {
+    tern_mailbox box =
+        tern_mailbox_at(s->channel + s->shape.mailbox, TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
+    tern_mailbox_server server = tern_mailbox_server_at(&box, 1);
+    uint64_t began = tern_now(), last = began;
+    for (;;) {
+        uint32_t steps = 0;
+        /* The helper posts nothing before it is behind the filter: this is to see that it is so. */
+        if (!s->entered)
+            s->entered = tern_sandbox_behind_filter(s);
+        for (int i = 0; s->entered && i < 64; i++) {
+            uint32_t done = tern_mailbox_serve(&server, work, NULL, s);
+            steps += done;
+            if (done == 0)
+                tern_mailbox_pause();
+        }
+        uint64_t now = tern_now();
+        if (steps > 0)
+            last = now;
+        if (ended(s, s->entered ? now - last : 0))
+            return 0;
+        if (now - began >= s->options->timeout_ns) {
+            *why = TERN_SANDBOX_TIMEOUT;
+            return 1;
+        }
+        if (s->options->idle != NULL && s->options->idle(s->options->context) != 0) {
+            *why = TERN_SANDBOX_STOPPED;
+            return 1;
+        }
+    }
+}

@@ -1,0 +1,352 @@
+/*
+ * Sandboxes: what a program inside can do and what not, and that nothing it does harms its server.
+ * The programs are tests/mailbox/sandbox_program.c with a case each.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+static char printed[4096], folder[] = "/tmp/tern-sandbox-XXXXXX", inside[64], outside[64];
+static size_t printed_bytes;
+static unsigned char argument[8192];
+
+static void keep(const char *text, uint32_t bytes, void *context) {
+    (void)context;
+    if (bytes < sizeof printed - printed_bytes)
+        memcpy(printed + printed_bytes, text, bytes);
+    printed_bytes += bytes;
+    printed[printed_bytes < sizeof printed ? printed_bytes : 0] = 0;
+}
+
+static tern_sandbox_options options_of(char kind, uint64_t number, const char *path) {
+    tern_sandbox_options options = tern_sandbox_defaults(TERN_TEST_PROGRAM);
+    memset(argument, 0, sizeof argument);
+    argument[0] = (unsigned char)kind;
+    memcpy(argument + 8, &number, sizeof number);
+    memcpy(argument + 16, path, strlen(path) + 1);
+    options.argument = argument;
+    options.argument_bytes = (uint32_t)(17 + strlen(path));
+    options.allow = TERN_SANDBOX_ALLOW_ALL;
+    options.directory = inside;
+    options.print = keep;
+    printed_bytes = 0;
+    printed[0] = 0;
+    return options;
+}
+
+static tern_sandbox_result run(const tern_sandbox_options *options) {
+    tern_sandbox_result result = {TERN_SANDBOX_STOPPED, -1, 0, 0, 0, 0};
+    EXPECT_OK(tern_sandbox_run(options, &result));
+    return result;
+}
+
+static tern_sandbox_result run_case(char kind, uint64_t number, const char *path) {
+    tern_sandbox_options options = options_of(kind, number, path);
+    return run(&options);
+}
+
+static void expect_exit(tern_sandbox_result result, int code) {
+    CU_ASSERT_EQUAL(result.end, TERN_SANDBOX_EXITED);
+    CU_ASSERT_EQUAL(result.code, code);
+}
+
+static int descriptors(void) {
+    int count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    if (all == NULL)
+        return -1;
+    while (readdir(all) != NULL)
+        count++;
+    closedir(all);
+    return count;
+}
+
+static void ends(void) {
+    int before = descriptors();
+    expect_exit(run_case('e', 0, ""), 0);
+    expect_exit(run_case('e', 255, ""), 255);
+    expect_exit(run_case('p', 2, ""), 0);
+    CU_ASSERT_STRING_EQUAL(printed, "two -5 ff c%");
+    for (uint64_t state = 0; state < 4; state++)
+        CU_ASSERT_EQUAL(run_case('d', state, "").end, TERN_SANDBOX_KILLED);
+    tern_sandbox_options options = options_of('x', 0, "");
+    options.timeout_ns = 20000000;
+    tern_sandbox_result result = run(&options);
+    CU_ASSERT(result.end == TERN_SANDBOX_TIMEOUT && result.code == SIGKILL);
+    CU_ASSERT_EQUAL(descriptors(), before);
+    CU_ASSERT(waitpid(-1, NULL, WNOHANG) <= 0);
+}
+
+static void system_calls(void) {
+    static const int some[] = {
+        SYS_read,         SYS_write,  SYS_openat,         SYS_mmap,
+        SYS_mprotect,     SYS_socket, SYS_clone,          SYS_execve,
+        SYS_ptrace,       SYS_kill,   SYS_io_uring_setup, SYS_process_vm_readv,
+        SYS_memfd_create, SYS_futex,  SYS_prctl,          SYS_rt_sigreturn};
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        CU_ASSERT_EQUAL(run_case('s', (uint64_t)some[i], "").end, TERN_SANDBOX_REFUSED);
+    for (int i = 0; tern_test_full() && i < 600; i++)
+        if (i != SYS_exit_group && i != SYS_sched_yield)
+            CU_ASSERT_EQUAL(run_case('s', (uint64_t)i, "").end, TERN_SANDBOX_REFUSED);
+    expect_exit(run_case('s', SYS_sched_yield, ""), 0);
+#ifdef __x86_64__
+    CU_ASSERT_EQUAL(run_case('s', 0x40000000u | SYS_exit_group, "").end, TERN_SANDBOX_REFUSED);
+#endif
+}
+
+static void paths(void) {
+    static char lengthy[5000];
+    static const struct {
+        const char *path;
+        int code;
+    } out[] = {{"../secret", EXDEV},
+               {"sub/../../secret", EXDEV},
+               {"/etc/passwd", EXDEV},
+               {"link-out", EXDEV},
+               {"link-absolute", EXDEV},
+               {"link-proc", EXDEV},
+               {"", EINVAL},
+               {"none", ENOENT},
+               {"sub", EACCES},
+               {"pipe", EACCES}};
+    for (size_t i = 0; i < sizeof out / sizeof out[0]; i++)
+        expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, out[i].path), out[i].code);
+    memset(lengthy, 'a', 4500);
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, lengthy), ENAMETOOLONG);
+    lengthy[4096] = 0;
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, lengthy), ENAMETOOLONG);
+    CU_ASSERT_STRING_EQUAL(printed, "");
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, "sub/../open"), 0);
+    CU_ASSERT_STRING_EQUAL(printed, "open");
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, "link-in"), 0);
+    CU_ASSERT_STRING_EQUAL(printed, "open");
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_WRITING | TERN_SANDBOX_CREATE, "new"), 0);
+    expect_exit(run_case('f', TERN_SANDBOX_FOR_READING, "new"), 0);
+    CU_ASSERT_STRING_EQUAL(printed, "written");
+    tern_sandbox_options options = options_of('f', TERN_SANDBOX_FOR_WRITING, "new");
+    options.allow = TERN_SANDBOX_ALLOW_READING;
+    expect_exit(run(&options), EACCES);
+    options.allow = 0;
+    expect_exit(run(&options), EPERM);
+}
+
+static atomic_int over;
+
+static void *swap_links(void *unused) {
+    (void)unused;
+    for (int i = 0; !atomic_load(&over); i++) {
+        (void)unlink("moving-new");
+        if (symlink(i % 2 ? "../secret" : "open", "moving-new") == 0)
+            (void)rename("moving-new", "moving");
+    }
+    return NULL;
+}
+
+static void races_of_paths(void) {
+    pthread_t thread;
+    int rounds = tern_test_full() ? 1000 : 50, opened = 0;
+    CU_ASSERT_EQUAL_FATAL(chdir(inside), 0);
+    atomic_store(&over, 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, swap_links, NULL), 0);
+    for (int i = 0; i < rounds; i++) {
+        tern_sandbox_result result = run_case('f', TERN_SANDBOX_FOR_READING, "moving");
+        opened += result.code == 0;
+        CU_ASSERT(result.end == TERN_SANDBOX_EXITED && strcmp(printed, "secret") != 0);
+    }
+    atomic_store(&over, 1);
+    pthread_join(thread, NULL);
+    CU_ASSERT(opened > 0);
+}
+
+/* check keeps what it saw; run must see the same. */
+static tern_sandbox_request seen;
+static unsigned char seen_data[64];
+static uint64_t wrong, changed;
+
+static int look(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
+    (void)sandbox;
+    (void)unused;
+    seen = *request;
+    memcpy(seen_data, request->data, sizeof seen_data);
+    changed += request->arguments[0] > 0;
+    for (volatile int i = 0; i < 300; i++)
+        continue;
+    return 0;
+}
+
+static int64_t again(tern_sandbox *sandbox, const tern_sandbox_request *request,
+                     tern_sandbox_reply *reply, void *unused) {
+    (void)sandbox;
+    (void)reply;
+    (void)unused;
+    wrong += memcmp(&seen, request, sizeof seen) != 0 ||
+             memcmp(seen_data, request->data, sizeof seen_data) != 0;
+    return 0;
+}
+
+static void changed_arguments(void) {
+    tern_sandbox_operation own = {TERN_SANDBOX_OWN, "look", look, again, NULL};
+    tern_sandbox_options options = options_of('c', tern_test_full() ? 100000 : 5000, "");
+    options.operations = &own;
+    options.operation_count = 1;
+    wrong = changed = 0;
+    expect_exit(run(&options), 0);
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void limits(void) {
+    tern_sandbox_options options = options_of('h', 0, "open");
+    for (uint32_t handles = 0; handles < 4; handles++) {
+        options.handles = handles;
+        expect_exit(run(&options), (int)handles);
+    }
+    options = options_of('m', 4096, "");
+    for (uint64_t bytes = 4095; bytes <= 4097; bytes++) {
+        options.memory_bytes = bytes;
+        expect_exit(run(&options), bytes < 4096);
+    }
+    options.memory_bytes = 0;
+    expect_exit(run(&options), 1);
+    options = options_of('w', 10, "");
+    for (uint64_t bytes = 9; bytes <= 11; bytes++) {
+        options.write_bytes = bytes;
+        expect_exit(run(&options), bytes < 10);
+    }
+    CU_ASSERT_EQUAL(run_case('t', 0, "").end, TERN_SANDBOX_KILLED);
+}
+
+static void scribblers(void) {
+    int before = descriptors();
+    for (uint64_t i = 0; i < (tern_test_full() ? 500u : 20u); i++) {
+        tern_sandbox_options options = options_of('r', tern_test_seed() * 1000 + i, "");
+        options.timeout_ns = 5000000000u;
+        expect_exit(run(&options), 7);
+    }
+    expect_exit(run_case('p', 0, ""), 0);
+    CU_ASSERT_STRING_EQUAL(printed, "zero -5 ff c%");
+    CU_ASSERT_EQUAL(descriptors(), before);
+}
+
+static int maps_wrong;
+
+static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
+    char path[40], line[512];
+    (void)request;
+    (void)unused;
+    snprintf(path, sizeof path, "/proc/%d/maps", tern_sandbox_process(sandbox));
+    FILE *maps = fopen(path, "re");
+    maps_wrong = maps == NULL ? -errno : 0;
+    for (int n = 0; maps != NULL && fgets(line, sizeof line, maps) != NULL; n++)
+        maps_wrong += strstr(line, "/memfd:") != NULL && strstr(line, "tern-sandbox") == NULL;
+    if (maps != NULL)
+        fclose(maps);
+    kill(tern_sandbox_process(sandbox), SIGSTOP);
+    return 0;
+}
+
+/* In a rank with a segment: its child has none of it mapped, and one that is stopped is killed. */
+static void in_a_rank(void) {
+    fixture f;
+    tern_sandbox_operation own = {TERN_SANDBOX_OWN, "stop", stop_child, again, NULL};
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_sandbox_options options = options_of('c', 1, "");
+    options.operations = &own;
+    options.operation_count = 1;
+    options.timeout_ns = 50000000;
+    maps_wrong = -1;
+    CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);
+    CU_ASSERT(maps_wrong == 0 || maps_wrong == -EACCES);
+    fixture_close(&f);
+}
+
+static int stop_at_once(void *context) { return context == NULL; }
+
+static void refusals(void) {
+    tern_sandbox_operation own[2] = {{TERN_SANDBOX_OWN, "one", NULL, again, NULL},
+                                     {TERN_SANDBOX_OWN, "two", NULL, again, NULL}};
+    tern_sandbox_options options = options_of('e', 0, "");
+    tern_sandbox_result result;
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(NULL, &result));
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, NULL));
+    options.operations = own;
+    options.operation_count = 2;
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    EXPECT_DETAIL("number 32");
+    options.operation_count = 0;
+    options.handles = TERN_SANDBOX_HANDLES_MAX + 1;
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    options.handles = 1;
+    options.allow = 1;
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    options.allow = 0;
+    options.directory = "/proc/self/exe";
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    options.directory = NULL;
+    options.program = "/proc/self/exe";
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    EXPECT_DETAIL("-static-pie");
+    options.program = "/nowhere";
+    EXPECT(TERN_ERR_SYSTEM, tern_sandbox_run(&options, &result));
+    EXPECT_DETAIL("/nowhere");
+    options = options_of('x', 0, "");
+    options.idle = stop_at_once;
+    CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_STOPPED);
+}
+
+static void put(const char *path, const char *text) {
+    FILE *file = fopen(path, "we");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT(fputs(text, file) >= 0);
+    fclose(file);
+}
+
+static void prepare(void) {
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(inside, sizeof inside, "%s/inside", folder);
+    snprintf(outside, sizeof outside, "%s/secret", folder);
+    CU_ASSERT_EQUAL_FATAL(mkdir(inside, 0700), 0);
+    put(outside, "secret");
+    CU_ASSERT_EQUAL_FATAL(chdir(inside), 0);
+    put("open", "open");
+    CU_ASSERT(mkdir("sub", 0700) == 0 && mkfifo("pipe", 0600) == 0 &&
+              symlink("../secret", "link-out") == 0 && symlink(outside, "link-absolute") == 0 &&
+              symlink("/proc/self/root/etc/passwd", "link-proc") == 0 &&
+              symlink("sub/../open", "link-in") == 0);
+}
+
+static void clear(void) {
+    static const char *const names[] = {"open",       "pipe",     "link-out", "link-absolute",
+                                        "link-proc",  "link-in",  "new",      "moving",
+                                        "moving-new", "../secret"};
+    CU_ASSERT_EQUAL(chdir(inside), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unlink(names[i]);
+    CU_ASSERT(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(inside) == 0 && rmdir(folder) == 0);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"prepare", prepare},
+                                           {"ends", ends},
+                                           {"system_calls", system_calls},
+                                           {"paths", paths},
+                                           {"races_of_paths", races_of_paths},
+                                           {"changed_arguments", changed_arguments},
+                                           {"limits", limits},
+                                           {"scribblers", scribblers},
+                                           {"in_a_rank", in_a_rank},
+                                           {"refusals", refusals},
+                                           {"clear", clear}};
+    return tern_test_main(argc, argv, "sandbox", tests, sizeof tests / sizeof tests[0]);
+}
