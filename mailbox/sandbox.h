@@ -22,6 +22,7 @@ struct tern_sandbox {
     int channel_fd, directory_fd, helper_fd, pidfd;
     pid_t process;
     int entered; /* its process has been seen behind the filter */
+    uint32_t created;
     tern_sandbox_handle *handles;
     unsigned char data[TERN_SANDBOX_DATA + 1], reply[TERN_SANDBOX_DATA];
 };
@@ -42,6 +43,8 @@ int64_t tern_sandbox_write_run(tern_sandbox *s, const tern_sandbox_request *requ
 int tern_sandbox_close_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument);
 int64_t tern_sandbox_close_run(tern_sandbox *s, const tern_sandbox_request *request,
                                tern_sandbox_reply *reply, void *argument);
+/* What the largest file may have here: beyond that the server would get a signal. */
+uint64_t tern_sandbox_file_limit(void);
 /* Whether this system has openat2. */
 int tern_sandbox_can_open(int directory);
 
@@ -51,7 +54,9 @@ tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill
 /* Whether the child is behind its filter, also once it is dead but not yet waited for. */
 int tern_sandbox_behind_filter(const tern_sandbox *s);
 
-/* sandbox_channel.c: the shared memory with the program in it. */
+/* sandbox_channel.c: the shared memory with the program in it. extend: bytes of it are there from
+ * now on; 0, or an error number. */
+int tern_sandbox_extend(int fd, uint64_t at, uint64_t bytes);
 tern_status tern_sandbox_channel_open(tern_sandbox *s);
 
 /* sandbox_serve.c: until the child has ended, or is to be killed for the reason in *why. */

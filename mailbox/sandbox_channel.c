@@ -27,9 +27,22 @@ static void lay_out(tern_sandbox *s, uint64_t image_bytes) {
     c->bytes = c->memory + pages(c->memory_bytes);
 }
 
+int tern_sandbox_extend(int fd, uint64_t at, uint64_t bytes) {
+    int error;
+    do
+        error = fallocate(fd, 0, (off_t)at, (off_t)bytes) != 0 ? errno : 0;
+    while (error == EINTR);
+    return error;
+}
+
 static tern_status make(tern_sandbox *s) {
+    if (s->shape.memory > tern_sandbox_file_limit())
+        return tern_fail(TERN_ERR_MEMORY,
+                         "tern_sandbox_run: a channel of %llu bytes is beyond this process's limit "
+                         "on files (ulimit -f)",
+                         (unsigned long long)s->shape.memory);
     s->channel_fd = memfd_create("tern-sandbox-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (s->channel_fd < 0 || ftruncate(s->channel_fd, (off_t)s->shape.memory) != 0 ||
+    if (s->channel_fd < 0 || tern_sandbox_extend(s->channel_fd, 0, s->shape.memory) != 0 ||
         fcntl(s->channel_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
         return tern_fail_system("memory for a sandbox's channel");
     void *memory = mmap(NULL, s->shape.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -86,11 +99,11 @@ tern_status tern_sandbox_channel_open(tern_sandbox *s) {
         return status;
     }
     tern_status status;
-    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > TERN_SANDBOX_MEMORY_MAX)
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > s->options->program_bytes)
         status = tern_fail(TERN_ERR_ARGUMENT,
                            "tern_sandbox_run: %s is no program for a sandbox: it is no file, or "
-                           "too large",
-                           path);
+                           "larger than program_bytes (%llu): strip it, or allow more",
+                           path, (unsigned long long)s->options->program_bytes);
     else
         status = fill(s, fd, (uint64_t)info.st_size);
     close(fd);

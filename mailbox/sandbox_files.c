@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "mailbox/sandbox.h"
@@ -38,13 +40,22 @@ static int access_of(uint64_t flags) {
     return access == both ? O_RDWR : access == TERN_SANDBOX_FOR_WRITING ? O_WRONLY : O_RDONLY;
 }
 
+/* Files of the kernel's are not data: /proc/self would be the server. */
+static int is_kernels(int fd) {
+    struct statfs info;
+    return fstatfs(fd, &info) != 0 || info.f_type == PROC_SUPER_MAGIC ||
+           info.f_type == SYSFS_MAGIC || info.f_type == CGROUP_SUPER_MAGIC ||
+           info.f_type == CGROUP2_SUPER_MAGIC || info.f_type == DEBUGFS_MAGIC ||
+           info.f_type == TRACEFS_MAGIC;
+}
+
 /* Opens the regular file that a descriptor stands for; takes the descriptor. */
 static int open_again(int found, uint64_t flags) {
     char path[40];
     struct stat info;
     int fd = -1, error = EACCES;
     snprintf(path, sizeof path, "/proc/self/fd/%d", found);
-    if (fstat(found, &info) == 0 && S_ISREG(info.st_mode)) {
+    if (fstat(found, &info) == 0 && S_ISREG(info.st_mode) && !is_kernels(found)) {
         fd = open(path, access_of(flags) | O_CLOEXEC | O_NOCTTY |
                             (flags & TERN_SANDBOX_TRUNCATE ? O_TRUNC : 0));
         error = errno;
@@ -54,13 +65,36 @@ static int open_again(int found, uint64_t flags) {
     return fd;
 }
 
-static int open_file(int directory, const char *path, uint64_t flags) {
-    int found = beneath(directory, path, O_PATH, 0);
-    if (found >= 0)
-        return open_again(found, flags);
-    if (errno != ENOENT || !(flags & TERN_SANDBOX_CREATE))
+static int create(tern_sandbox *s, const char *path, uint64_t flags) {
+    if (s->created >= s->options->creations) {
+        errno = EDQUOT;
         return -1;
-    return beneath(directory, path, (uint64_t)access_of(flags) | O_CREAT | O_EXCL, 0600);
+    }
+    int fd = beneath(s->directory_fd, path, (uint64_t)access_of(flags) | O_CREAT | O_EXCL, 0600);
+    s->created += fd >= 0;
+    return fd;
+}
+
+/* Somebody may make the file between the two looks, or rename a directory on the way: both are over
+ * soon, unless somebody does it for ever. */
+static int open_file(tern_sandbox *s, const char *path, uint64_t flags) {
+    enum { TRIES = 8 };
+    int fd = -1;
+    for (int i = 0; i < TRIES && fd < 0; i++) {
+        int found = beneath(s->directory_fd, path, O_PATH, 0);
+        if (found >= 0)
+            return open_again(found, flags);
+        if (errno == ENOENT && (flags & TERN_SANDBOX_CREATE))
+            fd = create(s, path, flags);
+        if (fd < 0 && errno != EEXIST && errno != EAGAIN)
+            break;
+    }
+    return fd;
+}
+
+uint64_t tern_sandbox_file_limit(void) {
+    struct rlimit own;
+    return getrlimit(RLIMIT_FSIZE, &own) == 0 ? own.rlim_cur : 0;
 }
 
 static int free_handle(const tern_sandbox *s) {
@@ -92,7 +126,7 @@ int64_t tern_sandbox_open_run(tern_sandbox *s, const tern_sandbox_request *reque
     int handle = free_handle(s);
     (void)reply;
     (void)argument;
-    int fd = open_file(s->directory_fd, (const char *)request->data, flags);
+    int fd = open_file(s, (const char *)request->data, flags);
     if (fd < 0)
         return -errno;
     s->handles[handle] = (tern_sandbox_handle){fd, (flags & TERN_SANDBOX_FOR_READING) != 0,
@@ -131,16 +165,13 @@ int64_t tern_sandbox_read_run(tern_sandbox *s, const tern_sandbox_request *reque
 
 int tern_sandbox_write_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
     const tern_sandbox_handle *handle = handle_of(s, request);
-    uint64_t most = s->options->write_bytes;
-    struct rlimit own;
+    uint64_t most = s->options->write_bytes, own = tern_sandbox_file_limit();
     (void)argument;
     if (handle == NULL || !handle->writes)
         return -EBADF;
     if (request->bytes > most - s->result.written_bytes)
         return -EDQUOT;
-    /* Beyond its own limit the server would get a signal. */
-    if (getrlimit(RLIMIT_FSIZE, &own) == 0 && own.rlim_cur < most)
-        most = own.rlim_cur;
+    most = most < own ? most : own;
     if (request->bytes > most || request->arguments[1] > most - request->bytes)
         return -EFBIG;
     return 0;

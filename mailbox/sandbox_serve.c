@@ -36,7 +36,7 @@ static int allocate_check(tern_sandbox *s, const tern_sandbox_request *request, 
     (void)argument;
     if (request->arguments[0] == 0)
         return -EINVAL;
-    return request->arguments[0] > left ? -ENOMEM : 0;
+    return request->arguments[0] > left || s->shape.bytes > tern_sandbox_file_limit() ? -ENOMEM : 0;
 }
 
 static int64_t allocate_run(tern_sandbox *s, const tern_sandbox_request *request,
@@ -47,8 +47,9 @@ static int64_t allocate_run(tern_sandbox *s, const tern_sandbox_request *request
     (void)argument;
     if (end > s->options->memory_bytes)
         end = s->options->memory_bytes;
-    if (ftruncate(s->channel_fd, (off_t)(s->shape.memory + end)) != 0)
-        return -errno;
+    /* A page that is only promised could be missing when the server touches it. */
+    if (tern_sandbox_extend(s->channel_fd, s->shape.memory + at, end - at) != 0)
+        return -ENOMEM;
     s->result.memory_bytes = end;
     return (int64_t)at;
 }
@@ -71,7 +72,7 @@ static int64_t print_run(tern_sandbox *s, const tern_sandbox_request *request,
         unsigned char one = request->data[i];
         reply->data[i] = (one >= 32 && one < 127) || one == '\n' || one == '\t' ? one : '?';
     }
-    if (fwrite(reply->data, 1, request->bytes, stdout) != request->bytes)
+    if (fwrite(reply->data, 1, request->bytes, stdout) != request->bytes || fflush(stdout) != 0)
         return -EIO;
     return request->bytes;
 }
@@ -143,6 +144,21 @@ static int work(void *packet, uint32_t slot, void *argument) {
     return 0;
 }
 
+/* Serves while there is something to serve, but not for long. How many steps. */
+static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint64_t now) {
+    enum { ROUNDS = 64, LONG_NS = 500000 };
+    uint32_t steps = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        uint32_t done = tern_mailbox_serve(server, work, NULL, s);
+        steps += done;
+        if (done == 0)
+            tern_mailbox_pause();
+        else if (tern_now() - now > LONG_NS)
+            break;
+    }
+    return steps;
+}
+
 /* Whether the child has ended, within ns. The longer nothing came, the longer the nap: a tenth of
  * that time, a millisecond at most. */
 static int ended(const tern_sandbox *s, uint64_t quiet_ns) {
@@ -156,23 +172,20 @@ int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why) {
     tern_mailbox box =
         tern_mailbox_at(s->channel + s->shape.mailbox, TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
     tern_mailbox_server server = tern_mailbox_server_at(&box, 1);
-    uint64_t began = tern_now(), last = began;
+    uint64_t began = tern_now(), last = began, now = began;
     for (;;) {
-        uint32_t steps = 0;
         /* The helper posts nothing before it is behind the filter: this is to see that it is so. */
         if (!s->entered)
             s->entered = tern_sandbox_behind_filter(s);
-        for (int i = 0; s->entered && i < 64; i++) {
-            uint32_t done = tern_mailbox_serve(&server, work, NULL, s);
-            steps += done;
-            if (done == 0)
-                tern_mailbox_pause();
-        }
-        uint64_t now = tern_now();
-        if (steps > 0)
+        if (s->entered && serve_a_while(s, &server, now) > 0)
             last = now;
-        if (ended(s, s->entered ? now - last : 0))
+        now = tern_now();
+        if (ended(s, s->entered ? now - last : 0)) {
+            /* What it posted and did not wait for. */
+            for (uint32_t i = 0; s->entered && i < TERN_SANDBOX_SLOTS; i++)
+                (void)tern_mailbox_serve(&server, work, NULL, s);
             return 0;
+        }
         if (now - began >= s->options->timeout_ns) {
             *why = TERN_SANDBOX_TIMEOUT;
             return 1;

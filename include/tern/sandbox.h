@@ -80,13 +80,15 @@ typedef struct tern_sandbox_options {
     const tern_sandbox_operation *operations; /* of your own; not needed after the run */
     uint32_t operation_count;
     uint32_t handles;       /* that are open at once [16] */
+    uint32_t creations;     /* files that are made in all [256] */
     uint64_t write_bytes;   /* that are written and printed in all; no file is written beyond that
                                offset [1 MiB] */
     uint64_t memory_bytes;  /* that can be allocated in all [16 MiB] */
     uint64_t program_bytes; /* of the program with its static data [16 MiB] */
     uint64_t timeout_ns;    /* then it is killed [10 s] */
     /* Gets what is printed, as it comes; NULL: it goes to stdout, all but printable ASCII, newline
-     * and tab replaced by '?'. */
+     * and tab replaced by '?'. As with all that the server writes there, a pipe whose reader has
+     * left is SIGPIPE, and a full one is waited for. */
     void (*print)(const char *text, uint32_t bytes, void *context);
     /* Called now and then, at least each millisecond but while an operation runs, for progress of
      * your own. Not 0: the program is killed. NULL: nothing is called. */
@@ -103,6 +105,7 @@ static inline tern_sandbox_options tern_sandbox_defaults(const char *program) {
                                     NULL,
                                     0,
                                     16,
+                                    256,
                                     UINT64_C(1) << 20,
                                     UINT64_C(1) << 24,
                                     UINT64_C(1) << 24,
