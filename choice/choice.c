@@ -32,7 +32,7 @@ enum {
     /* Between two rounds of progress of an own choice: ns, and operations at most. Where calls come
      * from near alone, these are trials as a rule, and seldom; so long one may have to wait. */
     FAR_ROUND_NS = 4000,
-    NEAR_ROUND_NS = 2000000,
+    NEAR_ROUND_NS = 200000,
     ROUND_MOST = 64,
     LINE = 64,
     KNOWN = 2 /* operations timed until a mean is a measurement */

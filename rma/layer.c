@@ -187,9 +187,12 @@ static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
 /* Behind the end of the window, so what it reported has left; after a death perhaps not. */
 static void free_in(tern_context *context, tern_in *in) {
     int left = 0;
-    if (in == NULL || tern_peers_dead(&context->peers) != TERN_NOBODY)
+    if (in == NULL)
         return;
-    if (in->reporting != MPI_REQUEST_NULL && !atomic_load(&context->mpi_gone))
+    bool reporting = in->reporting != MPI_REQUEST_NULL;
+    if (reporting && tern_peers_dead(&context->peers) != TERN_NOBODY)
+        return;
+    if (reporting && !atomic_load(&context->mpi_gone))
         (void)TERN_MPI(MPI_Test(&in->reporting, &left, MPI_STATUS_IGNORE));
     free(in);
 }

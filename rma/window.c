@@ -166,9 +166,18 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
     }
 }
 
+/* Nothing is begun with a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
+ * reach a process that is gone, and MPICH's flush never returns. */
+static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
+    return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}
+
 static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset, void *local,
                          size_t bytes, MPI_Request *request) {
     spot s = spot_of(worker, rank, offset);
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
     return put ? TERN_MPI(MPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
                                    MPI_BYTE, s.win, request))
                : TERN_MPI(MPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
@@ -267,7 +276,9 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     void *words[3];
     for (int i = 0; i < 3; i++)
         words[i] = width == 4 ? (void *)&narrow[i] : (void *)&wide[i];
-    tern_status status;
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
     if (op == TERN_ATOMIC_CAS) {
         status = rma_cas(worker, rank, offset, type, words[0], words[1], words[2]);
     } else {
@@ -335,8 +346,10 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->dirty[rank] == 0)
         return TERN_OK;
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
     worker->stats.flushes++;
-    tern_status status = TERN_OK;
     if ((mine->dirty[rank] & TERN_DIRTY_RECORDS) != 0)
         status = echo(worker, rank);
     if (status == TERN_OK)
@@ -357,8 +370,11 @@ static int settle_win(tern_worker *worker, uint32_t rank) {
 
 /* Of posts to segments; those to regions are waited for by flushes alone. */
 static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
     worker->stats.settles++;
-    tern_status status = TERN_MPI(settle_win(worker, rank));
+    status = TERN_MPI(settle_win(worker, rank));
     if (status == TERN_OK)
         tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
     return status;
@@ -371,7 +387,9 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
         return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
     tern_key *key = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_status status = may_reach(worker, rank);
+    if (status == TERN_OK)
+        status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
         return status;
     status = TERN_MPI(put_bytes(worker, rank, offset, from, piece));
@@ -390,9 +408,9 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
     uint32_t rank = tern_rank_of(context, out->target);
-    /* Open MPI's osc/rdma tries for ever to write into a process that is gone. */
-    if (tern_peer_is_dead(&context->peers, rank))
-        return tern_peer_fail(rank);
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
     uint64_t bytes = tern_batch_seal(worker, out);
     uint64_t at = out->batch & out->lane.mask;
     uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
@@ -419,12 +437,14 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
 }
 
 /* The last report must have left before its memory is written. That is half a ring ago; where it
- * has not, as when the origin has died, this one is not worth a wait: whoever needs credit asks. */
+ * has not, as when the origin has died, this one is not worth a wait: the next poll tries again. */
 static tern_status rma_report(tern_worker *worker, tern_in *in) {
     uint64_t cell = tern_board_offset(worker->context, in->origin) +
                     tern_rma_of(worker->context)->layout.credits +
                     tern_line_of(worker->context, in->channel, worker->id) * sizeof(tern_credit);
     int bytes = sizeof in->credit_put, left = 0;
+    if (tern_peer_is_dead(&worker->context->peers, in->origin_id.rank))
+        return TERN_ERR_PEER; /* nobody reads a text here */
     tern_mpi_lock();
     int code = MPI_Test(&in->reporting, &left, MPI_STATUS_IGNORE);
     if (code == MPI_SUCCESS && left) {
@@ -459,7 +479,8 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
     uint64_t offset = tern_board_offset(context, target) + tern_rma_of(context)->layout.cells +
                       cell * sizeof(tern_cell);
     tern_wait_state wait = TERN_WAIT_START;
-    for (;;) {
+    tern_status status = may_reach(worker, rank);
+    while (status == TERN_OK) {
         int code = MPI_SUCCESS;
         tern_mpi_lock();
         stage *free = free_stage(window);
@@ -476,10 +497,9 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
         if (free != NULL)
             return TERN_OK;
         tern_message_poll(worker);
-        tern_status status = tern_wait_step(context, &wait, rank);
-        if (status != TERN_OK)
-            return status;
+        status = tern_wait_step(context, &wait, rank);
     }
+    return status;
 }
 
 const tern_transport_ops tern_transport_rma = {

@@ -56,6 +56,8 @@ tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
     tern_out *out = tern_rma_worker_of(worker)->out[number];
     if (out != NULL)
         tern_ring_publish(worker, out);
+    if (tern_peer_is_dead(&worker->context->peers, target.rank))
+        return tern_peer_fail(target.rank);
     return out == NULL || out->lane.first_header == 0 ? TERN_OK : left_here();
 }
 
