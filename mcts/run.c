@@ -72,7 +72,8 @@ static void set_policy(tern_mcts_worker *w) {
         return;
     w->policy_set = true;
     /* What is gathered nobody works on meanwhile: no more than half of a worker's share of the
-     * tokens, at about 64 bytes each. */
+     * tokens, at about 64 bytes each. The paper's 4 KiB would hold them all, and workers would take
+     * turns. */
     size_t gather = (size_t)32 * s->options.under_way / s->all + 1,
            most = s->context->config.publish_bytes;
     gather = gather < most ? gather : most;

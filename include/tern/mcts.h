@@ -55,7 +55,8 @@ typedef struct tern_search_options {
     int calls_only; /* 1: a node is touched by the worker that owns it alone, also where others
                        share its process */
     tern_publish publish; /* policy of all calls between its workers from the first run on (tern/
-                             call.h); TERN_PUBLISH_WRITE: leaves it as it is */
+                             call.h), TERN_PUBLISH_TRAD with 32 bytes for each rollout that a worker
+                             may have under way; TERN_PUBLISH_WRITE: leaves it as it is */
 } tern_search_options;
 
 /* Collective, may block. The game's table is copied; its functions and argument must stay. A search
