@@ -16,6 +16,7 @@ typedef struct {
     /* How often the rank came to tern_board_meet. Its release pairs with the acquire of those who
      * wait: they see what the rank said in said[met % 2]. Nobody can be two meetings ahead. */
     atomic_uint met;
+    atomic_uint arrivals;
     bool said[2][2];
 } board_row;
 
@@ -67,6 +68,17 @@ void tern_board_meet(bool mine[2], bool any[2]) {
         any[0] |= board[rank].said[meeting % 2][0];
         any[1] |= board[rank].said[meeting % 2][1];
     }
+}
+
+void tern_board_arrive(void) { atomic_fetch_add(&board[my_rank].arrivals, 1); }
+
+bool tern_board_all_arrived(void) {
+    unsigned mine = atomic_load(&board[my_rank].arrivals);
+    for (int rank = 0; rank < ranks; rank++)
+        if (!atomic_load(&board[rank].dead) &&
+            (int)(atomic_load(&board[rank].arrivals) - mine) < 0)
+            return false;
+    return true;
 }
 
 void tern_board_kill(int rank) {

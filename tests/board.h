@@ -16,6 +16,11 @@ bool tern_board_open(MPI_Comm comm);
 /* Waits until every living rank came as far; true where any of them passed true. */
 void tern_board_meet(bool mine[2], bool any[2]);
 
+/* For a meeting in which the ranks do something else meanwhile. */
+void tern_board_arrive(void);
+/* Whether every living rank has arrived as often as this one. */
+bool tern_board_all_arrived(void);
+
 /* Marks rank as dead, so that nobody waits for it, and kills its process. A rank that kills itself
  * is marked a while before it dies, in which it does nothing. */
 void tern_board_kill(int rank);

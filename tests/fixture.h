@@ -85,6 +85,15 @@ static inline void fixture_lose(fixture *f, uint32_t victim) {
     }
 }
 
+/* Collective over the living, with --survivors: serves the others until all have come. */
+static inline void fixture_meet_living(fixture *f) {
+    tern_test_arrive();
+    while (!tern_test_all_arrived()) {
+        tern_progress(f->worker);
+        sched_yield();
+    }
+}
+
 /* Collective: gathers bytes from every rank into all. The barrier first: nobody needs this rank's
  * progress while it sits in MPI. */
 static inline void fixture_share(fixture *f, const void *mine, size_t bytes, void *all) {

@@ -51,6 +51,10 @@ void tern_test_skip(const char *why) { harness.skip_reason = why; }
 
 void tern_test_kill(int rank) { tern_board_kill(rank); }
 
+void tern_test_arrive(void) { tern_board_arrive(); }
+
+bool tern_test_all_arrived(void) { return tern_board_all_arrived(); }
+
 bool tern_test_dead(int rank) { return tern_board_dead(rank); }
 
 static double now(void) {

@@ -63,6 +63,10 @@ void tern_test_kill(int rank);
 /* Whether a rank has been killed, or is about to be and serves nobody any more. */
 bool tern_test_dead(int rank);
 
+/* With --survivors: a meeting of the living, during which this rank can do something else. */
+void tern_test_arrive(void);
+bool tern_test_all_arrived(void);
+
 /* Counts the running test as skipped; the test then returns by itself. */
 void tern_test_skip(const char *why);
 

@@ -118,7 +118,7 @@ static void a_rank_dies_holding_buckets(void) {
     CU_ASSERT(told_soon(status, start));
     EXPECT_DETAIL("has died");
     /* The others may still call this rank. */
-    serve_for(&f, 1);
+    fixture_meet_living(&f);
     EXPECT(TERN_ERR_PEER, tern_hashtable_size(f.worker, table, value));
     EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
