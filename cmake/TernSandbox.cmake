@@ -1,13 +1,33 @@
-# tern_sandbox_program(NAME SOURCE...): an executable for tern_sandbox_run, without libc. What the
-# project compiles everything else with, sanitizers for one, has nothing to stand on there.
+# Programs without libc. What the project compiles everything else with, sanitizers for one, has
+# nothing to stand on there.
+#
+# tern_sandbox_program(NAME SOURCE...): an executable for tern_sandbox_run.
+# tern_sandbox_helper(LIBRARY): what such a program's process runs first; LIBRARY carries it as bytes.
 
 set(TERN_SANDBOX_FLAGS -ffreestanding -fno-stack-protector -fno-sanitize=all)
 
-function(tern_sandbox_program name)
+function(tern_sandbox_bare name)
     add_executable(${name} ${ARGN})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${name} PRIVATE tern_compiler)
-    target_compile_options(${name} PRIVATE ${TERN_SANDBOX_FLAGS} -O2 -fPIE)
-    target_link_options(${name} PRIVATE -fno-sanitize=all -nostdlib -static-pie
-                        -Wl,-e,tern_sandbox_main -Wl,--no-dynamic-linker)
+    target_compile_options(${name} PRIVATE ${TERN_SANDBOX_FLAGS} -O2)
+    target_link_options(${name} PRIVATE -fno-sanitize=all -nostdlib)
+endfunction()
+
+function(tern_sandbox_program name)
+    tern_sandbox_bare(${name} ${ARGN})
+    target_compile_options(${name} PRIVATE -fPIE)
+    target_link_options(${name} PRIVATE -static-pie -Wl,-e,tern_sandbox_main
+                        -Wl,--no-dynamic-linker)
+endfunction()
+
+function(tern_sandbox_helper library)
+    set(file ${PROJECT_BINARY_DIR}/tern-sandbox-helper)
+    tern_sandbox_bare(tern-sandbox-helper mailbox/helper/helper.c)
+    target_compile_options(tern-sandbox-helper PRIVATE -fno-pie)
+    target_link_options(tern-sandbox-helper PRIVATE -static -no-pie -Wl,--build-id=none)
+    set_source_files_properties(mailbox/sandbox_process.c PROPERTIES
+                                COMPILE_DEFINITIONS "TERN_SANDBOX_HELPER=\"${file}\""
+                                OBJECT_DEPENDS ${file})
+    add_dependencies(${library} tern-sandbox-helper)
 endfunction()
