@@ -73,8 +73,8 @@ static tern_status open_directory(tern_sandbox *s) {
                                strerror(errno));
     if (!tern_sandbox_can_open(s->directory_fd))
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "tern_sandbox_run: no openat2 here (Linux 5.6 has it): run without a "
-                         "directory");
+                         "tern_sandbox_run: no openat2 here (Linux 5.6 has it), or a container "
+                         "refuses it: run without a directory");
     return TERN_OK;
 }
 

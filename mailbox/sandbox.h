@@ -21,6 +21,7 @@ struct tern_sandbox {
     unsigned char *channel;
     int channel_fd, directory_fd, helper_fd, pidfd;
     pid_t process;
+    int filters; /* that the server is behind, in a container for one; its child has them too */
     int entered; /* its process has been seen behind the filter */
     uint32_t created;
     tern_sandbox_handle *handles;
@@ -51,6 +52,8 @@ int tern_sandbox_can_open(int directory);
 /* sandbox_process.c: starts the child; kills it if kill, waits for it and fills in the result. */
 tern_status tern_sandbox_start(tern_sandbox *s);
 tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill);
+/* errno as a status: TERN_ERR_UNSUPPORTED where there is no such call. */
+tern_status tern_sandbox_fail(const char *call);
 /* Whether the child is behind its filter, also once it is dead but not yet waited for. */
 int tern_sandbox_behind_filter(const tern_sandbox *s);
 

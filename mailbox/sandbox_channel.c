@@ -42,7 +42,9 @@ static tern_status make(tern_sandbox *s) {
                          "on files (ulimit -f)",
                          (unsigned long long)s->shape.memory);
     s->channel_fd = memfd_create("tern-sandbox-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (s->channel_fd < 0 || tern_sandbox_extend(s->channel_fd, 0, s->shape.memory) != 0 ||
+    if (s->channel_fd < 0)
+        return tern_sandbox_fail("memfd_create");
+    if (tern_sandbox_extend(s->channel_fd, 0, s->shape.memory) != 0 ||
         fcntl(s->channel_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
         return tern_fail_system("memory for a sandbox's channel");
     void *memory = mmap(NULL, s->shape.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,

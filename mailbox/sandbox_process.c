@@ -32,6 +32,16 @@ __asm__(".pushsection .rodata\n"
 
 extern const char tern_sandbox_helper[], tern_sandbox_helper_end[];
 
+tern_status tern_sandbox_fail(const char *call) {
+    int error = errno;
+    if (error != ENOSYS && error != EPERM)
+        return tern_fail_system(call);
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "tern_sandbox_run: %s: %s: Linux 5.9 is needed, and a container that lets "
+                     "this through",
+                     call, strerror(error));
+}
+
 /* The helper in memory, under a descriptor that the channel's one does not take the place of. */
 static tern_status open_helper(tern_sandbox *s) {
     size_t bytes = (size_t)(tern_sandbox_helper_end - tern_sandbox_helper);
@@ -47,7 +57,7 @@ static tern_status open_helper(tern_sandbox *s) {
                    ? tern_fail(TERN_ERR_UNSUPPORTED,
                                "tern_sandbox_run: this system lets no memfd be executed: set the "
                                "sysctl vm.memfd_noexec to less than 2")
-                   : tern_fail_system("memory for a sandbox's helper");
+                   : tern_sandbox_fail("memfd_create");
     s->helper_fd = fcntl(fd, F_DUPFD_CLOEXEC, TERN_SANDBOX_FD + 1);
     int error = errno;
     close(fd);
@@ -65,6 +75,22 @@ static int read_only(int fd, char *path, size_t room) {
     if (again >= 0)
         close(again);
     return high;
+}
+
+/* How many seccomp filters a process is behind; -1: that cannot be read. */
+static int filters_of(const char *path) {
+    static const char name[] = "\nSeccomp_filters:\t";
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    int error = errno;
+    close(fd);
+    errno = error;
+    text[got > 0 ? got : 0] = 0;
+    const char *count = strstr(text, name);
+    return count == NULL ? -1 : atoi(count + sizeof name - 1);
 }
 
 static int spawn(tern_sandbox *s, const char *path) {
@@ -91,46 +117,60 @@ static int spawn(tern_sandbox *s, const char *path) {
     return error;
 }
 
-tern_status tern_sandbox_start(tern_sandbox *s) {
+/* Starts the helper; its descriptor is needed for no longer. */
+static tern_status execute(tern_sandbox *s) {
     char path[40];
-    tern_status status = open_helper(s);
-    if (status != TERN_OK)
-        return status;
     int fd = read_only(s->helper_fd, path, sizeof path);
     close(s->helper_fd);
     s->helper_fd = fd;
     if (fd < 0)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "tern_sandbox_run: /proc/self/fd cannot be used: %s",
-                         strerror(errno));
+        return errno == EMFILE || errno == ENFILE
+                   ? tern_fail_system(path)
+                   : tern_fail(TERN_ERR_UNSUPPORTED, "tern_sandbox_run: %s cannot be used: %s",
+                               path, strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int error = spawn(s, path);
-    if (error == EACCES || error == ENOENT || error == ENOSYS)
+    close(fd);
+    s->helper_fd = -1;
+    if (error == EACCES || error == ENOENT || error == ENOSYS || error == EPERM)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "tern_sandbox_run: this system lets no memfd be executed: %s",
                          strerror(error));
     if (error != 0)
         return tern_fail(TERN_ERR_SYSTEM, "tern_sandbox_run: starting a process: %s",
                          strerror(error));
+    return TERN_OK;
+}
+
+tern_status tern_sandbox_start(tern_sandbox *s) {
+    static const char own[] = "/proc/thread-self/status";
+    errno = 0;
+    s->filters = filters_of(own);
+    if (s->filters < 0)
+        return errno == EMFILE || errno == ENFILE
+                   ? tern_fail_system(own)
+                   : tern_fail(TERN_ERR_UNSUPPORTED,
+                               "tern_sandbox_run: %s does not count seccomp filters: Linux 5.9 is "
+                               "needed, and /proc",
+                               own);
+    tern_status status = open_helper(s);
+    if (status == TERN_OK)
+        status = execute(s);
+    if (status != TERN_OK)
+        return status;
     s->pidfd = (int)syscall(SYS_pidfd_open, s->process, 0);
     if (s->pidfd >= 0)
         return TERN_OK;
-    status = tern_fail_system("pidfd_open");
+    status = tern_sandbox_fail("pidfd_open");
     kill(s->process, SIGKILL);
     (void)waitpid(s->process, NULL, 0);
     return status;
 }
 
 int tern_sandbox_behind_filter(const tern_sandbox *s) {
-    char path[40], text[4096];
+    char path[40];
     snprintf(path, sizeof path, "/proc/%d/status", (int)s->process);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = 0;
-    /* 2: a filter; 3: whom it has killed. */
-    return strstr(text, "\nSeccomp:\t2") != NULL || strstr(text, "\nSeccomp:\t3") != NULL;
+    return filters_of(path) > s->filters;
 }
 
 static tern_status not_entered(int status) {

@@ -30,8 +30,8 @@ static int scribble(tern_sandbox_box *box, uint64_t seed) {
     return 7;
 }
 
-/* Posts a call and changes its argument and its data until the answer is there. */
-static int64_t change(tern_sandbox_box *box, uint32_t operation) {
+/* Posts a call and changes its argument and its data until the answer is there; counts. */
+static int64_t change(tern_sandbox_box *box, uint32_t operation, uint64_t *count) {
     tern_sandbox_message m = {operation, 64, {0, 0, 0, 0}, 0, 0, 0, 0, 0};
     uint8_t data[64] = {0};
     uint32_t slot = tern_mailbox_take(&box->client);
@@ -45,6 +45,7 @@ static int64_t change(tern_sandbox_box *box, uint32_t operation) {
     while (tern_mailbox_look(&box->client.box, slot) == TERN_MAILBOX_POSTED) {
         (*(volatile uint64_t *)&head->arguments[0])++;
         (*(volatile uint8_t *)(packet + sizeof *head))++;
+        __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
     }
     int64_t result = head->result;
     (void)tern_mailbox_finish(&box->client, slot);
@@ -110,11 +111,20 @@ int tern_sandbox_main(tern_sandbox_box *box) {
         return tern_sandbox_print(box, "0123456789", r->number) < 0;
     case 'r':
         return scribble(box, r->number);
-    case 'c':
-        for (uint64_t i = 0; i < r->number; i++)
-            if (change(box, TERN_SANDBOX_OWN) != 0)
+    case 'c': {
+        uint64_t *count = tern_sandbox_allocate(box, sizeof *count);
+        for (uint64_t i = 0; count != NULL && i < r->number; i++)
+            if (change(box, TERN_SANDBOX_OWN, count) != 0)
                 return 1;
-        return 0;
+        return count == NULL;
+    }
+#ifdef __x86_64__
+    case 'i': {
+        long result = (long)r->number;
+        __asm__ volatile("int $0x80" : "+a"(result) : "b"(0) : "memory");
+        return 9;
+    }
+#endif
     case 'd':
         return hold(box, r->number);
     default:

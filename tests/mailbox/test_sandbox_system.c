@@ -1,0 +1,160 @@
+/*
+ * Sandboxes and the system around them: a system that lacks or refuses what they need, descriptors
+ * that run out, children that somebody else waits for, several runs at a time.
+ */
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox_tools.h"
+
+enum { AS_IT_SHOULD = 100, WRONG_END, WRONG_DESCRIPTORS, NOT_PREPARED };
+
+typedef struct one_run {
+    unsigned char argument[SANDBOX_ARGUMENT];
+    char printed[64];
+    uint32_t bytes;
+} one_run;
+
+static void keep(const char *text, uint32_t bytes, void *context) {
+    one_run *r = context;
+    if (bytes < sizeof r->printed - r->bytes)
+        memcpy(r->printed + r->bytes, text, bytes);
+    r->bytes += bytes;
+}
+
+/* A program that prints: a status where it cannot be run, or one of those above. */
+static int prints(one_run *r) {
+    static const char text[] = "two -5 ff c%";
+    tern_sandbox_options options = tern_sandbox_defaults(TERN_TEST_PROGRAM);
+    tern_sandbox_result result;
+    memset(r, 0, sizeof *r);
+    options.argument = r->argument;
+    options.argument_bytes = sandbox_argument(r->argument, 'p', 2, "");
+    options.allow = TERN_SANDBOX_ALLOW_ALL;
+    options.directory = "/";
+    options.print = keep;
+    options.context = r;
+    tern_status status = tern_sandbox_run(&options, &result);
+    if (status != TERN_OK)
+        return (int)status;
+    return result.end == TERN_SANDBOX_EXITED && result.code == 0 && strcmp(r->printed, text) == 0
+               ? AS_IT_SHOULD
+               : WRONG_END;
+}
+
+/* The same in a process that has prepared itself for it, and that has no descriptor more after it.
+ */
+static int prints_after(int (*prepare)(int), int value) {
+    static one_run run;
+    pid_t child = fork();
+    if (child == 0) {
+        if (prepare(value) != 0)
+            _exit(NOT_PREPARED);
+        int before = sandbox_descriptors(NULL), got = prints(&run);
+        _exit(sandbox_descriptors(NULL) == before ? got : WRONG_DESCRIPTORS);
+    }
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int refusal; /* errno of a call that is refused */
+
+static int refuse(int call) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)refusal),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof steps / sizeof steps[0], steps};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
+}
+
+/* As in a container: the server is behind a filter itself, which is not the one of the sandbox. */
+static void containers(void) {
+    static const int needed[] = {SYS_seccomp,    SYS_openat2,     SYS_memfd_create, SYS_execve,
+                                 SYS_pidfd_open, SYS_close_range, SYS_prctl};
+    static const int errors[] = {EPERM, ENOSYS};
+    CU_ASSERT_EQUAL(prints_after(refuse, 10000), AS_IT_SHOULD);
+    for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
+        refusal = errors[e];
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+            CU_ASSERT_EQUAL(prints_after(refuse, needed[i]), TERN_ERR_UNSUPPORTED);
+    }
+}
+
+static int limit_descriptors(int count) {
+    struct rlimit limit = {(rlim_t)count, (rlim_t)count};
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* One after the other is what is lacking. */
+static void no_descriptors(void) {
+    int highest = 0, wrong = 0, got = 0;
+    (void)sandbox_descriptors(&highest);
+    for (int count = 0; count < highest + 12; count++) {
+        int last = got;
+        got = prints_after(limit_descriptors, count);
+        wrong += got != AS_IT_SHOULD && (got != TERN_ERR_SYSTEM || last == AS_IT_SHOULD);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(got, AS_IT_SHOULD);
+}
+
+static void other_waits(void) {
+    static one_run run;
+    int before = sandbox_descriptors(NULL);
+    void (*handler)(int) = signal(SIGCHLD, SIG_IGN);
+    CU_ASSERT_EQUAL(prints(&run), TERN_ERR_STATE);
+    EXPECT_DETAIL("SIGCHLD");
+    (void)signal(SIGCHLD, handler);
+    CU_ASSERT_EQUAL(prints(&run), AS_IT_SHOULD);
+    CU_ASSERT_EQUAL(sandbox_descriptors(NULL), before);
+}
+
+typedef struct many_runs {
+    int rounds, good;
+    one_run one;
+} many_runs;
+
+static void *again(void *argument) {
+    many_runs *m = argument;
+    for (int i = 0; i < m->rounds; i++)
+        m->good += prints(&m->one) == AS_IT_SHOULD;
+    return NULL;
+}
+
+static void two_at_once(void) {
+    static many_runs both[2];
+    pthread_t threads[2];
+    int before = sandbox_descriptors(NULL);
+    for (int i = 0; i < 2; i++) {
+        both[i].rounds = tern_test_full() ? 500 : 20;
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, again, &both[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        CU_ASSERT_EQUAL(both[i].good, both[i].rounds);
+    }
+    CU_ASSERT_EQUAL(sandbox_descriptors(NULL), before);
+}
+
+int main(int argc, char **argv) {
+    static tern_test_case tests[] = {{"containers", containers},
+                                     {"no_descriptors", no_descriptors},
+                                     {"other_waits", other_waits},
+                                     {"two_at_once", two_at_once}};
+    return sandbox_test_main(argc, argv, "sandbox_system", tests, sizeof tests / sizeof tests[0]);
+}
