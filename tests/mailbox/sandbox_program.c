@@ -62,7 +62,8 @@ static int files(tern_sandbox_box *box, const request *r) {
         return tern_sandbox_write(box, handle, 0, "written", 7) == 7 ? 0 : 200;
     int64_t got = tern_sandbox_read(box, handle, 0, text, sizeof text);
     (void)tern_sandbox_print(box, text, got > 0 ? (size_t)got : 0);
-    return tern_sandbox_close(box, handle) == 0 && tern_sandbox_close(box, handle) == -9 ? 0 : 201;
+    int64_t first = tern_sandbox_close(box, handle), second = tern_sandbox_close(box, handle);
+    return first == 0 && second == -9 ? 0 : 201;
 }
 
 static int many(tern_sandbox_box *box, const request *r) {
