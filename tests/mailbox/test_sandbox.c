@@ -72,6 +72,15 @@ static void ends(void) {
     CU_ASSERT(waitpid(-1, NULL, WNOHANG) <= 0);
 }
 
+/* Linux lets x86-64's uretprobe (335) and uprobe (336) past any filter; where no probe is, the one
+ * is SIGILL and the other -ENXIO. */
+static void expect_refusal(int call) {
+    tern_sandbox_result r = run_case('s', (uint64_t)call, "");
+    CU_ASSERT(r.end == TERN_SANDBOX_REFUSED ||
+              (call == 335 && r.end == TERN_SANDBOX_KILLED && r.code == SIGILL) ||
+              (call == 336 && r.end == TERN_SANDBOX_EXITED && r.code == (uint8_t)-ENXIO));
+}
+
 static void system_calls(void) {
     static const int some[] = {
         SYS_read,         SYS_write,  SYS_openat,         SYS_mmap,
@@ -82,7 +91,7 @@ static void system_calls(void) {
         CU_ASSERT_EQUAL(run_case('s', (uint64_t)some[i], "").end, TERN_SANDBOX_REFUSED);
     for (int i = 0; tern_test_full() && i < 600; i++)
         if (i != SYS_exit_group && i != SYS_sched_yield)
-            CU_ASSERT_EQUAL(run_case('s', (uint64_t)i, "").end, TERN_SANDBOX_REFUSED);
+            expect_refusal(i);
     expect_exit(run_case('s', SYS_sched_yield, ""), 0);
 #ifdef __x86_64__
     CU_ASSERT_EQUAL(run_case('s', 0x40000000u | SYS_exit_group, "").end, TERN_SANDBOX_REFUSED);
@@ -192,11 +201,12 @@ static int64_t again(tern_sandbox *sandbox, const tern_sandbox_request *request,
 }
 
 static void changed_arguments(void) {
-    uint64_t rounds = tern_test_full() ? 50000 : 1000;
+    uint64_t rounds = tern_test_full() ? 5000 : 1000;
     tern_sandbox_operation own = {TERN_SANDBOX_OWN, "look", look, again, NULL};
     tern_sandbox_options options = options_of('c', rounds, "");
     options.operations = &own;
     options.operation_count = 1;
+    options.timeout_ns = 50000000000u;
     wrong = changed = 0;
     expect_exit(run(&options), 0);
     CU_ASSERT_EQUAL(wrong, 0);
