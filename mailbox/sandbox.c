@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -117,12 +118,16 @@ tern_status tern_sandbox_run(const tern_sandbox_options *options, tern_sandbox_r
     tern_sandbox *s = calloc(1, sizeof *s);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a sandbox");
+    /* A thread that is cancelled half-way would leave a process and descriptors. */
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     s->options = options;
     s->channel_fd = s->directory_fd = s->helper_fd = s->pidfd = -1;
     status = run(s);
     if (status == TERN_OK)
         *result = s->result;
     close_all(s);
+    pthread_setcancelstate(cancel, &cancel);
     return status;
 }
 

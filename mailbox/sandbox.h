@@ -21,8 +21,6 @@ struct tern_sandbox {
     unsigned char *channel;
     int channel_fd, directory_fd, helper_fd, pidfd;
     pid_t process;
-    int filters; /* that the server is behind, in a container for one; its child has them too */
-    int entered; /* its process has been seen behind the filter */
     uint32_t created;
     tern_sandbox_handle *handles;
     unsigned char data[TERN_SANDBOX_DATA + 1], reply[TERN_SANDBOX_DATA];
@@ -54,8 +52,6 @@ tern_status tern_sandbox_start(tern_sandbox *s);
 tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill);
 /* errno as a status: TERN_ERR_UNSUPPORTED where there is no such call. */
 tern_status tern_sandbox_fail(const char *call);
-/* Whether the child is behind its filter, also once it is dead but not yet waited for. */
-int tern_sandbox_behind_filter(const tern_sandbox *s);
 
 /* sandbox_channel.c: the shared memory with the program in it. extend: bytes of it are there from
  * now on; 0, or an error number. */

@@ -34,10 +34,13 @@ enum {
     TERN_SANDBOX_NOT_LOADED = 126
 };
 
-/* With which status the helper ends where it cannot enter the sandbox. */
+/* Where the helper cannot enter the sandbox it ends itself by the signal TERN_SANDBOX_SIGNAL and
+ * one of these, which no program behind the filter can do. */
 enum {
+    TERN_SANDBOX_SIGNAL = 48,
     TERN_SANDBOX_NO_CHANNEL = 1,
     TERN_SANDBOX_NO_MEMORY,
+    TERN_SANDBOX_NO_CLOSE,
     TERN_SANDBOX_NO_LIMITS,
     TERN_SANDBOX_NO_PRCTL,
     TERN_SANDBOX_NO_PARENT,

@@ -174,15 +174,13 @@ int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why) {
     tern_mailbox_server server = tern_mailbox_server_at(&box, 1);
     uint64_t began = tern_now(), last = began, now = began;
     for (;;) {
-        /* The helper posts nothing before it is behind the filter: this is to see that it is so. */
-        if (!s->entered)
-            s->entered = tern_sandbox_behind_filter(s);
-        if (s->entered && serve_a_while(s, &server, now) > 0)
+        /* Nothing is posted before the helper is behind its filter and runs the program. */
+        if (serve_a_while(s, &server, now) > 0)
             last = now;
         now = tern_now();
-        if (ended(s, s->entered ? now - last : 0)) {
+        if (ended(s, now - last)) {
             /* What it posted and did not wait for. */
-            for (uint32_t i = 0; s->entered && i < TERN_SANDBOX_SLOTS; i++)
+            for (uint32_t i = 0; i < TERN_SANDBOX_SLOTS; i++)
                 (void)tern_mailbox_serve(&server, work, NULL, s);
             return 0;
         }

@@ -5,7 +5,7 @@
  * Sandbox: runs a program that is not trusted in a process that can do nothing but compute, and
  * reach the outside by calls to this one (paper 002, 6.3). No line of the program runs before its
  * process has closed every descriptor, has nothing mapped of this process but the channel of its
- * calls, and has given up all system calls but exit_group and sched_yield: any other one kills it.
+ * calls, and has given up all system calls but exit_group and sched_yield: another one kills it.
  * Neither MPI nor a context is needed; docs/sandbox.md says what this keeps out and what not.
  *
  * The caller's thread is the server. Each call is copied once out of the shared memory, looked up

@@ -57,12 +57,19 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
 #endif
 }
 
+/* There is no sandbox here, and this is why. */
+static void give_up(int why) {
+    long own = call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    (void)call(SYS_kill, own, TERN_SANDBOX_SIGNAL + why, 0, 0, 0, 0);
+    tern_sandbox_exit(TERN_SANDBOX_NOT_LOADED);
+}
+
 static int failed(long result) { return result < 0 && result > -4096; }
 
-static void *map(uint64_t bytes, long protection, long flags, long fd, int status) {
+static void *map(uint64_t bytes, long protection, long flags, long fd, int why) {
     long memory = call(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
     if (failed(memory))
-        tern_sandbox_exit(status);
+        give_up(why);
     return (void *)memory;
 }
 
@@ -76,13 +83,13 @@ static void limit(void) {
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         struct rlimit64 both = {limits[i].most, limits[i].most};
         if (failed(call(SYS_prlimit64, 0, limits[i].what, (long)&both, 0, 0, 0)))
-            tern_sandbox_exit(TERN_SANDBOX_NO_LIMITS);
+            give_up(TERN_SANDBOX_NO_LIMITS);
     }
 }
 
 static void control(long what, long value) {
     if (failed(call(SYS_prctl, what, value, 0, 0, 0, 0)))
-        tern_sandbox_exit(TERN_SANDBOX_NO_PRCTL);
+        give_up(TERN_SANDBOX_NO_PRCTL);
 }
 
 /* Only by the right architecture's numbers: 32-bit calls have other ones. x32's have a bit more. */
@@ -98,7 +105,7 @@ static void filter(void) {
     };
     struct sock_fprog program = {sizeof steps / sizeof steps[0], steps};
     if (failed(call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0, 0)))
-        tern_sandbox_exit(TERN_SANDBOX_NO_FILTER);
+        give_up(TERN_SANDBOX_NO_FILTER);
 }
 
 /* Relocations of one kind: an address in the program. */
@@ -160,14 +167,14 @@ void helper_main(void) {
     uint8_t *room =
         map(c.room, ALL, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, TERN_SANDBOX_NO_MEMORY);
     if (failed(call(SYS_close_range, 0, ~0u, 0, 0, 0, 0)))
-        tern_sandbox_exit(TERN_SANDBOX_NO_LIMITS);
+        give_up(TERN_SANDBOX_NO_CLOSE);
     limit();
     (void)call(SYS_prctl, PR_SET_NAME, (long)"tern-sandbox", 0, 0, 0, 0);
     control(PR_SET_DUMPABLE, 0);
     control(PR_SET_PDEATHSIG, SIGNAL_KILL);
     /* It may have died before that. */
     if (call(SYS_getppid, 0, 0, 0, 0, 0, 0) != c.server)
-        tern_sandbox_exit(TERN_SANDBOX_NO_PARENT);
+        give_up(TERN_SANDBOX_NO_PARENT);
     control(PR_SET_NO_NEW_PRIVS, 1);
     filter();
 
