@@ -49,11 +49,12 @@ void ceiling_uct_close(ceiling_uct *t) {
     free(t);
 }
 
-/* A node is left at its second visit at the earliest. Memory is the system's until it is used. */
+/* A rollout ends at the node it makes, so there are no more than rollouts and the root. Memory is
+ * the system's until it is used. */
 ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t simulations,
                               double exploration) {
     ceiling_uct *t = calloc(1, sizeof *t);
-    size_t edges = (rollouts / 2 + 2) * game->moves_max;
+    size_t edges = (rollouts + 1) * game->moves_max;
     if (t == NULL)
         return NULL;
     t->game = game;

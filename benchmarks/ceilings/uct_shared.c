@@ -83,10 +83,11 @@ void ceiling_uct_shared_close(ceiling_uct_shared *tree) {
     free(tree);
 }
 
-/* A node is left at its second visit at the earliest, and one thread may do all of that. Memory is
- * the system's until it is used. */
+/* A rollout ends where it is the first visit, so there are no more nodes than rollouts, and one
+ * thread may make the moves of all of them; and once more what another thread was faster with.
+ * Memory is the system's until it is used. */
 static bool open_thread(thread *t, const tern_game *game, uint64_t rollouts) {
-    t->memory = aligned_alloc(LINE, (rollouts / 2 + 2) * fan_bytes(game->moves_max));
+    t->memory = aligned_alloc(LINE, (rollouts + 1) * fan_bytes(game->moves_max));
     t->moves = malloc(game->moves_max * sizeof *t->moves);
     t->state = aligned_alloc(LINE, (game->state_bytes + LINE - 1) / LINE * LINE);
     return t->memory != NULL && t->moves != NULL && t->state != NULL;

@@ -37,24 +37,28 @@ static void search(ceiling_uct_shared *tree, uint32_t threads) {
         pthread_join(parts[i].thread, NULL);
 }
 
-static void check(uint32_t size, uint32_t threads, uint64_t rollouts) {
-    hex_geometry geometry = hex_geometry_of(size, false);
-    tern_game game = hex_game(&geometry);
-    hex_board board = hex_board_empty();
+static void check_game(const tern_game *game, const void *state, uint32_t threads,
+                       uint64_t rollouts) {
     uint64_t nodes = 0;
-    ceiling_uct_shared *tree =
-        ceiling_uct_shared_open(&game, rollouts, threads, GAMES, exploration);
+    ceiling_uct_shared *tree = ceiling_uct_shared_open(game, rollouts, threads, GAMES, exploration);
     CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
     /* The second one in memory that the first has left. */
     for (uint64_t seed = 0; seed < 2; seed++) {
-        ceiling_uct_shared_reset(tree, &board, tern_test_seed() + seed, rollouts);
+        ceiling_uct_shared_reset(tree, state, tern_test_seed() + seed, rollouts);
         search(tree, threads);
         CU_ASSERT(ceiling_uct_shared_check(tree, rollouts, &nodes));
         CU_ASSERT(!ceiling_uct_shared_check(tree, rollouts + 1, &nodes));
         CU_ASSERT(nodes <= rollouts);
-        CU_ASSERT(size == 1 || ceiling_uct_shared_visits(tree) >= 2 * rollouts - 1);
+        CU_ASSERT(game->moves_max == 1 || ceiling_uct_shared_visits(tree) >= 2 * rollouts - 1);
     }
     ceiling_uct_shared_close(tree);
+}
+
+static void check(uint32_t size, uint32_t threads, uint64_t rollouts) {
+    hex_geometry geometry = hex_geometry_of(size, false);
+    tern_game game = hex_game(&geometry);
+    hex_board board = hex_board_empty();
+    check_game(&game, &board, threads, rollouts);
 }
 
 static void counts_add_up(void) {
@@ -64,6 +68,59 @@ static void counts_add_up(void) {
         check(2, threads, 100);
         check(3, threads, rollouts);
         check(11, threads, rollouts);
+    }
+}
+
+/* Two moves, for ever, and each rollout is won by who is lucky. */
+static uint32_t two_moves(const void *state, uint32_t *moves, void *argument) {
+    (void)state;
+    (void)argument;
+    moves[0] = 0;
+    moves[1] = 1;
+    return 2;
+}
+
+static void go_on(void *state, uint32_t move, void *argument) {
+    (void)move;
+    (void)argument;
+    ++*(uint64_t *)state;
+}
+
+static int in_turn(const void *state, void *argument) {
+    (void)argument;
+    return *(const uint64_t *)state % 2;
+}
+
+static tern_game_result never_over(const void *state, void *argument) {
+    (void)state;
+    (void)argument;
+    return TERN_GAME_OPEN;
+}
+
+static uint32_t luck(const void *state, uint32_t count, tern_random *random, void *argument) {
+    (void)state;
+    (void)argument;
+    return tern_random_below(random, 2 * count + 1);
+}
+
+/* The fewer moves, the more nodes are left: a tree has room for all of them. */
+static void narrow_trees_fit(void) {
+    static const uint64_t start = 0;
+    const tern_game game = {.name = "for ever",
+                            .state_bytes = sizeof start,
+                            .moves_max = 2,
+                            .moves = two_moves,
+                            .play = go_on,
+                            .player = in_turn,
+                            .result = never_over,
+                            .rollouts = luck};
+    for (uint64_t rollouts = 1; rollouts <= 200; rollouts++) {
+        check_game(&game, &start, 1 + (uint32_t)rollouts % THREADS_MOST, rollouts);
+        ceiling_uct *alone = ceiling_uct_open(&game, rollouts, GAMES, exploration);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
+        CU_ASSERT(ceiling_uct_run(alone, &start, rollouts, rollouts) < rollouts);
+        CU_ASSERT(ceiling_uct_visits(alone) >= 2 * rollouts - 1);
+        ceiling_uct_close(alone);
     }
 }
 
@@ -92,6 +149,7 @@ static void the_best_move_is_found(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"counts_add_up", counts_add_up},
+        {"narrow_trees_fit", narrow_trees_fit},
         {"the_best_move_is_found", the_best_move_is_found},
     };
     return tern_test_main(argc, argv, "uct_shared", tests, sizeof tests / sizeof *tests);
