@@ -234,6 +234,8 @@ void bench_published_summary(bench *b);
 void bench_pin(bench *b);
 /* This rank's threads may run on all those cores. */
 void bench_unpin(bench *b);
+enum { BENCH_TOGETHER_MOST = 1024 };
+
 /* count threads of this rank, of which this one is the first, until all are through: body gets each
  * its part of parts, which are of part_bytes. They take places among those that are busy on this
  * kernel from first on: a core of its own for each, if there are so many. */

@@ -134,6 +134,12 @@ static size_t workers_of(const bench *b, uint32_t workers[2]) {
 static void measure_searches(bench *b, int ranks) {
     uint32_t workers[2];
     const size_t count = workers_of(b, workers);
+    const uint32_t threads = (uint32_t)ranks * workers[count - 1]; /* of a shared tree */
+    if (threads > BENCH_TOGETHER_MOST) {
+        bench_note(b, "searches are left out: %u workers in all, and a shared tree takes %d",
+                   threads, BENCH_TOGETHER_MOST);
+        return;
+    }
     if (b->rank == BENCH_ORIGIN) {
         mcts_open(b, &one, 1, 1, (mcts_mode){.publish = TERN_PUBLISH_WRITE}, rollouts_of(b));
         for (size_t i = 0; i < count && (ranks == 1 || !b->options.whole); i++)

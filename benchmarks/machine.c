@@ -140,8 +140,6 @@ void bench_unpin(bench *b) {
     b->core[0] = b->core[1] = -1;
 }
 
-enum { TOGETHER_MOST = 1024 };
-
 static cpu_set_t cores_at(const bench *b, uint32_t place) {
     cpu_set_t cores = all_cores;
     int core = bench_crowded(b) ? -1 : nth_core(&all_cores, (int)place);
@@ -168,9 +166,9 @@ static pthread_t start(const bench *b, uint32_t place, void *(*body)(void *), vo
 
 void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body)(void *),
                     void *parts, size_t part_bytes) {
-    pthread_t threads[TOGETHER_MOST];
+    pthread_t threads[BENCH_TOGETHER_MOST];
     cpu_set_t cores = cores_at(b, first);
-    if (count > TOGETHER_MOST)
+    if (count > BENCH_TOGETHER_MOST)
         bench_fail("threads", TERN_ERR_RANGE);
     if (b->options.pin)
         (void)sched_setaffinity(0, sizeof cores, &cores);
