@@ -30,7 +30,7 @@ struct hex_solver {
 static uint64_t bit(uint32_t cell) { return UINT64_C(1) << cell; }
 
 hex_solver *hex_solver_open(uint32_t size, size_t positions) {
-    hex_solver *s = calloc(1, sizeof *s);
+    hex_solver *s = size <= SOLVER_SIZE_MAX ? calloc(1, sizeof *s) : NULL;
     if (s == NULL)
         return NULL;
     *s = (hex_solver){.size = size, .all = bit(size * size) - 1, .mask = positions - 1};

@@ -21,7 +21,8 @@ enum { SOLVER_SIZE_MAX = 7 };
 
 typedef struct hex_solver hex_solver;
 
-/* positions: how many it remembers, a power of two. NULL: no memory. */
+/* positions: how many it remembers, a power of two. NULL: no memory, or a board larger than
+ * SOLVER_SIZE_MAX. */
 hex_solver *hex_solver_open(uint32_t size, size_t positions);
 void hex_solver_close(hex_solver *solver);
 

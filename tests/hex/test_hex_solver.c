@@ -115,6 +115,13 @@ static void positions_are_as_they_are_known(void) {
     }
 }
 
+static void boards_have_a_limit(void) {
+    hex_solver *largest = hex_solver_open(SOLVER_SIZE_MAX, 16);
+    CU_ASSERT_PTR_NOT_NULL(largest);
+    hex_solver_close(largest);
+    CU_ASSERT_PTR_NULL(hex_solver_open(SOLVER_SIZE_MAX + 1, 16));
+}
+
 /* Every full board of up to 4x4, and boards that are not full. */
 static void boards_are_won_by_the_same(void) {
     uint64_t random = tern_test_seed() + 2;
@@ -146,6 +153,7 @@ int main(int argc, char **argv) {
         {"solver_and_brute_force_agree", solver_and_brute_force_agree},
         {"openings_are_those_that_are_known", openings_are_those_that_are_known},
         {"positions_are_as_they_are_known", positions_are_as_they_are_known},
+        {"boards_have_a_limit", boards_have_a_limit},
         {"boards_are_won_by_the_same", boards_are_won_by_the_same},
     };
     return tern_test_main(argc, argv, "hex_solver", tests, sizeof tests / sizeof *tests);
