@@ -42,7 +42,7 @@ static void books_balance(void) {
     uint64_t random = tern_test_seed();
     for (int i = 0; i < (tern_test_full() ? 24 : 4); i++) {
         fixture f;
-        if (!search_open(&f, 1 + (uint32_t)i / 2 % 2, i % 2 == 0 ? 4096 : 0))
+        if (!search_open(&f, 1 + (uint32_t)i % 2, i / 2 % 2 == 0 ? 4096 : 0))
             return;
         const nim_state piles = {{3, 4, 5}, 0};
         const tern_search_options options = {.seed = random,
