@@ -42,7 +42,7 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) 
 
 /* NULL: no memory, and others may wait for this rank. */
 static void *room_for(size_t bytes) {
-    void *room = malloc(bytes);
+    void *room = malloc(bytes + 1); /* of no bytes there may be none */
     if (room == NULL)
         tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
     return room;
