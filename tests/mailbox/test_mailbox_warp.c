@@ -254,6 +254,53 @@ static void an_impatient_client(void) {
     free(play.memory);
 }
 
+/* ---- A call that never ends ---- */
+
+enum { ENDLESS_MAX = 1000 };
+
+static struct {
+    uint32_t packets; /* that were answered */
+    uint32_t begun;   /* calls of the hook with 0 before one of them cleans */
+} endless;
+
+static int work_on_and_on(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)line, (void)argument;
+    CU_ASSERT_EQUAL(place.number, endless.packets);
+    return ++endless.packets < ENDLESS_MAX;
+}
+
+/* No wait is long. Each begins with a call of 0 and cleans at the second; so two calls of 0 before
+ * a packet are the wait's and one more, on which the client's patience ends. */
+static int serve_on_and_on(void *argument, uint32_t calls) {
+    bool finished = false;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        finished |= tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_FINISHED;
+    if (!finished || calls > 0) {
+        endless.begun = 0;
+        return serve(argument, calls);
+    }
+    return ++endless.begun == 2 ? 7 : 0;
+}
+
+/* A server that is never done, and answers soon each time: the client's hook is asked all the same.
+ */
+static void an_endless_call(void) {
+    uint64_t random = tern_test_seed() + 6;
+    tern_mailbox_crew crew = {work_on_and_on, NULL};
+    tern_mailbox_wait wait = {serve_on_and_on, &crew};
+    open_play();
+    memset(&endless, 0, sizeof endless);
+    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(1), fill_number,
+                                           NULL, NULL, &wait),
+                    7);
+    CU_ASSERT(endless.packets <= 2 * TERN_MAILBOX_SPINS);
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
+    for (int i = 0; i < 20; i++)
+        call_and_check(model_mask(&random), &random);
+    free(play.memory);
+}
+
 /* ---- The host plays a warp that serves ---- */
 
 static int serve_as_warp(void *argument, uint32_t calls) {
@@ -354,6 +401,7 @@ int main(int argc, char **argv) {
                                            {"asynchronous", asynchronous},
                                            {"a_dead_server", a_dead_server},
                                            {"an_impatient_client", an_impatient_client},
+                                           {"an_endless_call", an_endless_call},
                                            {"a_serving_warp", a_serving_warp},
                                            {"a_share", a_share}};
     return tern_test_main(argc, argv, "mailbox warp", tests, sizeof tests / sizeof tests[0]);
