@@ -178,7 +178,7 @@ static int work(tern_mailbox_lane *line, tern_mailbox_place place, void *argumen
 static void *serve(void *argument) {
     const worker *me = argument;
     tern_mailbox_server server = tern_mailbox_server_at(&me->host->box, me->name);
-    tern_mailbox_crew crew = {work, me->host};
+    tern_mailbox_crew crew = {work, me->host, NULL}; /* no thread dies alone */
     while (tern_mailbox_serve(&server, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew) >
                0 ||
            !tern_mailbox_load32(&me->host->stop))

@@ -131,6 +131,7 @@ static __global__ void serves_host(channel to) {
     tern_mailbox_crew crew;
     crew.work = serve_lane;
     crew.argument = &stop;
+    crew.worked = 0; /* a slot is a warp's */
     while (__ballot_sync(party.lanes, stop || late) == 0) {
         if (tern_mailbox_warp_serve_on(&server, blockIdx.x, party, &crew))
             end = ask_clock() + to.timeout_ns;

@@ -13,7 +13,9 @@
  * call as in the paper. A server works on all the lanes of a packet, and says of each whether its
  * call is over. The client posts again for those that are not, with the others left out, until all
  * calls are; so one lane can pass more than a line holds, and one whose answer is not there yet can
- * be asked again, while the answers of the others are out. The server keeps the slot meanwhile.
+ * be asked again, while the answers of the others are out. The server keeps the slot meanwhile, and
+ * knows the number of the packet to come: one that goes on with what another server has begun,
+ * which died in between, is lost.
  *
  * The same functions run on both sides of the bus. On a GPU each lane is a thread that has come
  * here together with others, a party; the lowest of them drives the slot, and between its steps and
@@ -46,7 +48,7 @@ typedef struct tern_mailbox_warp {
     uint32_t number; /* by the client: packets of the same calls before this one */
     uint32_t open;   /* by the server: lanes of them whose calls are not over */
     uint32_t unused[2];
-    int32_t outcome; /* by the server: TERN_MAILBOX_OK; by whoever takes its place: _LOST */
+    int32_t outcome; /* by the server: TERN_MAILBOX_OK; by who has taken its place: _LOST */
     uint32_t unused_too[TERN_MAILBOX_LINE / 4 - 6];
     tern_mailbox_lane lane[TERN_MAILBOX_LANES];
 } tern_mailbox_warp;
@@ -75,6 +77,10 @@ typedef int tern_mailbox_lane_work(tern_mailbox_lane *line, tern_mailbox_place p
 typedef struct tern_mailbox_crew {
     tern_mailbox_lane_work *work;
     void *argument;
+    /* By slot: packets of its call that this server has worked on, 0: it is on none. Zeroed at
+     * first; one server's alone, and one for all lanes of a warp. NULL: no server dies and leaves
+     * others, so nothing is checked. */
+    uint32_t *worked;
 } tern_mailbox_crew;
 
 /* ---- Parties ---- */
@@ -267,14 +273,23 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
 
 /* ---- Server ---- */
 
+/* Not for applications: whether this server has worked on all packets of the call before this one.
+ */
+TERN_MAILBOX_INLINE int tern_mailbox_warp_follows(const tern_mailbox_crew *crew,
+                                                  tern_mailbox_place place) {
+    return place.number == 0 || crew->worked == NULL || crew->worked[place.slot] == place.number;
+}
+
 /* Works on a packet's lines, this thread on those that it plays, and writes what the client is to
- * know of them. The lanes whose calls are not over. */
+ * know of them: also that the call is lost, if another server has begun it. The lanes whose calls
+ * are not over. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet, uint32_t slot,
                                                        tern_mailbox_party party,
                                                        const tern_mailbox_crew *crew) {
     tern_mailbox_place place = {slot, 0, packet->number};
-    uint32_t open = 0;
-    for (uint32_t left = packet->asked & party.lanes & party.own; left != 0; left &= left - 1) {
+    uint32_t left = packet->asked & party.lanes & party.own, open = 0;
+    int follows = tern_mailbox_warp_follows(crew, place);
+    for (left = follows ? left : 0; left != 0; left &= left - 1) {
         place.lane = tern_mailbox_lowest(left);
         if (crew->work(&packet->lane[place.lane], place, crew->argument))
             open |= (uint32_t)1 << place.lane;
@@ -282,7 +297,9 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
     open = tern_mailbox_party_gather(party, open);
     if (tern_mailbox_party_leads(party)) {
         packet->open = open;
-        packet->outcome = TERN_MAILBOX_OK;
+        packet->outcome = follows ? TERN_MAILBOX_OK : TERN_MAILBOX_LOST;
+        if (crew->worked != NULL)
+            crew->worked[slot] = open != 0 ? place.number + 1 : 0;
     }
     return open;
 }

@@ -11,7 +11,7 @@
 
 #include "model.h"
 
-enum { HOSTS_MAX = 8 };
+enum { HOSTS_MAX = 8, HOSTS_SLOTS_MAX = 200 };
 
 struct hosts;
 
@@ -44,8 +44,8 @@ static inline int hosts_late(void *argument, uint32_t calls) {
 static inline void *hosts_serve(void *argument) {
     const host_start *me = (const host_start *)argument;
     tern_mailbox_server server = tern_mailbox_server_at(&me->all->box, me->number + 1);
-    tern_mailbox_crew crew = {model_work, me->all->sessions};
-    uint32_t idle = 0;
+    uint32_t worked[HOSTS_SLOTS_MAX] = {0}, idle = 0;
+    tern_mailbox_crew crew = {model_work, me->all->sessions, worked};
     /* The last steps are to clean: two rounds in vain after the last client. */
     while (idle < 2)
         if (tern_mailbox_serve(&server, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew) >

@@ -73,6 +73,7 @@ static __global__ void kernel_serves(kernel_plan plan) {
     tern_mailbox_crew crew;
     crew.work = model_work;
     crew.argument = plan.sessions;
+    crew.worked = 0; /* a slot is a warp's */
     for (int stop = 0; !stop && idle < plan.patience * TERN_MAILBOX_SPINS; idle++) {
         /* Stop first, slots then: what was posted before it is served. */
         if (tern_mailbox_party_leads(party))

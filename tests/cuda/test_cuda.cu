@@ -12,7 +12,7 @@
 #include "hosts.h"
 #include "kernels.h"
 
-enum { STATUS_FAILED = 1, STATUS_SKIPPED = 77, SLOTS_MAX = 200, LANES_MAX = 8192 };
+enum { STATUS_FAILED = 1, STATUS_SKIPPED = 77, SLOTS_MAX = HOSTS_SLOTS_MAX, LANES_MAX = 8192 };
 
 /* Memory that is mapped on both sides. */
 typedef struct play {

@@ -52,7 +52,7 @@ GLOBAL void warps(void *memory, uint32_t lane) {
     tern_mailbox_client client = tern_mailbox_client_at(&box, 1);
     tern_mailbox_server server = tern_mailbox_server_at(&box, 1);
     tern_mailbox_party party = tern_mailbox_party_lane(~(uint32_t)0, lane);
-    tern_mailbox_crew crew = {answer, memory};
+    tern_mailbox_crew crew = {answer, memory, 0};
     (void)tern_mailbox_warp_call(&client, party, line, line, &value, 0);
     (void)tern_mailbox_warp_send(&client, party, line, &value, 0);
     (void)tern_mailbox_warp_serve_on(&server, 7, party, &crew);

@@ -21,6 +21,7 @@ static struct {
     tern_mailbox_server server;
     model_session sessions[SLOTS * TERN_MAILBOX_LANES];
     model_call calls[TERN_MAILBOX_LANES];
+    uint32_t worked[SLOTS], worked_too[SLOTS]; /* by the server; by another */
 } play;
 
 static void open_play(void) {
@@ -45,7 +46,7 @@ static int serve(void *argument, uint32_t calls) {
 
 /* One call by these lanes, which is right in all of them, and of which nobody else knows. */
 static void call_and_check(uint32_t lanes, uint64_t *random) {
-    tern_mailbox_crew crew = {model_work, play.sessions};
+    tern_mailbox_crew crew = {model_work, play.sessions, play.worked};
     tern_mailbox_wait wait = {serve, &crew};
     model_session before[SLOTS * TERN_MAILBOX_LANES];
     memcpy(before, play.sessions, sizeof before);
@@ -138,7 +139,7 @@ static void fill_number(tern_mailbox_lane *line, tern_mailbox_place place, void 
 }
 
 static void partial_answers(void) {
-    tern_mailbox_crew crew = {work_partly, NULL};
+    tern_mailbox_crew crew = {work_partly, NULL, play.worked};
     tern_mailbox_wait wait = {serve_partly, &crew};
     static const uint32_t parties[] = {~(uint32_t)0, 0x80000001, 0xffff0000, 0x421, 0x10};
     open_play();
@@ -170,7 +171,7 @@ static void partial_answers(void) {
 
 static void asynchronous(void) {
     uint64_t random = tern_test_seed() + 2, sent[TERN_MAILBOX_LANES] = {0}, done = 0, all = 0;
-    tern_mailbox_crew crew = {model_work, play.sessions};
+    tern_mailbox_crew crew = {model_work, play.sessions, play.worked};
     tern_mailbox_wait wait = {serve, &crew};
     open_play();
     for (int i = 0; i < 300; i++) {
@@ -222,6 +223,74 @@ static void a_dead_server(void) {
     free(play.memory);
 }
 
+/* When a server dies: before the packet of that number, in that state of its slot. */
+static struct {
+    uint32_t before, worked, too_late;
+    tern_mailbox_state state;
+    bool dead;
+} death;
+
+static int work_until_death(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)argument;
+    death.too_late += death.dead;
+    death.worked = place.number + 1;
+    line->word[0]++;
+    return place.number < 5;
+}
+
+static int serve_until_death(void *argument, uint32_t calls) {
+    tern_mailbox_server other = tern_mailbox_server_at(&play.box, 2);
+    tern_mailbox_crew crew = *(tern_mailbox_crew *)argument;
+    if (!death.dead) {
+        uint32_t slot = 0;
+        while (slot + 1 < SLOTS && play.box.client_locks[slot].holder == 0)
+            slot++;
+        /* The client waits for a packet that was posted or finished. Quiet: this step cleans. */
+        bool posted = tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED;
+        death.dead = death.worked == death.before && posted == (death.state == TERN_MAILBOX_POSTED);
+        if (!death.dead || death.state == TERN_MAILBOX_QUIET)
+            (void)serve(argument, calls);
+        if (!death.dead)
+            return 0;
+        CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, slot), death.state);
+        CU_ASSERT_EQUAL(tern_mailbox_server_reclaim(&other, 1, tern_mailbox_message_recover, NULL),
+                        1);
+    }
+    crew.worked = play.worked_too;
+    (void)tern_mailbox_serve(&other, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew);
+    return 0;
+}
+
+/* A server dies between two packets of a call; the one that is left does not go on with it. */
+static void a_death_between_packets(void) {
+    static const tern_mailbox_state states[] = {TERN_MAILBOX_FINISHED, TERN_MAILBOX_QUIET,
+                                                TERN_MAILBOX_POSTED};
+    tern_mailbox_crew crew = {work_until_death, NULL, NULL};
+    tern_mailbox_wait wait = {serve_until_death, &crew};
+    for (uint32_t i = 0; i < 15; i++) {
+        open_play();
+        crew.worked = play.worked;
+        memset(&death, 0, sizeof death);
+        death.before = i / 3 + 1;
+        death.state = states[i % 3];
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(5),
+                                               fill_number, NULL, NULL, &wait),
+                        TERN_MAILBOX_LOST);
+        CU_ASSERT(death.dead);
+        CU_ASSERT_EQUAL(death.worked, death.before);
+        CU_ASSERT_EQUAL(death.too_late, 0);
+        /* The other has kept nothing, and its next call begins anew. */
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
+        death.worked = 0;
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(5),
+                                               fill_number, NULL, NULL, &wait),
+                        0);
+        CU_ASSERT_EQUAL(death.too_late, 12);
+        free(play.memory);
+    }
+}
+
 static int gives_up(void *argument, uint32_t calls) {
     (void)argument;
     return calls == 3 ? 7 : 0;
@@ -247,7 +316,7 @@ static void an_impatient_client(void) {
     CU_ASSERT_EQUAL(tern_mailbox_warp_send(&play.client, tern_mailbox_party_whole(1),
                                            model_fill_all, play.calls, &wait),
                     7);
-    tern_mailbox_crew crew = {model_work, play.sessions};
+    tern_mailbox_crew crew = {model_work, play.sessions, play.worked};
     (void)serve(&crew, 0);
     for (int i = 0; i < 20; i++)
         call_and_check(model_mask(&random), &random);
@@ -286,7 +355,7 @@ static int serve_on_and_on(void *argument, uint32_t calls) {
  */
 static void an_endless_call(void) {
     uint64_t random = tern_test_seed() + 6;
-    tern_mailbox_crew crew = {work_on_and_on, NULL};
+    tern_mailbox_crew crew = {work_on_and_on, NULL, play.worked};
     tern_mailbox_wait wait = {serve_on_and_on, &crew};
     open_play();
     memset(&endless, 0, sizeof endless);
@@ -316,7 +385,7 @@ static int serve_as_warp(void *argument, uint32_t calls) {
 
 static void a_serving_warp(void) {
     uint64_t random = tern_test_seed() + 5;
-    tern_mailbox_crew crew = {model_work, NULL};
+    tern_mailbox_crew crew = {model_work, NULL, NULL};
     tern_mailbox_wait wait = {serve_as_warp, &crew};
     open_play();
     crew.argument = play.sessions;
@@ -348,7 +417,8 @@ static int work_mortally(tern_mailbox_lane *line, tern_mailbox_place place, void
 }
 
 static int serve_share(void *argument) {
-    tern_mailbox_crew crew = {work_mortally, NULL};
+    uint32_t worked[SLOTS] = {0};
+    tern_mailbox_crew crew = {work_mortally, NULL, worked};
     tern_mailbox_worker worker;
     if (tern_mailbox_join(argument, TERN_MAILBOX_SERVER, &worker) != TERN_OK)
         return 1;
@@ -400,6 +470,7 @@ int main(int argc, char **argv) {
                                            {"partial_answers", partial_answers},
                                            {"asynchronous", asynchronous},
                                            {"a_dead_server", a_dead_server},
+                                           {"a_death_between_packets", a_death_between_packets},
                                            {"an_impatient_client", an_impatient_client},
                                            {"an_endless_call", an_endless_call},
                                            {"a_serving_warp", a_serving_warp},
