@@ -47,7 +47,9 @@ typedef struct tern_mailbox_warp {
     uint32_t asked;  /* by the client: lanes that are to be worked on, a bit for each */
     uint32_t number; /* by the client: packets of the same calls before this one */
     uint32_t open;   /* by the server: lanes of them whose calls are not over */
-    uint32_t unused[2];
+    uint32_t
+        single; /* by the client: not 0, no packet follows, also for lanes that would be open */
+    uint32_t unused;
     int32_t outcome; /* by the server: TERN_MAILBOX_OK; by who has taken its place: _LOST */
     uint32_t unused_too[TERN_MAILBOX_LINE / 4 - 6];
     tern_mailbox_lane lane[TERN_MAILBOX_LANES];
@@ -167,8 +169,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox *box, tern_mai
  * the wait for a slot that an earlier call is still on. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client,
                                                tern_mailbox_place place, tern_mailbox_party party,
-                                               uint32_t asked, tern_mailbox_lane_use *fill,
-                                               void *argument, const tern_mailbox_wait *wait) {
+                                               uint32_t asked, int single,
+                                               tern_mailbox_lane_use *fill, void *argument,
+                                               const tern_mailbox_wait *wait) {
     tern_mailbox_warp *packet = (tern_mailbox_warp *)tern_mailbox_packet(&client->box, place.slot);
     int stop = 0, leads = tern_mailbox_party_leads(party);
     if (leads)
@@ -180,6 +183,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client
     if (leads) {
         packet->asked = asked;
         packet->number = place.number;
+        packet->single = (uint32_t)single;
     }
     tern_mailbox_party_sync(party);
     if (leads)
@@ -201,7 +205,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *cli
     tern_mailbox_place place = {slot, 0, 0};
     int leads = tern_mailbox_party_leads(party);
     for (uint32_t asked = party.lanes; asked != 0; place.number++) {
-        int stop = tern_mailbox_warp_post(client, place, party, asked, fill, argument, wait);
+        int stop = tern_mailbox_warp_post(client, place, party, asked, 0, fill, argument, wait);
         if (stop == 0 && leads)
             stop = tern_mailbox_await(&client->box, slot, TERN_MAILBOX_ANSWERED, wait);
         stop = tern_mailbox_party_share(party, stop);
@@ -253,8 +257,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
     return stop;
 }
 
-/* Asynchronous calls, of one packet each, whose answers nobody reads (8.1). 0, or what ended the
- * wait for a slot: then nothing was posted. */
+/* Asynchronous calls, of one packet each, whose answers nobody reads (8.1): the server lets go of
+ * the slot also if it would have had more. 0, or what ended the wait for a slot: then nothing was
+ * posted. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill, void *argument,
@@ -265,7 +270,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
     int stop = tern_mailbox_warp_take(client, party, wait, &place.slot);
     if (stop != 0)
         return stop;
-    stop = tern_mailbox_warp_post(client, place, party, party.lanes, fill, argument, wait);
+    stop = tern_mailbox_warp_post(client, place, party, party.lanes, 1, fill, argument, wait);
     if (tern_mailbox_party_leads(party))
         tern_mailbox_client_give(client, place.slot);
     return stop;
@@ -288,13 +293,15 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
                                                        const tern_mailbox_crew *crew) {
     tern_mailbox_place place = {slot, 0, packet->number};
     uint32_t left = packet->asked & party.lanes & party.own, open = 0;
-    int follows = tern_mailbox_warp_follows(crew, place);
+    int follows = tern_mailbox_warp_follows(crew, place), single = packet->single != 0;
     for (left = follows ? left : 0; left != 0; left &= left - 1) {
         place.lane = tern_mailbox_lowest(left);
         if (crew->work(&packet->lane[place.lane], place, crew->argument))
             open |= (uint32_t)1 << place.lane;
     }
     open = tern_mailbox_party_gather(party, open);
+    if (single)
+        open = 0;
     if (tern_mailbox_party_leads(party)) {
         packet->open = open;
         packet->outcome = follows ? TERN_MAILBOX_OK : TERN_MAILBOX_LOST;
@@ -311,7 +318,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_work(void *packet, uint32_t slot, void
                                      (const tern_mailbox_crew *)argument) != 0;
 }
 
-/* The clean of a server on a host: the slot is kept while calls go on. */
+/* The clean of a server on a host: the slot is kept while calls go on. If their client has given
+ * up, it is kept until a later call on it is over, which is this server's then: a server that stops
+ * for ever takes such slots with it too. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, void *argument) {
     (void)slot;
     (void)argument;

@@ -187,6 +187,9 @@ static void asynchronous(void) {
             CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
     }
     (void)serve(&crew, 0);
+    /* No server waits for more, also of lanes that it has left open. */
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
     /* Each call was one packet, and either answered with it or left open. */
     for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
         all += sent[lane];
@@ -356,6 +359,7 @@ static int serve_on_and_on(void *argument, uint32_t calls) {
 static void an_endless_call(void) {
     uint64_t random = tern_test_seed() + 6;
     tern_mailbox_crew crew = {work_on_and_on, NULL, play.worked};
+    tern_mailbox_crew other = {model_work, play.sessions, play.worked};
     tern_mailbox_wait wait = {serve_on_and_on, &crew};
     open_play();
     memset(&endless, 0, sizeof endless);
@@ -365,8 +369,16 @@ static void an_endless_call(void) {
     CU_ASSERT(endless.packets <= 2 * TERN_MAILBOX_SPINS);
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
+    /* The server waits for more of that call, and lets go once another call there is over. */
+    uint32_t held = 0;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        held += play.box.server_locks[slot].holder != 0;
+    CU_ASSERT_EQUAL(held, 1);
     for (int i = 0; i < 20; i++)
-        call_and_check(model_mask(&random), &random);
+        call_and_check(1 << i, &random);
+    (void)serve(&other, 0);
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
     free(play.memory);
 }
 
