@@ -1,6 +1,7 @@
 # nvcc, where there is one that works: TERN_NVCC and tern_cuda_program. CUDA is not a language of the
 # project, whose configuration would then fail where the compiler is there and broken.
 
+option(TERN_CUDA "Build examples/cuda and its tests where there is an nvcc" ON)
 find_program(TERN_NVCC_FOUND nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
 mark_as_advanced(TERN_NVCC_FOUND)
 
@@ -8,12 +9,9 @@ mark_as_advanced(TERN_NVCC_FOUND)
 set(TERN_NVCC_FLAGS -std=c++17 -O2 -gencode arch=compute_75,code=[compute_75,sm_75]
     -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
     -Xcompiler=-Wall,-Wextra,-Wconversion,-pthread)
-if(TERN_WERROR)
-    list(APPEND TERN_NVCC_FLAGS -Werror all-warnings)
-endif()
 
 set(TERN_NVCC "")
-if(TERN_SANITIZE)
+if(TERN_SANITIZE OR NOT TERN_CUDA)
     # The sanitizers know nothing of the GPU's accesses.
 elseif(NOT TERN_NVCC_FOUND)
     message(STATUS "CUDA: no nvcc, so examples/cuda and its tests are not built")
@@ -24,7 +22,7 @@ else()
              "int main() { probe<<<1, 1>>>(nullptr); return cudaDeviceSynchronize() != cudaSuccess; }\n")
         execute_process(COMMAND ${TERN_NVCC_FOUND} ${TERN_NVCC_FLAGS} probe.cu -o probe
                         WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/nvcc RESULT_VARIABLE failed
-                        OUTPUT_FILE log ERROR_FILE log)
+                        OUTPUT_FILE log ERROR_FILE log TIMEOUT 60)
         if(failed STREQUAL 0)
             set(TERN_NVCC_WORKS ${TERN_NVCC_FOUND} CACHE INTERNAL "An nvcc that has built a program")
         endif()
@@ -35,6 +33,11 @@ else()
         message(STATUS "CUDA: ${TERN_NVCC_FOUND} does not build a program, so examples/cuda and its "
                 "tests are not built (${PROJECT_BINARY_DIR}/nvcc/log)")
     endif()
+endif()
+
+# Behind the probe, which a warning of CUDA's own headers must not fail.
+if(TERN_WERROR)
+    list(APPEND TERN_NVCC_FLAGS -Werror all-warnings)
 endif()
 
 # Builds name in the current folder from one CUDA file and a static library ("": none), with further

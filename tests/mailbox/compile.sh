@@ -1,9 +1,10 @@
 #!/bin/sh
-# compile.sh INCLUDE: the mailbox, also for warps, compiles freestanding, as C11, C++ and, with nvcc,
-# CUDA, in each layout, and asks nothing of any library; and messages memcpy alone. tests/cuda/syntax.sh
-# has clang look at them as CUDA.
+# compile.sh INCLUDE [NVCC]: the mailbox, also messages and warps, compiles freestanding, as C11, C++ and,
+# with an nvcc that works, CUDA, in each layout, and asks nothing of any library; messages memcpy alone.
+# tests/cuda/syntax.sh has clang look at them as CUDA.
 set -eu
 include=$1
+nvcc=${2:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -63,16 +64,16 @@ END
 cat >"$work/message.c" <<'END'
 #include <tern/mailbox_message.h>
 
-int serve(tern_mailbox_server *server, tern_mailbox_service *service);
-int serve(tern_mailbox_server *server, tern_mailbox_service *service) {
+DEVICE int serve(tern_mailbox_server *server, tern_mailbox_service *service);
+DEVICE int serve(tern_mailbox_server *server, tern_mailbox_service *service) {
     (void)tern_mailbox_server_reclaim(server, 2, tern_mailbox_message_recover, 0);
     return tern_mailbox_reply(service, 0, 100) != 0 &&
            tern_mailbox_serve(server, tern_mailbox_message_work, tern_mailbox_message_clean,
                               service) > 0;
 }
 
-int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait);
-int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait) {
+DEVICE int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait);
+DEVICE int call(tern_mailbox_client *client, void *memory, const tern_mailbox_wait *wait) {
     uint64_t bytes = 0;
     return tern_mailbox_message_call(client, memory, 1000, memory, 1000, &bytes, wait);
 }
@@ -80,7 +81,7 @@ END
 for source in all message; do
     cp "$work/$source.c" "$work/$source.cpp"
 done
-cp "$work/all.c" "$work/all.cu"
+cat "$work/all.c" "$work/message.c" >"$work/all.cu"
 
 wrong=0
 report() {
@@ -101,8 +102,7 @@ host() {
     fi
 }
 
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-[ -x "$nvcc" ] || echo "no nvcc here: nothing is compiled as CUDA"
+[ -n "$nvcc" ] || echo "no nvcc that works: nothing is compiled as CUDA"
 
 for layout in TERN_MAILBOX_LINES TERN_MAILBOX_BITS TERN_MAILBOX_CAS; do
     for compiler in gcc clang; do
@@ -115,8 +115,8 @@ for layout in TERN_MAILBOX_LINES TERN_MAILBOX_BITS TERN_MAILBOX_CAS; do
             host $compiler message.cpp memcpy -std=$standard
         done
     done
-    if [ -x "$nvcc" ]; then
-        "$nvcc" -Werror all-warnings "-DDEVICE=__host__ __device__" -DGLOBAL=__global__ \
+    if [ -n "$nvcc" ]; then
+        "$nvcc" -arch=sm_75 -Werror all-warnings "-DDEVICE=__host__ __device__" -DGLOBAL=__global__ \
             -DTERN_MAILBOX_LAYOUT="$layout" -I"$include" -c "$work/all.cu" -o "$work/all.o" ||
             report nvcc
     fi
