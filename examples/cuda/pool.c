@@ -35,10 +35,12 @@ int pool_give(pool *self, uint64_t offset) {
 }
 
 int pool_holds(const pool *self, uint64_t offset, uint64_t bytes) {
-    for (uint32_t i = 0; i<self->pieces; i += self->runs[i]> 0 ? self->runs[i] : 1) {
+    uint32_t i = 0;
+    while (i < self->pieces) {
         uint64_t begin = (uint64_t)i * POOL_PIECE, room = (uint64_t)self->runs[i] * POOL_PIECE;
         if (offset >= begin && offset - begin < room)
             return bytes <= room - (offset - begin);
+        i += self->runs[i] > 0 ? self->runs[i] : 1;
     }
     return 0;
 }

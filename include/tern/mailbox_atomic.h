@@ -3,9 +3,9 @@
 
 /*
  * What a mailbox (tern/mailbox.h) needs of the machine: loads that acquire, stores that release and
- * a few read-modify-writes that do both, all of them visible to every processor of the node.
- * Freestanding: C11 or C++ by the builtins of gcc and clang, CUDA device code by PTX's own loads,
- * stores and atomics of system scope. Nothing here is for applications.
+ * a few read-modify-writes that release, or do both, all of them visible to every processor of the
+ * node. Freestanding: C11 or C++ by the builtins of gcc and clang, CUDA device code by PTX's own
+ * loads, stores and atomics of system scope. Nothing here is for applications.
  *
  * They are loads and stores with an order of their own, not fences beside relaxed ones as in paper
  * 002, 7.2: the same instructions on x86, and ThreadSanitizer can follow them.
