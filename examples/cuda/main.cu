@@ -11,13 +11,13 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu.h"
 #include "host.h"
 #include "kernels.h"
 
 enum {
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
-    STATUS_SKIPPED = 77,
     WARPS = 8,
     SLOTS = 6, /* fewer than warps: they take turns */
     SERVERS = 2,
@@ -46,21 +46,6 @@ static bool good(cudaError_t error, const char *what) {
 static int attribute(cudaDeviceAttr which) {
     int value = 0;
     return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
-}
-
-/* Why the first GPU cannot do it; NULL: it can. */
-static const char *unfit() {
-    int count = 0;
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess)
-        return cudaGetErrorString(error);
-    if (count == 0)
-        return "there is no GPU";
-    if (attribute(cudaDevAttrComputeCapabilityMajor) < 7)
-        return "lanes cannot wait for each other before compute capability 7.0";
-    if (!attribute(cudaDevAttrCanMapHostMemory))
-        return "the GPU cannot map memory of the host";
-    return nullptr;
 }
 
 /* Things to know that are no hindrance. */
@@ -177,10 +162,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s [FOLDER]\n", argv[0]);
         return STATUS_USAGE;
     }
-    const char *reason = unfit();
-    if (reason != nullptr) {
-        printf("skipped: %s\n", reason);
-        return STATUS_SKIPPED;
+    const char *reason;
+    int fit = gpu_look(&reason);
+    if (fit != GPU_FIT) {
+        fprintf(stderr, "%s: %s\n", fit == GPU_UNFIT ? "skipped" : "cuda", reason);
+        return fit;
     }
     describe();
     shared all;

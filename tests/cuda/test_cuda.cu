@@ -9,10 +9,11 @@
 
 #include <cuda_runtime.h>
 
+#include "examples/cuda/gpu.h"
 #include "hosts.h"
 #include "kernels.h"
 
-enum { STATUS_FAILED = 1, STATUS_SKIPPED = 77, SLOTS_MAX = HOSTS_SLOTS_MAX, LANES_MAX = 8192 };
+enum { STATUS_FAILED = 1, SLOTS_MAX = HOSTS_SLOTS_MAX, LANES_MAX = 8192 };
 
 /* Memory that is mapped on both sides. */
 typedef struct play {
@@ -154,31 +155,12 @@ static void kernels_alone() {
     CHECK(hosts_served(&servers, &wrong) == 0);
 }
 
-/* ---- The GPU ---- */
-
-static int attribute(cudaDeviceAttr which) {
-    int value = 0;
-    return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
-}
-
-static const char *unfit() {
-    int count = 0;
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess)
-        return cudaGetErrorString(error);
-    if (count == 0)
-        return "there is no GPU";
-    if (attribute(cudaDevAttrComputeCapabilityMajor) < 7)
-        return "lanes cannot wait for each other before compute capability 7.0";
-    return attribute(cudaDevAttrCanMapHostMemory) ? nullptr
-                                                  : "the GPU cannot map memory of the host";
-}
-
 int main(int argc, char **argv) {
-    const char *reason = unfit();
-    if (reason != nullptr) {
-        printf("skipped: %s\n", reason);
-        return STATUS_SKIPPED;
+    const char *reason;
+    int fit = gpu_look(&reason);
+    if (fit != GPU_FIT) {
+        printf("%s: %s\n", fit == GPU_UNFIT ? "skipped" : "FAILED", reason);
+        return fit;
     }
     if (argc > 1 && strcmp(argv[1], "--full") == 0)
         times = 20;

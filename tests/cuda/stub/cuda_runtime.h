@@ -36,7 +36,12 @@ __device__ unsigned __ballot_sync(unsigned lanes, int bit);
 
 /* ---- On the host ---- */
 
-typedef enum cudaError { cudaSuccess = 0, cudaErrorNotReady = 600 } cudaError_t;
+typedef enum cudaError {
+    cudaSuccess = 0,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
+    cudaErrorNotReady = 600
+} cudaError_t;
 typedef struct CUstream_st *cudaStream_t;
 
 enum cudaDeviceAttr {
