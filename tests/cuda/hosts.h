@@ -70,12 +70,16 @@ static inline void *hosts_call(void *argument) {
         for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
             calls[lane] = model_call_of(&random);
         end = time(NULL) + 40;
-        wrong += tern_mailbox_warp_call(&client, tern_mailbox_party_whole(lanes), model_fill_all,
-                                        model_use_all, calls, &wait) != 0;
+        int stop = tern_mailbox_warp_call(&client, tern_mailbox_party_whole(lanes), model_fill_all,
+                                          model_use_all, calls, &wait);
+        wrong += stop != 0;
         for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
             wrong += lanes >> lane & 1 && !model_call_is_right(&calls[lane]);
         __atomic_fetch_add(&me->all->wrong, wrong, __ATOMIC_RELAXED);
         __atomic_fetch_add(&me->all->asked, (uint64_t)__builtin_popcount(lanes), __ATOMIC_RELAXED);
+        /* Nor do later calls wait for a server that does not answer. */
+        if (stop != 0)
+            break;
     }
     return NULL;
 }

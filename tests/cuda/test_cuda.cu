@@ -97,9 +97,11 @@ static void kernel_to_hosts_as(uint32_t blocks, uint32_t threads, uint32_t slots
     plan.own = own;
     CHECK(hosts_start(&servers, count, hosts_serve) == 0);
     kernel_calls<<<blocks, threads>>>(plan);
-    CHECK_CUDA(cudaGetLastError());
+    bool launched = CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaDeviceSynchronize());
     hosts_end(&servers);
+    if (!launched)
+        return;
     close_play(sum(here->calls));
 }
 
@@ -116,7 +118,8 @@ static void kernel_to_hosts() {
 static void hosts_to_kernel_as(uint32_t blocks, uint32_t threads, uint32_t slots, uint32_t count) {
     kernel_plan plan = open_play(slots, 300);
     kernel_serves<<<blocks, threads>>>(plan);
-    CHECK_CUDA(cudaGetLastError());
+    if (!CHECK_CUDA(cudaGetLastError()))
+        return;
     CHECK(hosts_start(&clients, count, hosts_call) == 0);
     hosts_join(&clients);
     for (uint32_t slot = 0; slot < slots; slot++)
@@ -162,6 +165,8 @@ int main(int argc, char **argv) {
         printf("%s: %s\n", fit == GPU_UNFIT ? "skipped" : "FAILED", reason);
         return fit;
     }
+    /* A test that is ended for its time has said what failed. */
+    setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (argc > 1 && strcmp(argv[1], "--full") == 0)
         times = 20;
     void *memory = nullptr, *mapped = nullptr;
