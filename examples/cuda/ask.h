@@ -7,6 +7,7 @@
 
 #include <tern/mailbox_warp.h>
 
+#include "clock.h"
 #include "functions.h"
 
 /* One lane's request. */
@@ -24,21 +25,10 @@ typedef struct asker {
 
 /* ---- Time ---- */
 
-/* ns, from some moment on. */
-static __device__ uint64_t ask_clock(void) {
-#ifdef TERN_MAILBOX_PLAYED
-    return played_clock();
-#else
-    uint64_t now;
-    __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-#endif
-}
-
 /* The hook of waits: the argument is the time at which they are over. */
 static __device__ int ask_late(void *argument, uint32_t calls) {
     (void)calls;
-    return ask_clock() > *(const uint64_t *)argument;
+    return clock_ns() > *(const uint64_t *)argument;
 }
 
 /* ---- Calls of the host ---- */

@@ -91,7 +91,7 @@ static __device__ int64_t write_table(asker *self, const channel *to, uint32_t a
 
 static __global__ void calls_host(channel to) {
     uint32_t lanes = ~(uint32_t)0, lane = threadIdx.x % 32;
-    uint64_t end = ask_clock() + to.timeout_ns;
+    uint64_t end = clock_ns() + to.timeout_ns;
     tern_mailbox box = tern_mailbox_at(to.mailbox, to.slots, sizeof(tern_mailbox_warp));
     asker self;
     self.client = tern_mailbox_client_at(&box, blockIdx.x + 1);
@@ -126,7 +126,7 @@ static __global__ void serves_host(channel to) {
     tern_mailbox box = tern_mailbox_at(to.mailbox, to.slots, sizeof(tern_mailbox_warp));
     tern_mailbox_server server = tern_mailbox_server_at(&box, blockIdx.x + 1);
     tern_mailbox_party party = tern_mailbox_party_lane(~(uint32_t)0, threadIdx.x % 32);
-    uint64_t end = ask_clock() + to.timeout_ns;
+    uint64_t end = clock_ns() + to.timeout_ns;
     int stop = 0, late = 0;
     tern_mailbox_crew crew;
     crew.work = serve_lane;
@@ -134,9 +134,9 @@ static __global__ void serves_host(channel to) {
     crew.worked = 0; /* a slot is a warp's */
     while (__ballot_sync(party.lanes, stop || late) == 0) {
         if (tern_mailbox_warp_serve_on(&server, blockIdx.x, party, &crew))
-            end = ask_clock() + to.timeout_ns;
+            end = clock_ns() + to.timeout_ns;
         else
-            late = ask_clock() > end;
+            late = clock_ns() > end;
     }
     to.failures[blockIdx.x * 32 + threadIdx.x] = (uint32_t)late;
 }

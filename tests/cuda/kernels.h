@@ -6,13 +6,13 @@
 #ifndef TERN_TESTS_CUDA_KERNELS_H
 #define TERN_TESTS_CUDA_KERNELS_H
 
+#include "examples/cuda/clock.h"
 #include "plan.h"
 
+/* The argument is the time at which a call ends. */
 static __device__ int kernel_idle(void *argument, uint32_t calls) {
-#ifdef TERN_MAILBOX_PLAYED
-    sched_yield();
-#endif
-    return calls >= *(const uint64_t *)argument;
+    (void)calls;
+    return clock_ns() > *(const uint64_t *)argument;
 }
 
 /* The lanes of this thread's warp: fewer than 32 at the end of a block. */
@@ -29,11 +29,11 @@ static __device__ uint32_t kernel_warp(void) {
 static __device__ int kernel_call(const kernel_plan *plan, tern_mailbox_client *client,
                                   tern_mailbox_party party, uint64_t *random) {
     uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    uint64_t patience = plan->patience;
+    uint64_t end = clock_ns() + plan->patience;
     model_call call = model_call_of(random);
     tern_mailbox_wait wait;
     wait.idle = kernel_idle;
-    wait.argument = &patience;
+    wait.argument = &end;
     int stop = plan->own ? tern_mailbox_warp_call_on(client, client->name - 1, party,
                                                      model_fill_mine, model_use_mine, &call, &wait)
                          : tern_mailbox_warp_call(client, party, model_fill_mine, model_use_mine,
@@ -66,7 +66,7 @@ static __global__ void kernel_calls(kernel_plan plan) {
  * or nothing has come for long. */
 static __global__ void kernel_serves(kernel_plan plan) {
     uint32_t warps = gridDim.x * ((blockDim.x + 31) / 32), warp = kernel_warp();
-    uint64_t idle = 0;
+    uint64_t end = clock_ns() + plan.patience;
     tern_mailbox box = tern_mailbox_at(plan.memory, plan.slots, sizeof(tern_mailbox_warp));
     tern_mailbox_server server = tern_mailbox_server_at(&box, warp + 1);
     tern_mailbox_party party = tern_mailbox_party_lane(kernel_lanes(), threadIdx.x % 32);
@@ -74,14 +74,14 @@ static __global__ void kernel_serves(kernel_plan plan) {
     crew.work = model_work;
     crew.argument = plan.sessions;
     crew.worked = 0; /* a slot is a warp's */
-    for (int stop = 0; !stop && idle < plan.patience * TERN_MAILBOX_SPINS; idle++) {
+    for (int stop = 0; !stop;) {
         /* Stop first, slots then: what was posted before it is served. */
         if (tern_mailbox_party_leads(party))
-            stop = tern_mailbox_load32(plan.stop) != 0;
+            stop = tern_mailbox_load32(plan.stop) != 0 || clock_ns() > end;
         stop = tern_mailbox_party_share(party, stop);
         for (uint32_t slot = warp; slot < plan.slots; slot += warps)
             if (tern_mailbox_warp_serve_on(&server, slot, party, &crew))
-                idle = 0;
+                end = clock_ns() + plan.patience;
         tern_mailbox_pause();
     }
 }

@@ -10,7 +10,7 @@ typedef struct kernel_plan {
     uint32_t rounds; /* of a client's warp */
     uint32_t own;    /* not 0: a warp has the slot of its number for good, no lock is taken */
     uint64_t seed;
-    uint64_t patience; /* looks in vain, in units of TERN_MAILBOX_SPINS, after which a wait ends */
+    uint64_t patience;       /* ns after which a call ends, or a server to which nothing comes */
     model_session *sessions; /* of a serving kernel */
     uint32_t *stop;          /* set by the host: the serving kernel is to end */
     uint64_t *calls;         /* by thread: calls that came to an answer, */

@@ -57,7 +57,7 @@ static kernel_plan open_play(uint32_t slots, uint32_t rounds) {
     plan.slots = slots;
     plan.rounds = rounds * times;
     plan.seed = 1;
-    plan.patience = 200000;
+    plan.patience = 20000000000u;
     plan.sessions = there->sessions;
     plan.stop = &there->stop;
     plan.calls = there->calls;
@@ -141,7 +141,7 @@ static void hosts_to_kernel() {
 /* Nobody serves, and nobody calls: both kernels end. */
 static void kernels_alone() {
     kernel_plan plan = open_play(2, 10);
-    plan.patience = 20;
+    plan.patience = 1000000;
     kernel_calls<<<2, 64>>>(plan);
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaDeviceSynchronize());
@@ -150,7 +150,7 @@ static void kernels_alone() {
     for (uint32_t slot = 0; slot < 2; slot++)
         CHECK(servers.box.client_locks[slot].holder == 0);
     plan = open_play(2, 10);
-    plan.patience = 20;
+    plan.patience = 1000000;
     kernel_serves<<<2, 32>>>(plan);
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaDeviceSynchronize());
