@@ -64,7 +64,15 @@ static int meet(uint32_t lanes, uint32_t from, int value, int bit, uint32_t *bit
 
 /* Shuffles and ballots order no memory on a GPU, so ThreadSanitizer shall not learn from the mutex.
  */
-#ifdef __SANITIZE_THREAD__
+#ifdef __SANITIZE_THREAD__ /* gcc; clang says it so: */
+#define SEES_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SEES_THREADS 1
+#endif
+#endif
+
+#ifdef SEES_THREADS
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);

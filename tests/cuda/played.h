@@ -2,7 +2,10 @@
  * Threads of a host play the lanes of warps: the names of CUDA that tern/mailbox_warp.h and the
  * kernels use, for C. What is shown so is that a kernel's steps are right in every order in which
  * lanes may run, and to ThreadSanitizer that a __syncwarp or a flag stands between any two accesses
- * of different threads; not what a GPU's memory and compiler make of it.
+ * of different threads; not what a GPU's memory and compiler make of it. ThreadSanitizer takes more
+ * for ordered than is: all parties of a warp meet under one mutex, so that a __syncwarp of one also
+ * orders what a __syncwarp of another comes behind, and an access that lacks its own is missed
+ * then.
  *
  * To be included before any header of tern, by files with nothing but kernels.
  */
