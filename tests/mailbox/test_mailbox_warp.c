@@ -221,7 +221,8 @@ static void a_dead_server(void) {
                         TERN_MAILBOX_LOST);
         for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
             CU_ASSERT_EQUAL(play.calls[lane].answer, 0);
-        call_and_check(model_mask(&random), &random);
+        /* The dead do not clean, nor is there a call if no lane makes one. */
+        call_and_check(model_mask(&random) | 1, &random);
     }
     free(play.memory);
 }
