@@ -75,8 +75,7 @@ void tern_board_arrive(void) { atomic_fetch_add(&board[my_rank].arrivals, 1); }
 bool tern_board_all_arrived(void) {
     unsigned mine = atomic_load(&board[my_rank].arrivals);
     for (int rank = 0; rank < ranks; rank++)
-        if (!atomic_load(&board[rank].dead) &&
-            (int)(atomic_load(&board[rank].arrivals) - mine) < 0)
+        if (!atomic_load(&board[rank].dead) && (int)(atomic_load(&board[rank].arrivals) - mine) < 0)
             return false;
     return true;
 }

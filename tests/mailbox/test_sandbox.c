@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -313,6 +314,47 @@ static void refusals(void) {
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_STOPPED);
 }
 
+/* A file beyond the limit of the server's own would be a signal to it. */
+static void limits_of_the_server(void) {
+    struct rlimit own, low;
+    tern_sandbox_result result;
+    tern_sandbox_options options = options_of('m', 4096, "");
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &own), 0);
+    low = own;
+    low.rlim_cur = 1 << 20;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &low), 0);
+    expect_exit(run(&options), 1);
+    low.rlim_cur = 4096;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &low), 0);
+    EXPECT(TERN_ERR_MEMORY, tern_sandbox_run(&options, &result));
+    EXPECT_DETAIL("ulimit");
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &own), 0);
+    options.memory_bytes = 4096;
+    expect_exit(run(&options), 0);
+    options.program_bytes = 4096;
+    EXPECT(TERN_ERR_ARGUMENT, tern_sandbox_run(&options, &result));
+    EXPECT_DETAIL("program_bytes");
+}
+
+static void files_that_are_made(void) {
+    tern_sandbox_options options =
+        options_of('f', TERN_SANDBOX_FOR_WRITING | TERN_SANDBOX_CREATE, "new");
+    (void)unlink("new");
+    options.creations = 0;
+    expect_exit(run(&options), EDQUOT);
+    options.creations = 1;
+    expect_exit(run(&options), 0);
+    options.creations = 0; /* it is there by now */
+    expect_exit(run(&options), 0);
+}
+
+static void files_of_the_kernel(void) {
+    tern_sandbox_options options = options_of('f', TERN_SANDBOX_FOR_READING, "self/environ");
+    options.directory = "/proc";
+    expect_exit(run(&options), EACCES);
+    CU_ASSERT_STRING_EQUAL(printed, "");
+}
+
 static int put(const char *path, const char *text) {
     FILE *file = fopen(path, "we");
     return file != NULL && fputs(text, file) >= 0 && fclose(file) == 0;
@@ -351,7 +393,10 @@ int main(int argc, char **argv) {
                                      {"limits", limits},
                                      {"scribblers", scribblers},
                                      {"in_a_rank", in_a_rank},
-                                     {"refusals", refusals}};
+                                     {"refusals", refusals},
+                                     {"limits_of_the_server", limits_of_the_server},
+                                     {"files_that_are_made", files_that_are_made},
+                                     {"files_of_the_kernel", files_of_the_kernel}};
     if (!prepare()) {
         perror(folder);
         return 1;
