@@ -245,6 +245,7 @@ static void open_window(bench *b, field *f) {
 }
 
 static void close_window(bench *b, field *f) {
+    bench_meet(b); /* not while the other still waits for it to itself */
     if (f->window.bytes > 0)
         bench_mpi(MPI_Win_lock_all(0, f->window.win), "MPI_Win_lock_all");
     bench_window_close(b, &f->window);
