@@ -15,9 +15,7 @@
 #include "rpc/archive.h"
 #include "rpc/buffer.h"
 #include "tern/value.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
+#include "tests/fuzz/fuzzer.h"
 
 enum { STEPS = 15, CHUNKS = 3 };
 
@@ -356,14 +354,4 @@ static void write_seeds(const char *folder) {
     (void)tern_write_end(&writer);
     save(folder, 120, (const uint8_t *)"", 0, &writer);
     tern_writer_close(&writer);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    (void)argc;
-    (void)argv;
-    const char *folder = getenv("TERN_FUZZ_SEEDS");
-    if (folder == NULL)
-        return 0;
-    write_seeds(folder);
-    exit(0);
 }

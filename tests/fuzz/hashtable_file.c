@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "hashtable/file_format.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
+#include "tests/fuzz/fuzzer.h"
 
 enum { SEAL_HEADER = 1, SEAL_BLOCKS = 2 };
 
@@ -26,11 +24,6 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
     vsnprintf(detail, sizeof detail, format, arguments);
     va_end(arguments);
     return status;
-}
-
-static void require(int condition) {
-    if (!condition)
-        abort();
 }
 
 static void refused(tern_status status) {
@@ -102,15 +95,4 @@ static void write_seeds(const char *folder) {
         require(fwrite(&h, sizeof h, 1, seed) == 1 && fwrite(blocks, 1, 64 * i, seed) == 64 * i);
         require(fclose(seed) == 0);
     }
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    (void)argc;
-    (void)argv;
-    const char *folder = getenv("TERN_FUZZ_SEEDS");
-    if (folder != NULL) {
-        write_seeds(folder);
-        exit(0);
-    }
-    return 0;
 }

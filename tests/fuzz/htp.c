@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "games/hex/htp.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
+#include "tests/fuzz/fuzzer.h"
 
 enum { SWAP = 1, LARGE = 2, FAILS = 4 }; /* of the first byte */
 
@@ -22,11 +20,6 @@ struct hex_engine {
     bool fails;
     tern_search_move move;
 };
-
-static void require(bool condition) {
-    if (!condition)
-        abort();
-}
 
 /* In place of src/status.c, which needs MPI. */
 const char *tern_error_detail(void) { return "the engine is broken"; }
@@ -143,15 +136,4 @@ static void write_seeds(const char *folder) {
         require(seed != NULL && fputc(seeds[i][0], seed) != EOF);
         require(fputs(seeds[i] + 1, seed) >= 0 && fclose(seed) == 0);
     }
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    (void)argc;
-    (void)argv;
-    const char *folder = getenv("TERN_FUZZ_SEEDS");
-    if (folder != NULL) {
-        write_seeds(folder);
-        exit(0);
-    }
-    return 0;
 }

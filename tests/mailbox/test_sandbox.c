@@ -173,10 +173,10 @@ static tern_sandbox_request seen;
 static unsigned char seen_data[64];
 static uint64_t wrong, changed;
 
-/* How often the program has changed them. */
+/* How often the program has changed them. Acquires what its release in change() counted. */
 static uint64_t changes(const tern_sandbox *sandbox) {
     const uint64_t *count = tern_sandbox_memory(sandbox, 0, sizeof *count);
-    return count == NULL ? 0 : __atomic_load_n(count, __ATOMIC_RELAXED);
+    return count == NULL ? 0 : __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
 static int look(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
