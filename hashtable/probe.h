@@ -115,15 +115,18 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s
 }
 
 /* Near entries are copied word by word: others may be writing them. */
+TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
+    entry[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+    for (size_t i = 1; i < words; i++)
+        entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+}
+
 TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s, bool near,
                                               uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
         return tern_get(p->worker, entry, tern_bucket_far(p, s, s.entry_at), 8 * words);
-    const uint64_t *from = (const uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
-    entry[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-    for (size_t i = 1; i < words; i++)
-        entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    tern_entry_copy((const uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), words, entry);
     return TERN_OK;
 }
 

@@ -10,7 +10,8 @@
  * in large gets.
  *
  * In a table that grows a walk begins when no keys are being moved. It stays in that array even if
- * its owner then begins to move them: nobody else writes, so what has moved is still there to read.
+ * its owner then begins to move them: nobody else writes, so what has moved is still there to read,
+ * in words of which the owner marks some meanwhile.
  */
 
 enum { PIECE = 64 << 10 }; /* bytes of a get */
@@ -40,7 +41,7 @@ static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t
         const uint64_t *place = (const uint64_t *)(const void *)(buckets + s.entry_at);
         if (__atomic_load_n(place, __ATOMIC_RELAXED) == 0)
             continue;
-        tern_copy(w->entry, place, 8 * words);
+        tern_entry_copy(place, words, w->entry);
         /* The key with itself: what counts is that the entry is whole. */
         if (!is_there(tern_entry_judge(w->part->nonce, index + i, s, w->entry, w->entry + 1),
                       w->entry))

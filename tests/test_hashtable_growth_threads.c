@@ -114,10 +114,50 @@ static void workers(void) { all_at_once(0); }
 
 static void workers_and_service_threads(void) { all_at_once(1); }
 
+static int count_slowly(const void *key, const void *value, void *argument) {
+    (void)key, (void)value;
+    ++*(uint64_t *)argument;
+    sched_yield();
+    return 0;
+}
+
+/* The last insert asked for a larger array; the service thread moves the keys when it comes to it.
+ */
+static void walk_while_keys_move(void) {
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.service_threads = 1;
+    if (!fixture_open(&f, &config))
+        return;
+    for (int i = fixture_times(&f, 40); i > 0; i--) {
+        tern_hashtable *values = make(&f, false);
+        for (uint64_t n = 1; n <= 256; n++) {
+            const uint64_t key = (uint64_t)f.rank << 32 | n;
+            EXPECT_OK(tern_hashtable_insert(f.worker, values, &key, &n, TERN_PROMISE_READ_WRITE,
+                                            TERN_VIA_AUTO, NULL));
+            if ((n & (n - 1)) > 1)
+                continue;
+            EXPECT_OK(tern_barrier(f.worker));
+            uint64_t mine = 0, all = 0, counts[64];
+            EXPECT_OK(tern_hashtable_for_each(f.worker, values, count_slowly, &mine));
+            fixture_share(&f, &mine, sizeof mine, counts);
+            for (uint32_t r = 0; r < f.size; r++)
+                all += counts[r];
+            CU_ASSERT_EQUAL(all, n * f.size);
+            EXPECT_OK(tern_barrier(f.worker));
+        }
+        EXPECT_OK(tern_hashtable_destroy(f.worker, values));
+    }
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"workers", workers},
         {"workers_and_service_threads", workers_and_service_threads},
+        {"walk_while_keys_move", walk_while_keys_move},
     };
-    return tern_test_main(argc, argv, "hashtable_growth_threads", tests, 2);
+    return tern_test_main(argc, argv, "hashtable_growth_threads", tests, 3);
 }
