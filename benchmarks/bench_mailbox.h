@@ -16,6 +16,7 @@ typedef struct mailbox_run {
     uint32_t clients, servers; /* threads */
     int own;                   /* one client and one server have a slot for good */
     int send;                  /* asynchronous calls */
+    int crowded;               /* more threads than cores */
     int payload;               /* 8 bytes there and back, else packets stay untouched */
     uint64_t steps;            /* of all servers in a block */
     uint64_t wrong;

@@ -16,7 +16,7 @@
 #define MAGIC UINT64_C(0x746d61696c626f78)
 #define WORKERS_MAX 1024u
 
-_Static_assert(offsetof(tern_mailbox_share_head, workers) == TERN_MAILBOX_LINE,
+_Static_assert(offsetof(tern_mailbox_share_head, workers) % TERN_MAILBOX_LINE == 0,
                "the table begins at a line's start");
 
 static size_t table_bytes(const tern_mailbox_shape *shape) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mailbox/share.h"
@@ -30,6 +31,16 @@
 
 /* How often a wait looks after the others. */
 #define LOOK_NS 5000000u
+
+/*
+ * With more workers than cores whoever waits must get off the core that the other side needs.
+ * sched_yield reaches threads of the same scheduling group alone: not another session with the
+ * kernel's autogroups, which MPICH opens for each rank, nor another control group. Sleeping lets
+ * anybody run, for the shortest sleep there is, so much longer than a call that a worker with a
+ * core of its own had better not.
+ */
+#define YIELDS 4u
+#define NAP_NS 1000
 
 static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
     return (tern_mailbox_ticket){word, index,
@@ -71,6 +82,23 @@ static int lives(uint64_t word) {
     return !dead && (start < 0 || start == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK));
 }
 
+/* A thread whose cores cannot be known adds none. */
+static void add_cores(tern_mailbox_share_head *head) {
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        return;
+    for (uint32_t core = 0; core < TERN_MAILBOX_CORES; core++)
+        if (CPU_ISSET(core, &mine))
+            atomic_fetch_or(&head->cores[core / 64], (uint64_t)1 << core % 64);
+}
+
+static uint32_t count_cores(tern_mailbox_share_head *head) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TERN_MAILBOX_CORES / 64; i++)
+        count += (uint32_t)__builtin_popcountll(atomic_load(&head->cores[i]));
+    return count;
+}
+
 tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
                                tern_mailbox_ticket *ticket) {
     int64_t start = started((uint64_t)getpid());
@@ -86,6 +114,7 @@ tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role
             continue;
         if (role == TERN_MAILBOX_SERVER)
             atomic_store(&share->head->served, 1);
+        add_cores(share->head);
         *ticket = ticket_of(i, wanted);
         return TERN_OK;
     }
@@ -114,27 +143,38 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
     return 0;
 }
 
-/* What a wait has to know of the others: whether any died, and whether another server lives.
+/* What a wait has to know of the others: whether any died, whether another server lives, and
+ * whether there are more than cores.
  * Whether one ever took part is read first: a server that joins meanwhile is not missed then. */
-static tern_status look(const tern_mailbox_worker *worker, int calls) {
+static tern_status look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
     uint32_t served = atomic_load(&share->head->served);
-    int servers = 0;
+    uint32_t servers = 0, all = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {
         uint64_t word = atomic_load(&share->head->workers[i]);
         if (process_of(word) == 0)
             continue;
         if (!lives(word))
             return TERN_ERR_AGAIN;
+        all++;
         servers += (word & SERVER_BIT) != 0 && i != worker->ticket.index;
     }
+    worker->crowded = all > count_cores(share->head);
     if (calls && servers == 0 && served)
         return tern_fail(TERN_ERR_PEER, "no server of this mailbox lives any more");
     return TERN_OK;
 }
 
-tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience) {
-    sched_yield();
+static void give_way(int crowded, uint32_t calls) {
+    static const struct timespec nap = {0, NAP_NS};
+    if (crowded && calls >= YIELDS)
+        nanosleep(&nap, NULL);
+    else
+        sched_yield();
+}
+
+tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls) {
+    give_way(patience->worker->crowded, calls);
     uint64_t now = tern_now();
     if (patience->began == 0)
         patience->began = now;

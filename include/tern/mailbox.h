@@ -96,8 +96,10 @@ typedef void tern_mailbox_use(void *packet, uint32_t slot, void *argument);
 typedef int tern_mailbox_work(void *packet, uint32_t slot, void *argument);
 
 /* How to wait: idle is called after each TERN_MAILBOX_SPINS looks, with the number of calls before;
- * it gives the processor up and returns 0, or something else, which ends the wait. No hook at all,
- * or NULL for the structure: wait for ever, without giving the processor up. */
+ * it gives the processor up and returns 0, or something else, which ends the wait. With more
+ * workers than cores it had better sleep a little when yielding some times did not help, which does
+ * not reach other scheduling groups (mailbox/workers.c). No hook at all, or NULL for the structure:
+ * wait for ever, without giving the processor up. */
 typedef struct tern_mailbox_wait {
     int (*idle)(void *argument, uint32_t calls);
     void *argument;

@@ -112,6 +112,7 @@ typedef struct tern_mailbox_worker {
     tern_mailbox_share *share;
     tern_mailbox_ticket ticket;
     uint64_t looked; /* ns: when a wait last looked after the others */
+    int crowded;     /* there were more of them than cores */
 } tern_mailbox_worker;
 
 /* Not for applications. next_dead: whether there is one from index at on. */
@@ -146,6 +147,7 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
                                   tern_mailbox_server_at(&box, name),
                                   share,
                                   {0, 0, 0},
+                                  0,
                                   0};
     return worker;
 }
@@ -192,15 +194,14 @@ typedef struct tern_mailbox_patience {
 } tern_mailbox_patience;
 
 /* Not for applications: gives the processor up, looks at the clock and now and then at the others.
- * TERN_ERR_AGAIN: somebody died. */
-TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience);
+ * calls: before this one, of the same wait. TERN_ERR_AGAIN: somebody died. */
+TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls);
 
 /* A hook for tern_mailbox_wait, with a tern_mailbox_patience: TERN_ERR_TIMEOUT after timeout_ns,
  * TERN_ERR_PEER when servers took part and none lives any more. Reclaims what the dead held. */
 static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
     tern_mailbox_patience *patience = (tern_mailbox_patience *)argument;
-    tern_status status = tern_mailbox_patience_step(patience);
-    (void)calls;
+    tern_status status = tern_mailbox_patience_step(patience, calls);
     if (status != TERN_ERR_AGAIN)
         return (int)status;
     (void)tern_mailbox_reclaim(patience->worker);
