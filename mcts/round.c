@@ -4,6 +4,7 @@
 
 #include "mcts/message.h"
 #include "mcts/work.h"
+#include "rma/state.h"
 #include "src/wait.h"
 
 /*
@@ -165,6 +166,16 @@ static bool work_a_while(tern_mcts_worker *w) {
     return true;
 }
 
+/* What has come. From far ranks each round of progress takes one message; the more of them are
+ * answered together, the fewer messages the answers are. */
+static bool take_in(tern_mcts_worker *w) {
+    const int most = tern_rma_of(w->search->context)->far != NULL ? 8 : 1;
+    int rounds = 0;
+    while (rounds < most && tern_progress_round(w->worker) > 0)
+        rounds++;
+    return rounds > 0;
+}
+
 static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     bool root = tern_mcts_has_root(s);
@@ -172,10 +183,12 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
     bool told = plan == NULL;
     tern_wait_state wait = TERN_WAIT_START;
     while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !has_failed(s)) {
-        bool busy = tern_progress_round(w->worker) > 0;
+        tern_ring_cork(w->worker);
+        bool busy = take_in(w);
         busy = tern_mcts_send_kept(w) || busy;
         busy = (root && start(w)) || busy;
         busy = work_a_while(w) || busy;
+        tern_ring_uncork(w->worker);
         told = told || watch(w, number, plan, &due);
         if (busy && idle_since != 0) {
             w->statistics.idle_ns += tern_now() - idle_since;

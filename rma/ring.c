@@ -249,7 +249,7 @@ static bool is_due(const tern_out *out) {
 }
 
 void tern_ring_publish_due(tern_worker *worker, tern_out *out) {
-    if (is_due(out)) {
+    if (is_due(out) && (out->near || !tern_rma_worker_of(worker)->corked)) {
         tern_ring_publish(worker, out);
     } else {
         tern_ring_open_lane(worker, out);
@@ -283,9 +283,19 @@ static void publish_pending(tern_worker *worker, bool patient) {
     }
 }
 
-void tern_ring_publish_pending(tern_worker *worker) { publish_pending(worker, true); }
+void tern_ring_publish_pending(tern_worker *worker) {
+    if (!tern_rma_worker_of(worker)->corked)
+        publish_pending(worker, true);
+}
 
 void tern_ring_publish_all(tern_worker *worker) { publish_pending(worker, false); }
+
+void tern_ring_cork(tern_worker *worker) { tern_rma_worker_of(worker)->corked = true; }
+
+void tern_ring_uncork(tern_worker *worker) {
+    tern_rma_worker_of(worker)->corked = false;
+    publish_pending(worker, true);
+}
 
 void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;

@@ -175,6 +175,12 @@ void tern_ring_attend(tern_worker *worker, tern_out *out);
 void tern_ring_publish_all(tern_worker *worker);
 void tern_ring_publish_pending(tern_worker *worker);
 
+/* Between the two, records for far rings gather, and the second publishes what its policy does not
+ * gather on: one message instead of many. A full ring is published all the same, and by progress
+ * what has not grown since its last round, so that a wait in between holds nothing back. */
+void tern_ring_cork(tern_worker *worker);
+void tern_ring_uncork(tern_worker *worker);
+
 /* While held, nothing is sent the short way: earlier records still wait elsewhere. */
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 

@@ -202,6 +202,43 @@ static void publishing(void) {
     close_rings();
 }
 
+/* What is due for a far ring waits for the cork to be taken out, and then goes together; what is
+ * due for a near one does not wait. */
+static void corked(void) {
+    if (!open_rings(65536, 1 << 20))
+        return;
+    tern_out *out = NULL;
+    uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_stats first, corked, uncorked;
+    tern_status status;
+    tern_stats_get(f.worker, &first);
+    tern_ring_cork(f.worker);
+    while ((status = commit_next(next, &out)) == TERN_ERR_AGAIN &&
+           tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
+        tern_progress(f.worker);
+    EXPECT_OK(status);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            EXPECT_OK(commit_next(next, &out));
+        tern_ring_publish_due(f.worker, out);
+        CU_ASSERT_EQUAL(out->lane.first_header == 0, out->near);
+        tern_progress(f.worker);
+        tern_progress(f.worker);
+    }
+    tern_stats_get(f.worker, &corked);
+    CU_ASSERT_EQUAL(corked.batches_sent, first.batches_sent);
+    tern_ring_uncork(f.worker);
+    tern_stats_get(f.worker, &uncorked);
+    CU_ASSERT_EQUAL(uncorked.batches_sent - corked.batches_sent, out->near ? 0 : 1);
+    while (streams[before].received < 3 &&
+           tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
+        tern_progress(f.worker);
+    CU_ASSERT_EQUAL(streams[before].received, 3);
+    CU_ASSERT_EQUAL(streams[before].wrong, 0);
+    close_rings();
+}
+
 /* This rank has sent to target alone; each consumes what the others have sent to it. */
 static void consume_what_was_sent(uint32_t target) {
     uint32_t mine[2] = {target, streams[target].sent};
@@ -521,6 +558,7 @@ int main(int argc, char **argv) {
         {"usual rings", usual_rings},
         {"idle rings", idle_rings},
         {"publishing", publishing},
+        {"corked", corked},
         {"growing rings", growing_rings},
         {"growing idle rings", growing_idle_rings},
         {"growth has a limit", growth_has_a_limit},

@@ -56,7 +56,9 @@ typedef struct tern_search_options {
                        share its process */
     tern_publish publish; /* policy of all calls between its workers from the first run on (tern/
                              call.h), TERN_PUBLISH_TRAD with 32 bytes for each rollout that a worker
-                             may have under way; TERN_PUBLISH_WRITE: leaves it as it is */
+                             may have under way; TERN_PUBLISH_WRITE: leaves it as it is. Under each,
+                             what a worker calls ranks that share no memory between two looks at
+                             its messages goes in one message */
 } tern_search_options;
 
 /* Collective, may block. The game's table is copied; its functions and argument must stay. A search
