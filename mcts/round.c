@@ -114,29 +114,24 @@ tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uin
     return tern_mcts_failure(w->search);
 }
 
-/* Takes one from a counter unless it is 0. */
-static bool take_one(atomic_uint_fast64_t *counter) {
-    uint64_t left = atomic_load_explicit(counter, memory_order_relaxed);
-    while (left > 0 && !atomic_compare_exchange_weak_explicit(
-                           counter, &left, left - 1, memory_order_acquire, memory_order_relaxed))
-        ;
-    return left > 0;
-}
-
-/* Starts rollouts, as many as may be under way. */
+/* Gives back what has come back and starts rollouts, as many as may be under way. */
 static bool start(tern_mcts_worker *w) {
     tern_search *s = w->search;
-    bool some = false;
-    while (atomic_load_explicit(&s->under_way, memory_order_relaxed) < s->options.under_way) {
-        uint64_t before = atomic_fetch_add_explicit(&s->under_way, 1, memory_order_relaxed);
-        if (before >= s->options.under_way || !take_one(&s->budget)) {
-            atomic_fetch_sub_explicit(&s->under_way, 1, memory_order_relaxed);
-            break;
-        }
+    const uint64_t back = w->back, most = s->options.under_way;
+    uint64_t tokens = atomic_load_explicit(&s->tokens, memory_order_relaxed), some;
+    do {
+        uint64_t under_way = tokens % TERN_MCTS_START - back, left = tokens / TERN_MCTS_START;
+        some = under_way < most ? most - under_way : 0;
+        some = some < left ? some : left;
+        if (some == 0 && back == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&s->tokens, &tokens,
+                                                    tokens - back - some * TERN_MCTS_START + some,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    w->back = 0;
+    for (uint64_t i = 0; i < some; i++)
         tern_mcts_go(w, s->root, 0, 0, 0);
-        some = true;
-    }
-    return some;
+    return some > 0;
 }
 
 /* By the leader that has the root, until all that was started is back and the others know. due: how
@@ -146,9 +141,11 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
     tern_search *s = w->search;
     bool late = plan->until != 0 && tern_now() >= plan->until;
     if (late)
-        *due -= atomic_exchange_explicit(&s->budget, 0, memory_order_acquire);
-    if (atomic_load_explicit(&s->completed, memory_order_acquire) != *due)
+        *due -= atomic_fetch_and_explicit(&s->tokens, TERN_MCTS_START - 1, memory_order_acquire) /
+                TERN_MCTS_START;
+    if (atomic_load_explicit(&s->tokens, memory_order_acquire) != 0)
         return false;
+    s->result_rollouts += *due;
     tell(w, number, plan->last || late, TERN_OK);
     return true;
 }
@@ -164,6 +161,15 @@ static bool work_a_while(tern_mcts_worker *w) {
         if (!tern_mcts_work(w))
             break;
     return true;
+}
+
+/* A worker that had work has none, or the other way round. since: 0, it has some. */
+static void turn(tern_mcts_worker *w, uint64_t *since) {
+    uint64_t now = tern_now();
+    if (*since != 0)
+        w->statistics.idle_ns += now - *since;
+    *since = *since == 0 ? now : 0;
+    atomic_store_explicit(&w->idle, *since != 0, memory_order_relaxed);
 }
 
 /* What has come. From far ranks each round of progress takes one message; the more of them are
@@ -190,18 +196,15 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
         busy = work_a_while(w) || busy;
         tern_ring_uncork(w->worker);
         told = told || watch(w, number, plan, &due);
-        if (busy && idle_since != 0) {
-            w->statistics.idle_ns += tern_now() - idle_since;
-            idle_since = 0;
-        } else if (!busy) {
-            idle_since = idle_since == 0 ? tern_now() : idle_since;
+        if (busy != (idle_since == 0))
+            turn(w, &idle_since);
+        if (busy)
+            wait.rounds = 0;
+        else
             idle(w, &wait);
-            continue;
-        }
-        wait.rounds = 0;
     }
     if (idle_since != 0)
-        w->statistics.idle_ns += tern_now() - idle_since;
+        turn(w, &idle_since);
 }
 
 /* What is left of the round when it is over: answers that nobody waits for. */
@@ -219,12 +222,8 @@ static void send_rest(tern_mcts_worker *w) {
 
 tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
-    if (plan != NULL) {
-        /* under_way is left alone: it is 0 between rounds, but for workers that are ahead and just
-         * find that there is no budget. */
-        atomic_store_explicit(&s->completed, 0, memory_order_relaxed);
-        atomic_store_explicit(&s->budget, plan->rollouts, memory_order_release);
-    }
+    if (plan != NULL)
+        atomic_store_explicit(&s->tokens, plan->rollouts * TERN_MCTS_START, memory_order_release);
     work(w, number, plan);
     send_rest(w);
     atomic_fetch_add_explicit(&s->stopped, 1, memory_order_release);

@@ -87,7 +87,8 @@ static void set_policy(tern_mcts_worker *w) {
 
 static tern_mcts_round plan_of(const tern_search *s, uint64_t began) {
     const tern_search_limits *l = &s->limits;
-    tern_mcts_round plan = {.rollouts = s->options.round};
+    const uint64_t round = s->options.round;
+    tern_mcts_round plan = {.rollouts = round < UINT32_MAX ? round : UINT32_MAX};
     if (l->rollouts != 0 && l->rollouts - s->result_rollouts <= plan.rollouts) {
         plan.rollouts = l->rollouts - s->result_rollouts;
         plan.last = true;
@@ -107,8 +108,6 @@ static tern_status all_rounds(tern_mcts_worker *w, uint64_t began) {
             plan = plan_of(s, began);
         status = tern_mcts_round_run(w, ++w->round, plans ? &plan : NULL);
         last = atomic_load_explicit(&s->last, memory_order_relaxed) == w->round;
-        if (plans)
-            s->result_rollouts += atomic_load_explicit(&s->completed, memory_order_acquire);
     }
     return status;
 }

@@ -26,6 +26,9 @@
 /* Depth at which tokens end: below any tree, but a bound where equal hashes make a circle. */
 enum { TERN_MCTS_DEPTH = 1024 };
 
+/* A rollout to be started, in a search's tokens. */
+#define TERN_MCTS_START (UINT64_C(1) << 32)
+
 /* Names the search in a call's target; first in every message. */
 typedef struct tern_mcts_head {
     uint64_t anchor; /* offset in the target's segment */
@@ -83,7 +86,7 @@ typedef struct tern_mcts_sums {
     uint64_t edges, visits, won;
 } tern_mcts_sums;
 
-/* A worker's part. Everything but the two stacks is touched by its thread alone; its slab's nodes
+/* A worker's part. Everything but the two stacks is written by its thread alone; its slab's nodes
  * by all of the process unless calls_only. */
 typedef struct tern_mcts_worker {
     tern_mcts_slab slab;
@@ -99,11 +102,13 @@ typedef struct tern_mcts_worker {
     tern_mcts_return *returns; /* of shared nodes; [0] is not used */
     uint32_t returns_free, returns_size;
     uint64_t run, round; /* the last that it took part in */
+    uint32_t back;       /* rollouts that came back here; not given back to tokens yet */
     bool policy_set;
     uint32_t *moves;      /* room for moves_max */
     char *state, *played; /* for a state each */
     tern_search_statistics statistics;
     tern_mcts_sums *sums;                           /* by node; NULL: nobody checks */
+    _Alignas(64) atomic_bool idle;                  /* has nothing to do; others look */
     _Alignas(64) _Atomic(tern_mcts_record *) inbox; /* simulations from other workers */
     _Alignas(64) _Atomic(tern_mcts_record *) returned;
 } tern_mcts_worker;
@@ -156,12 +161,11 @@ struct tern_search {
     char why[256];
     uint32_t dead; /* the rank that the leader was told has died, or TERN_NOBODY; its alone */
 
-    /* Of the process that owns the root. The leader's release of budget comes behind a completed of
-     * 0, and whoever takes from it acquires that; completed is added to by release, and the leader
-     * acquires what those rollouts have left. under_way bounds, and orders nothing. */
-    _Alignas(64) atomic_uint_fast64_t budget; /* rollouts still to be started in this round */
-    atomic_uint_fast64_t under_way;
-    atomic_uint_fast64_t completed; /* in this round */
+    /* Of the process that owns the root: rollouts still to be started in this round, times
+     * TERN_MCTS_START, and those under way. The leader stores it by release, workers take from it
+     * and give back to it by acquire and release, and the leader acquires the 0 that ends the
+     * round: what rollouts have left is seen by whoever starts others, and by the leader. */
+    _Alignas(64) atomic_uint_fast64_t tokens;
 };
 
 static inline uint64_t tern_mcts_name(uint32_t worker, uint32_t node) {

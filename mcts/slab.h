@@ -75,16 +75,18 @@ typedef struct tern_mcts_node {
 enum { TERN_MCTS_CLASSES = 136 };
 
 typedef struct tern_mcts_slab {
+    /* What others need to reach a node. */
     char *memory;
     size_t bytes;
     size_t node_bytes;
-    size_t edges_at;   /* offset of the lowest edges */
+    uint32_t *heads; /* of shared nodes, by hash; NULL: none are */
+    uint32_t heads_mask;
+    /* What the owner writes all the time, hence in another line. */
+    _Alignas(64) size_t edges_at; /* offset of the lowest edges */
     atomic_uint nodes; /* indices below it have been used; 0 never is. Released behind the node it
                           adds, acquired by who gets a name in a call (tern_mcts_node_of) */
     uint32_t free_nodes;
     tern_mcts_edges *free_edges[TERN_MCTS_CLASSES];
-    uint32_t *heads; /* of shared nodes, by hash; NULL: none are */
-    uint32_t heads_mask;
 } tern_mcts_slab;
 
 static inline tern_mcts_node *tern_mcts_node_at(const tern_mcts_slab *slab, uint32_t index) {

@@ -288,9 +288,7 @@ void tern_mcts_back(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t 
             slot = node->slot;
         }
     }
-    /* Over the root, hence in its process. Released, as the leader concludes from this that all
-     * counts are there. */
+    /* Over the root, hence in its process. */
     w->statistics.rollouts++;
-    atomic_fetch_sub_explicit(&w->search->under_way, 1, RELAXED);
-    atomic_fetch_add_explicit(&w->search->completed, 1, memory_order_release);
+    w->back++;
 }

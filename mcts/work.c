@@ -73,6 +73,16 @@ void tern_mcts_records_free(tern_mcts_worker *w) {
     }
 }
 
+/* The thread that is to play: a random one of the process if it has nothing else to do, else this
+ * one, which has the leaf in its caches. */
+static tern_mcts_worker *who_plays(tern_mcts_worker *w) {
+    tern_search *s = w->search;
+    if (s->workers == 1)
+        return w;
+    tern_mcts_worker *other = &s->worker[tern_random_below(&w->random, s->workers)];
+    return atomic_load_explicit(&other->idle, memory_order_relaxed) ? other : w;
+}
+
 void tern_mcts_simulate(tern_mcts_worker *w, const char *state, uint64_t name, uint32_t slot,
                         uint32_t depth) {
     const tern_search *s = w->search;
@@ -88,11 +98,11 @@ void tern_mcts_simulate(tern_mcts_worker *w, const char *state, uint64_t name, u
     record->message.name = name;
     record->message.slot = slot;
     memcpy(record->state, state, s->game.state_bytes);
-    uint32_t thread = s->workers > 1 ? tern_random_below(&w->random, s->workers) : 0;
-    if (thread == w->index)
+    tern_mcts_worker *player = who_plays(w);
+    if (player == w)
         tern_mcts_append(&w->work, record);
     else
-        push(&s->worker[thread].inbox, record);
+        push(&player->inbox, record);
 }
 
 /* One game, by the functions that every game has. */
