@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "hashtable/room.h"
+
 /* What everybody does in a table that grows: learning of arrays, going on in them, asking for them.
  */
 
@@ -135,6 +137,32 @@ void tern_growth_wish(tern_search p) {
         (void)wish(&p, WISH_SOON);
 }
 
+static void restart(tern_search *p, const tern_part *part) {
+    p->part = part;
+    p->index = tern_part_bucket(part, p->hash);
+    p->left = part->count;
+}
+
+/* Whether the key has a bucket in an array, erased or not: for good, so that it needs no room. Also
+ * if that array's keys have moved on, which is seen only when all have moved to it. */
+static tern_status has_bucket(const tern_search *p, const tern_part *part, bool *has) {
+    const tern_hashtable *table = p->table;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    if (entry == NULL)
+        return TERN_ERR_MEMORY;
+    tern_search q = *p;
+    restart(&q, part);
+    entry[0] = 0;
+    tern_status status = tern_probe_locate(&q, entry);
+    /* What was not found is erased, if the last entry that was read is the key's. */
+    *has = status == TERN_OK || status == TERN_MOVED ||
+           (status == TERN_ERR_NOT_FOUND &&
+            tern_probe_judge(&q, table->shape, entry) == TERN_ENTRY_ERASED);
+    tern_room_free(&room);
+    return *has || status == TERN_ERR_NOT_FOUND || status == TERN_BEYOND ? TERN_OK : status;
+}
+
 /* A place among the new keys that may be put into the array to which keys are moved just now. */
 static tern_status take_room(const tern_search *p, bool *taken) {
     uint64_t room = 0;
@@ -143,12 +171,6 @@ static tern_status take_room(const tern_search *p, bool *taken) {
     tern_status status = tern_atomic_fetch_add(p->worker, place, UINT64_MAX, &room);
     *taken = status == TERN_OK && (int64_t)room > 0;
     return status;
-}
-
-static void restart(tern_search *p, const tern_part *part) {
-    p->part = part;
-    p->index = tern_part_bucket(part, p->hash);
-    p->left = part->count;
 }
 
 /* What a probe that ended where it cannot say anything knows by now. */
@@ -170,9 +192,12 @@ static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **ne
         return status;
     if (*next != NULL) {
         u->permitted = u->permitted || news.generation >= (*next)->generation;
-        if (!u->permitted && !u->asked)
+        if (!u->permitted)
+            status = has_bucket(p, *next, &u->permitted);
+        if (status == TERN_OK && !u->permitted && !u->asked) {
             status = take_room(p, &u->permitted);
-        u->asked = true;
+            u->asked = true;
+        }
     } else if (u->met == TERN_ERR_NOT_FOUND) {
         *over = true;
     } else if (u->met == TERN_ERR_FULL) {

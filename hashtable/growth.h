@@ -23,8 +23,9 @@
  * the new array once the old state says moved, for before that the copy may not be there.
  *
  * Room. The new array has room for all keys that may come from the old one, and for so many new
- * ones as the anchor says; who wants to put more waits until the move is over. So a move never runs
- * out of room, and there are never more than two arrays to look at.
+ * ones as the anchor says; who wants to put more waits until the move is over. A key that has its
+ * bucket there, erased or not, needs no room: it is looked for first, and again as long as there is
+ * none. So a move never runs out of room, and there are never more than two arrays to look at.
  *
  * Old arrays are kept until the ranks meet in a collective call on the table: all together they are
  * not larger than the new one, unless keys come and go for long. So nobody meets other memory where
