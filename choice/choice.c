@@ -21,7 +21,7 @@
 #define CHANGE 1.5F       /* times: the load is another one */
 #define AHEAD 2.0F        /* times: a load that slows a way down takes not its lead */
 #define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
-#define FIRST_SHARE 0.25F /* the first trial opens a ring: the second comes soon */
+#define FIRST_SHARE 0.25F /* the first trial opens a ring, a change may be chance: look soon */
 #define TIMING 8000.0F    /* ticks of other operations between two that are timed */
 
 enum {
@@ -122,11 +122,15 @@ static void lose(tern_choice *c) {
         c->losses++;
 }
 
-static void change_over(tern_choice *c, float count) {
+/* Where the chosen way has become dearer, it may have been one operation that was interrupted: the
+ * way's mean stays as that left it until the way is timed again, and would keep it away from the
+ * cheaper way for fifty times as long. So it looks back soon, as after the first trial. */
+static void change_over(tern_choice *c, float count, bool trial) {
     c->via = (uint8_t)other_than(c->via);
     lose(c);
     c->then = c->mean[c->via];
-    c->rest = pay_back(c, count * (c->mean[other_than(c->via)] - c->then), TRIAL_SHARE);
+    c->rest = pay_back(c, count * (c->mean[other_than(c->via)] - c->then),
+                       trial ? TRIAL_SHARE : FIRST_SHARE);
 }
 
 static bool dearer(const tern_choice *c, float margin) {
@@ -178,7 +182,7 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
     }
     /* After a trial the margin is none: who wins every trial must not go on trying for ever. */
     if (choice->seen[other_than(choice->via)] >= KNOWN && dearer(choice, trial ? 1 : MARGIN))
-        change_over(choice, together);
+        change_over(choice, together, trial);
     plan(choice);
     /* A trial that has won goes on, and so does a look at what was unusual, unless even so it took
      * less than the other way. */

@@ -90,6 +90,21 @@ static void finds_the_better(void) {
         }
 }
 
+/* Whoever is interrupted, by either way, soon goes on by the better one. */
+static void interruptions_settle_nothing(void) {
+    static const double prior[2] = {4000, 2000};
+    static const load loads[] = {
+        {{{80000, 90000, 2.6e6, 0.5}, {4000, 83000, 2.6e6, 0.5}}},
+        {{{3900, 2600, 2e6, 0.2}, {2300, 2600, 2e6, 0.2}}},
+        {{{2000, 2000, 1e6, 0.2}, {3000, 3000, 1e6, 0.2}}},
+    };
+    for (size_t l = 0; l < sizeof loads / sizeof *loads; l++) {
+        outcome o = play(prior, &loads[l], 1, 5 * OPERATIONS);
+        within(&o, 1.1, "interruptions");
+        CU_ASSERT(o.by[l < 2 ? TERN_VIA_CALL : TERN_VIA_RMA] > 4 * OPERATIONS);
+    }
+}
+
 /* Near memory by RMA and by call: nearly nothing is spent on timing and trials. */
 static void far_ahead_costs_little(void) {
     const double prior[2] = {80, 800};
@@ -294,16 +309,18 @@ static void guesses_choose(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"finds_the_better", finds_the_better},
-                                           {"follows_a_change", follows_a_change},
-                                           {"far_ahead_costs_little", far_ahead_costs_little},
-                                           {"settled_is_the_quick_half", settled_is_the_quick_half},
-                                           {"rounds_by_the_clock", rounds_by_the_clock},
-                                           {"judges_by_means", judges_by_means},
-                                           {"pays_back", pays_back},
-                                           {"batches_count", batches_count},
-                                           {"nonsense_is_ignored", nonsense_is_ignored},
-                                           {"the_model_adds_up", the_model_adds_up},
-                                           {"guesses_choose", guesses_choose}};
+    static const tern_test_case tests[] = {
+        {"finds_the_better", finds_the_better},
+        {"follows_a_change", follows_a_change},
+        {"interruptions_settle_nothing", interruptions_settle_nothing},
+        {"far_ahead_costs_little", far_ahead_costs_little},
+        {"settled_is_the_quick_half", settled_is_the_quick_half},
+        {"rounds_by_the_clock", rounds_by_the_clock},
+        {"judges_by_means", judges_by_means},
+        {"pays_back", pays_back},
+        {"batches_count", batches_count},
+        {"nonsense_is_ignored", nonsense_is_ignored},
+        {"the_model_adds_up", the_model_adds_up},
+        {"guesses_choose", guesses_choose}};
     return tern_test_main(argc, argv, "choice", tests, sizeof tests / sizeof *tests);
 }
