@@ -29,14 +29,16 @@
  * state of the slot to who takes it next.
  *
  *   - A slot can be one worker's for good (tern_mailbox_client_own, _server_own): no lock is taken
- *     any more. On GPUs, where a slot belongs to a warp by its number, not even that is needed.
+ *     any more. On GPUs, where a slot belongs to a warp by its number, not even that is needed, but
+ *     for calls of several packets: a client whose lock is free has gone.
  *   - A client that gives a slot back right after posting has made an asynchronous call (8.1). Its
  *     answer lies there with the lock free, until some client that looks for a slot finishes it.
  *     Likewise a client that waits no longer leaves its call behind as an asynchronous one, and one
  *     that died does so once its locks are reclaimed.
  *   - A slot can serve the 32 lanes of a warp at once (tern/mailbox_warp.h).
  *   - A client may make many round trips while it holds a slot, to pass more than a packet holds
- *     (8.4); the slot's number tells the server which call a packet belongs to.
+ *     (8.4); the slot's number tells the server which call a packet belongs to. A server that keeps
+ *     a slot for the next packet gives it back once the client has gone (tern_mailbox_forget).
  *
  * Functions that wait call a hook between looks, so that a processor that others need is given up.
  * All are for any thread; a tern_mailbox_client or _server is for one thread at a time.
@@ -60,6 +62,8 @@ typedef enum tern_mailbox_state {
 #define TERN_MAILBOX_NAME_MAX 0x7fffffffu
 /* In a lock word, beside the name: the slot is its holder's for good. */
 #define TERN_MAILBOX_OWN 0x80000000u
+/* In the number that a clean gets: the client has gone. */
+#define TERN_MAILBOX_GONE 0x80000000u
 /* Looks at a flag between two calls of a hook. */
 #define TERN_MAILBOX_SPINS 64u
 
@@ -87,12 +91,16 @@ typedef struct tern_mailbox_server {
     tern_mailbox box;
     uint32_t name;
     uint32_t next;
+    uint32_t
+        keeps; /* 0: no slot between packets; else rounds since it looked after them, and one */
 } tern_mailbox_server;
 
 /* What a client does with its packet: fill it, use it. */
 typedef void tern_mailbox_use(void *packet, uint32_t slot, void *argument);
 /* What a server does with its packet: work on it, clean it. Not 0: this worker goes on holding the
- * slot, since more packets of the same call are to come to it. */
+ * slot, since more packets of the same call are to come to it. A clean that says so is called with
+ * the slot's number and TERN_MAILBOX_GONE once the call's client has gone: the call is over, the
+ * packet is not to be touched. */
 typedef int tern_mailbox_work(void *packet, uint32_t slot, void *argument);
 
 /* How to wait: idle is called after each TERN_MAILBOX_SPINS looks, with the number of calls before;
@@ -144,7 +152,7 @@ TERN_MAILBOX_INLINE tern_mailbox_client tern_mailbox_client_at(const tern_mailbo
 
 TERN_MAILBOX_INLINE tern_mailbox_server tern_mailbox_server_at(const tern_mailbox *box,
                                                                uint32_t name) {
-    tern_mailbox_server server = {*box, name, name % box->slots};
+    tern_mailbox_server server = {*box, name, name % box->slots, 0};
     return server;
 }
 
@@ -344,6 +352,31 @@ TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server,
     }
 }
 
+/* Gives back the slots that this server keeps for packets that will not come, since their client
+ * has given up or died: a server that stops later does not hold them, and nobody calls it there.
+ * Whether it goes on keeping others. Never blocks.
+ * A client in the middle of a call has held its lock since before its first packet, which this
+ * server has acquired. So if the lock is free that client has gone, and whoever takes it next
+ * begins a call. A slot of this server's own stays its own, and takes the next call as it comes. */
+TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
+                                            tern_mailbox_work *clean, void *argument) {
+    const tern_mailbox *box = &server->box;
+    int keeps = 0;
+    for (uint32_t slot = 0; slot < box->slots; slot++) {
+        if (tern_mailbox_load32(&box->server_locks[slot].holder) != server->name)
+            continue;
+        if (tern_mailbox_look(box, slot) != TERN_MAILBOX_QUIET ||
+            tern_mailbox_load32(&box->client_locks[slot].holder) != 0) {
+            keeps = 1;
+            continue;
+        }
+        if (clean != NULL)
+            (void)clean(tern_mailbox_packet(box, slot), slot | TERN_MAILBOX_GONE, argument);
+        tern_mailbox_server_give(server, slot);
+    }
+    return keeps;
+}
+
 /* Looks at all slots once and takes a step on each that waits for a server and that nobody else
  * holds. How many steps; two make a call. Never blocks, but for what the callbacks do. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
@@ -363,8 +396,12 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
             steps += (uint32_t)tern_mailbox_serve_on(server, slot, work, clean, argument, &keep);
             if (!keep)
                 tern_mailbox_server_give(server, slot);
+            else if (server->keeps == 0)
+                server->keeps = 1;
         }
     }
+    if (server->keeps != 0 && ++server->keeps > TERN_MAILBOX_SPINS)
+        server->keeps = (uint32_t)tern_mailbox_forget(server, clean, argument);
     return steps;
 }
 

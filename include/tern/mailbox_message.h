@@ -182,8 +182,12 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, v
 
 /* The clean of a server: the slot is kept while its call goes on. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, void *argument) {
+    tern_mailbox_service *service = (tern_mailbox_service *)argument;
+    uint32_t own = slot & ~TERN_MAILBOX_GONE;
     (void)packet;
-    return ((tern_mailbox_service *)argument)->sessions[slot].active != 0;
+    if (own != slot)
+        tern_mailbox_session_end(service, own);
+    return service->sessions[own].active != 0;
 }
 
 /* What answers in a dead server's place (tern_mailbox_server_reclaim). */

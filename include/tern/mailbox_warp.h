@@ -192,10 +192,12 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client
 }
 
 /* Calls by the lanes of a party, on a slot that the client holds and goes on holding, in as many
- * round trips as the last of them takes. use NULL: there is nothing to read in answers. 0.
- * TERN_MAILBOX_LOST: the server died; some lanes may have been answered before. Or what ended the
- * wait: the packet is not to be touched any more, and the slot may be given back. The same for all
- * lanes. Waits for the server, in the thread that leads, which alone calls the hook. */
+ * round trips as the last of them takes. (Or has by its number; if servers take locks it is to own
+ * it all the same where a call may take several packets.) use NULL: there is nothing to read in
+ * answers. 0. TERN_MAILBOX_LOST: the server died; some lanes may have been answered before. Or what
+ * ended the wait: the packet is not to be touched any more, and the slot may be given back. The
+ * same for all lanes. Waits for the server, in the thread that leads, which alone calls the hook.
+ */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *client, uint32_t slot,
                                                   tern_mailbox_party party,
                                                   tern_mailbox_lane_use *fill,
@@ -318,13 +320,15 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_work(void *packet, uint32_t slot, void
                                      (const tern_mailbox_crew *)argument) != 0;
 }
 
-/* The clean of a server on a host: the slot is kept while calls go on. If their client has given
- * up, it is kept until a later call on it is over, which is this server's then: a server that stops
- * for ever takes such slots with it too. */
+/* The clean of a server on a host, with the same argument: the slot is kept while calls go on and
+ * their client is there. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, void *argument) {
-    (void)slot;
-    (void)argument;
-    return ((tern_mailbox_warp *)packet)->open != 0;
+    const tern_mailbox_crew *crew = (const tern_mailbox_crew *)argument;
+    if (!(slot & TERN_MAILBOX_GONE))
+        return ((tern_mailbox_warp *)packet)->open != 0;
+    if (crew->worked != NULL)
+        crew->worked[slot & ~TERN_MAILBOX_GONE] = 0;
+    return 0;
 }
 
 /* One step on a slot that the party holds as a server, or has by its number: works on what was

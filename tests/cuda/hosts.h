@@ -26,9 +26,10 @@ typedef struct hosts {
     model_session *sessions; /* of all slots */
     uint32_t rounds;         /* of a client */
     uint64_t seed;
-    uint32_t over;  /* set when no client calls any more */
-    uint32_t wrong; /* by client: calls without an answer, or with a wrong one */
-    uint64_t asked; /* by client: calls */
+    uint32_t over;     /* set when no client calls any more */
+    uint32_t wrong;    /* by client: calls without an answer, or with a wrong one */
+    uint64_t asked;    /* by client: calls */
+    uint32_t given_up; /* by client: calls that were not waited for to their end */
     uint32_t count;
     pthread_t threads[HOSTS_MAX];
     host_start starts[HOSTS_MAX];
@@ -41,13 +42,19 @@ static inline int hosts_late(void *argument, uint32_t calls) {
     return time(NULL) > *(const time_t *)argument;
 }
 
+/* The hook of a client that waits for so many calls of it only. */
+static inline int hosts_soon(void *argument, uint32_t calls) {
+    sched_yield();
+    return calls >= *(const uint32_t *)argument;
+}
+
 static inline void *hosts_serve(void *argument) {
     const host_start *me = (const host_start *)argument;
     tern_mailbox_server server = tern_mailbox_server_at(&me->all->box, me->number + 1);
     uint32_t worked[HOSTS_SLOTS_MAX] = {0}, idle = 0;
     tern_mailbox_crew crew = {model_work, me->all->sessions, worked};
-    /* The last steps are to clean: two rounds in vain after the last client. */
-    while (idle < 2)
+    /* The last steps are to clean, and to give back what clients have left in a call. */
+    while (idle <= TERN_MAILBOX_SPINS + 1)
         if (tern_mailbox_serve(&server, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew) >
             0) {
             idle = 0;
@@ -55,6 +62,28 @@ static inline void *hosts_serve(void *argument) {
             idle += tern_mailbox_load32(&me->all->over);
             sched_yield();
         }
+    return NULL;
+}
+
+/* Calls that are given up, or not; the answers of those that are not are right. */
+static inline void *hosts_call_briefly(void *argument) {
+    const host_start *me = (const host_start *)argument;
+    uint64_t random = me->all->seed + me->number;
+    tern_mailbox_client client = tern_mailbox_client_at(&me->all->box, me->number + 1);
+    uint32_t most;
+    tern_mailbox_wait wait = {hosts_soon, &most};
+    for (uint32_t round = 0; round < me->all->rounds; round++) {
+        model_call call = model_call_of(&random);
+        most = (uint32_t)(model_random(&random) % 6);
+        int stop = tern_mailbox_warp_call(&client, tern_mailbox_party_whole(1), model_fill_all,
+                                          model_use_all, &call, &wait);
+        if (stop != 0)
+            __atomic_fetch_add(&me->all->given_up, 1, __ATOMIC_RELAXED);
+        else
+            __atomic_fetch_add(&me->all->asked, 1, __ATOMIC_RELAXED);
+        if (stop < 0 || (stop == 0 && !model_call_is_right(&call)))
+            __atomic_fetch_add(&me->all->wrong, 1, __ATOMIC_RELAXED);
+    }
     return NULL;
 }
 

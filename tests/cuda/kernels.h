@@ -50,6 +50,10 @@ static __global__ void kernel_calls(kernel_plan plan) {
     tern_mailbox box = tern_mailbox_at(plan.memory, plan.slots, sizeof(tern_mailbox_warp));
     tern_mailbox_client client = tern_mailbox_client_at(&box, warp + 1);
     int stop = 0;
+    /* Calls of several packets: servers see from the lock that their client is there. */
+    if (plan.own && lane == 0)
+        (void)tern_mailbox_client_own(&client, warp);
+    __syncwarp(lanes);
     for (uint32_t round = 0; round < plan.rounds && stop == 0; round++) {
         uint32_t chosen = model_mask(&together), two = model_random(&together) % 4 == 0;
         if (chosen >> lane & 1)

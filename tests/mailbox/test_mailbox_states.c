@@ -245,6 +245,44 @@ static void kept(void) {
     close_box();
 }
 
+static int keep_or_forget(void *packet, uint32_t slot, void *argument) {
+    (void)packet;
+    *(int *)argument += (slot & TERN_MAILBOX_GONE) != 0;
+    return (slot & TERN_MAILBOX_GONE) == 0;
+}
+
+/* A client goes in the middle of a call, at each step of it: its server gives the slot back within
+ * so many rounds, though it is busy with a call of another client, whose slot it keeps. */
+static void forgotten(void) {
+    for (int gone = 0; gone < 3; gone++) {
+        int forgot = 0;
+        open_box(2);
+        tern_mailbox_client *goes = &play.client[0], *stays = &play.client[1];
+        uint32_t slot = tern_mailbox_take(goes), other = tern_mailbox_take(stays);
+        CU_ASSERT(tern_mailbox_post(goes, slot));
+        if (gone > 0) {
+            (void)tern_mailbox_serve(&play.server[0], keep_or_forget, keep_or_forget, &forgot);
+            CU_ASSERT(tern_mailbox_finish(goes, slot));
+        }
+        if (gone > 1)
+            (void)tern_mailbox_serve(&play.server[0], keep_or_forget, keep_or_forget, &forgot);
+        tern_mailbox_client_give(goes, slot);
+        for (uint32_t i = 0; i <= 2 * TERN_MAILBOX_SPINS; i++) {
+            (void)(tern_mailbox_post(stays, other) || tern_mailbox_finish(stays, other));
+            CU_ASSERT(tern_mailbox_serve(&play.server[0], keep_or_forget, keep_or_forget, &forgot) >
+                      0);
+            CU_ASSERT_EQUAL(play.box.server_locks[other].holder, play.server[0].name);
+            if (tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_ANSWERED)
+                tern_mailbox_recycle(goes, slot / TERN_MAILBOX_GROUP * TERN_MAILBOX_GROUP,
+                                     (uint64_t)1 << slot % TERN_MAILBOX_GROUP);
+        }
+        CU_ASSERT_EQUAL(forgot, 1);
+        CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
+        CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, slot), TERN_MAILBOX_QUIET);
+        close_box();
+    }
+}
+
 /* Clients that are gone, in each state: their calls go on as asynchronous ones. */
 static void dead_clients(void) {
     open_box(4);
@@ -344,6 +382,7 @@ int main(int argc, char **argv) {
                                            {"recycled", recycled},
                                            {"owned", owned},
                                            {"kept", kept},
+                                           {"forgotten", forgotten},
                                            {"dead_clients", dead_clients},
                                            {"dead_servers", dead_servers},
                                            {"half_written", half_written},

@@ -1,15 +1,12 @@
 /*
  * One slot for 32 lanes (tern/mailbox_warp.h). The client plays a warp, and the server takes its
- * steps in the hook of the client's waits, or in processes of its own.
+ * steps in the hook of the client's waits.
  */
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
-#include "children.h"
-#include "tern/mailbox_host.h"
 #include "tests/cuda/model.h"
 
 enum { SLOTS = 3 };
@@ -45,9 +42,8 @@ static int serve(void *argument, uint32_t calls) {
 }
 
 /* One call by these lanes, which is right in all of them, and of which nobody else knows. */
-static void call_and_check(uint32_t lanes, uint64_t *random) {
-    tern_mailbox_crew crew = {model_work, play.sessions, play.worked};
-    tern_mailbox_wait wait = {serve, &crew};
+static void call_and_check_with(tern_mailbox_crew *crew, uint32_t lanes, uint64_t *random) {
+    tern_mailbox_wait wait = {serve, crew};
     model_session before[SLOTS * TERN_MAILBOX_LANES];
     memcpy(before, play.sessions, sizeof before);
     for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
@@ -67,6 +63,11 @@ static void call_and_check(uint32_t lanes, uint64_t *random) {
         CU_ASSERT(asked ? model_call_is_right(&play.calls[lane])
                         : play.calls[lane].sent == 0 && play.calls[lane].answer == 0);
     }
+}
+
+static void call_and_check(uint32_t lanes, uint64_t *random) {
+    tern_mailbox_crew crew = {model_work, play.sessions, play.worked};
+    call_and_check_with(&crew, lanes, random);
 }
 
 static void layout(void) {
@@ -327,6 +328,72 @@ static void an_impatient_client(void) {
     free(play.memory);
 }
 
+/* ---- A client that goes in the middle of a call ---- */
+
+static struct {
+    uint32_t before, worked; /* goes before that packet; packets worked on */
+    tern_mailbox_state state;
+} going;
+
+static int work_at_length(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
+    (void)line, (void)argument;
+    going.worked = place.number + 1;
+    return place.number < 5;
+}
+
+static int serve_and_go(void *argument, uint32_t calls) {
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        if (going.worked == going.before && tern_mailbox_look(&play.box, slot) == going.state)
+            return 7;
+    return serve(argument, calls);
+}
+
+static void expect_no_lock(void) {
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, slot), TERN_MAILBOX_QUIET);
+        CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
+        CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
+        CU_ASSERT_EQUAL(play.worked[slot], 0);
+    }
+}
+
+/* Lets others finish what the client has left, and its server take as many rounds as it may. */
+static void let_forget(tern_mailbox_crew *crew) {
+    uint32_t slots[SLOTS];
+    (void)serve(crew, 0);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = tern_mailbox_take(&play.client);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (slots[i] != TERN_MAILBOX_NONE)
+            tern_mailbox_client_give(&play.client, slots[i]);
+    for (uint32_t i = 0; i <= TERN_MAILBOX_SPINS; i++)
+        (void)serve(crew, 0);
+}
+
+/* Its server gives the slot back; stopped for ever from then on, it is in nobody's way. */
+static void a_client_that_goes(void) {
+    tern_mailbox_crew crew = {work_at_length, NULL, play.worked};
+    tern_mailbox_crew others = {model_work, play.sessions, play.worked_too};
+    tern_mailbox_wait wait = {serve_and_go, &crew};
+    uint64_t random = tern_test_seed() + 7;
+    for (uint32_t i = 0; i < 9; i++) {
+        open_play();
+        going.before = (i + 1) / 2;
+        going.state = i % 2 == 0 ? TERN_MAILBOX_POSTED : TERN_MAILBOX_FINISHED;
+        going.worked = 0;
+        CU_ASSERT_EQUAL(tern_mailbox_warp_call(&play.client, tern_mailbox_party_whole(5),
+                                               fill_number, NULL, NULL, &wait),
+                        7);
+        CU_ASSERT_EQUAL(going.worked, going.before);
+        let_forget(&crew);
+        expect_no_lock();
+        play.server = tern_mailbox_server_at(&play.box, 2);
+        for (uint32_t call = 0; call < 2 * SLOTS; call++)
+            call_and_check_with(&others, model_mask(&random) | 1, &random);
+        free(play.memory);
+    }
+}
+
 /* ---- A call that never ends ---- */
 
 enum { ENDLESS_MAX = 1000 };
@@ -370,16 +437,15 @@ static void an_endless_call(void) {
     CU_ASSERT(endless.packets <= 2 * TERN_MAILBOX_SPINS);
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
-    /* The server waits for more of that call, and lets go once another call there is over. */
+    /* The server waits for more of that call for a while. */
     uint32_t held = 0;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         held += play.box.server_locks[slot].holder != 0;
     CU_ASSERT_EQUAL(held, 1);
     for (int i = 0; i < 20; i++)
         call_and_check(1 << i, &random);
-    (void)serve(&other, 0);
-    for (uint32_t slot = 0; slot < SLOTS; slot++)
-        CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
+    let_forget(&other);
+    expect_no_lock();
     free(play.memory);
 }
 
@@ -417,65 +483,6 @@ static void a_serving_warp(void) {
     free(play.memory);
 }
 
-/* ---- Processes ---- */
-
-static const uint64_t deadly = 0xdead;
-
-static int work_mortally(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
-    (void)argument;
-    if (line->word[0] == deadly)
-        _exit(3);
-    line->word[0] += place.lane;
-    return 0;
-}
-
-static int serve_share(void *argument) {
-    uint32_t worked[SLOTS] = {0};
-    tern_mailbox_crew crew = {work_mortally, NULL, worked};
-    tern_mailbox_worker worker;
-    if (tern_mailbox_join(argument, TERN_MAILBOX_SERVER, &worker) != TERN_OK)
-        return 1;
-    for (;;)
-        if (tern_mailbox_serve(&worker.server, tern_mailbox_warp_work, tern_mailbox_warp_clean,
-                               &crew) == 0)
-            sched_yield();
-}
-
-static void fill_words(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
-    line->word[0] = ((uint64_t *)argument)[place.lane];
-}
-
-static void use_words(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
-    ((uint64_t *)argument)[place.lane] = line->word[0];
-}
-
-/* A packet that kills its server is lost, for all lanes; the next is for the server that is left.
- */
-static void a_share(void) {
-    tern_mailbox_options options = {SLOTS, sizeof(tern_mailbox_warp), 0};
-    tern_mailbox_share *share;
-    tern_mailbox_worker worker;
-    EXPECT_OK(tern_mailbox_create(&options, &share));
-    EXPECT_OK(tern_mailbox_join(share, TERN_MAILBOX_CLIENT, &worker));
-    pid_t servers[2] = {start_child(serve_share, share), start_child(serve_share, share)};
-    tern_mailbox_patience patience = {&worker, 40000000000u, 0, 0};
-    tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
-    uint64_t word[TERN_MAILBOX_LANES] = {1, deadly, 1};
-    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(7), fill_words,
-                                           use_words, word, &wait),
-                    TERN_MAILBOX_LOST);
-    CU_ASSERT(word[0] == 1 && word[2] == 1);
-    word[1] = 1;
-    CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(7), fill_words,
-                                           use_words, word, &wait),
-                    0);
-    CU_ASSERT(word[0] == 1 && word[1] == 2 && word[2] == 3);
-    int ends[2] = {kill_child(servers[0]), kill_child(servers[1])};
-    CU_ASSERT(ends[0] + ends[1] == 3 - SIGKILL);
-    tern_mailbox_leave(&worker);
-    tern_mailbox_destroy(share);
-}
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"layout", layout},
                                            {"masks", masks},
@@ -485,8 +492,8 @@ int main(int argc, char **argv) {
                                            {"a_dead_server", a_dead_server},
                                            {"a_death_between_packets", a_death_between_packets},
                                            {"an_impatient_client", an_impatient_client},
+                                           {"a_client_that_goes", a_client_that_goes},
                                            {"an_endless_call", an_endless_call},
-                                           {"a_serving_warp", a_serving_warp},
-                                           {"a_share", a_share}};
+                                           {"a_serving_warp", a_serving_warp}};
     return tern_test_main(argc, argv, "mailbox warp", tests, sizeof tests / sizeof tests[0]);
 }

@@ -88,6 +88,27 @@ static void hosts_to_hosts(void) {
     }
 }
 
+/* Clients that wait for a moment only, and leave calls of several packets at any point. Each server
+ * gives back what they have left, so all slots are free at the end. */
+static void impatient_hosts(void) {
+    open_play(4, 400);
+    CU_ASSERT_EQUAL_FATAL(hosts_start(&play.servers, 2, hosts_serve), 0);
+    CU_ASSERT_EQUAL_FATAL(hosts_start(&play.clients, 3, hosts_call_briefly), 0);
+    hosts_join(&play.clients);
+    hosts_end(&play.servers);
+    CU_ASSERT_EQUAL(play.clients.wrong, 0);
+    CU_ASSERT(play.clients.given_up > 0);
+    CU_ASSERT(play.clients.asked > 0);
+    for (uint32_t slot = 0; slot < play.plan.slots; slot++) {
+        int state = (int)tern_mailbox_look(&play.servers.box, slot);
+        CU_ASSERT(state == TERN_MAILBOX_QUIET || state == TERN_MAILBOX_ANSWERED);
+        CU_ASSERT_EQUAL(play.servers.box.client_locks[slot].holder, 0);
+        if (state == TERN_MAILBOX_QUIET)
+            CU_ASSERT_EQUAL(play.servers.box.server_locks[slot].holder, 0);
+    }
+    free(play.memory);
+}
+
 static void kernel_to_hosts_as(uint32_t blocks, uint32_t threads, uint32_t slots, uint32_t servers,
                                uint32_t own) {
     played_grid grid;
@@ -157,6 +178,7 @@ static void kernels_alone(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"hosts_to_hosts", hosts_to_hosts},
+                                           {"impatient_hosts", impatient_hosts},
                                            {"kernel_to_hosts", kernel_to_hosts},
                                            {"hosts_to_kernel", hosts_to_kernel},
                                            {"kernels_alone", kernels_alone}};
