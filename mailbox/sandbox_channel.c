@@ -71,6 +71,7 @@ static tern_status take(int fd, unsigned char *to, uint64_t bytes, const char *p
 static tern_status fill(tern_sandbox *s, int fd, uint64_t bytes) {
     const char *path = s->options->program;
     uint64_t entry = 0, parts = 0;
+    tern_image_list list;
     lay_out(s, bytes);
     tern_status status = make(s);
     if (status == TERN_OK)
@@ -79,7 +80,7 @@ static tern_status fill(tern_sandbox *s, int fd, uint64_t bytes) {
         return status;
     /* Nobody else has the memory yet. */
     const char *wrong =
-        tern_image_check(s->channel + s->shape.image, bytes, s->shape.room, &entry, &parts);
+        tern_image_check(s->channel + s->shape.image, bytes, s->shape.room, &entry, &parts, &list);
     if (wrong != NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_sandbox_run: %s is no program for a sandbox: %s",
                          path, wrong);
@@ -101,11 +102,16 @@ tern_status tern_sandbox_channel_open(tern_sandbox *s) {
         return status;
     }
     tern_status status;
-    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > s->options->program_bytes)
+    if (!S_ISREG(info.st_mode))
+        status = tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_sandbox_run: %s is no program for a sandbox: it is no regular file", path);
+    else if ((uint64_t)info.st_size > s->options->program_bytes)
         status = tern_fail(TERN_ERR_ARGUMENT,
-                           "tern_sandbox_run: %s is no program for a sandbox: it is no file, or "
-                           "larger than program_bytes (%llu): strip it, or allow more",
-                           path, (unsigned long long)s->options->program_bytes);
+                           "tern_sandbox_run: %s is no program for a sandbox: its %llu bytes are "
+                           "more than program_bytes (%llu): strip it, or allow more",
+                           path, (unsigned long long)info.st_size,
+                           (unsigned long long)s->options->program_bytes);
     else
         status = fill(s, fd, (uint64_t)info.st_size);
     close(fd);

@@ -30,8 +30,7 @@ typedef struct tern_sandbox_channel {
 enum {
     TERN_SANDBOX_FD = 3,       /* the channel's descriptor in the helper */
     TERN_SANDBOX_PAGE = 65536, /* parts begin at multiples, which no page is larger than */
-    TERN_SANDBOX_STACK = 1 << 20,
-    TERN_SANDBOX_NOT_LOADED = 126
+    TERN_SANDBOX_STACK = 1 << 20
 };
 
 /* Where the helper cannot enter the sandbox it ends itself by the signal TERN_SANDBOX_SIGNAL and

@@ -3,9 +3,11 @@
 
 /*
  * A program's file: a position-independent ELF executable that needs no library. The server checks
- * it to tell its caller what is wrong; the helper loads it, inside the sandbox, where a mistake
- * harms nobody but the program. Nothing in the file is believed: sizes and places are compared by
- * subtraction, which does not overflow. Freestanding.
+ * it to tell its caller what is wrong; the helper checks it again and loads it, inside the sandbox,
+ * where a mistake harms nobody but the program. Both read the same bytes, so the helper finds
+ * nothing that the server has not found: there is no program that is started and not loaded.
+ * Nothing in the file is believed: sizes and places are compared by subtraction, which does not
+ * overflow. Freestanding.
  */
 
 #include <elf.h>
@@ -32,9 +34,84 @@ static inline Elf64_Phdr tern_image_part(const uint8_t *image, uint64_t index) {
     return part;
 }
 
-/* NULL: it can be loaded into so much room; else what is wrong. [out] entry, parts. */
+/* What a program finds at an address before it runs: bytes that lie in the file in one piece, or
+ * NULL. */
+static inline const uint8_t *tern_image_at(const uint8_t *image, uint64_t parts, uint64_t at,
+                                           uint64_t bytes) {
+    for (uint64_t i = 0; i < parts; i++) {
+        Elf64_Phdr part = tern_image_part(image, i);
+        if (part.p_type == PT_LOAD && at >= part.p_vaddr &&
+            tern_image_holds(part.p_filesz, at - part.p_vaddr, bytes))
+            return image + part.p_offset + (at - part.p_vaddr);
+    }
+    return NULL;
+}
+
+typedef struct tern_image_list {
+    const uint8_t *from; /* relocations, which need not be aligned */
+    uint64_t count;
+} tern_image_list;
+
+static inline Elf64_Rela tern_image_relocation(const tern_image_list *list, uint64_t index) {
+    Elf64_Rela one;
+    __builtin_memcpy(&one, list->from + index * sizeof one, sizeof one);
+    return one;
+}
+
+/* What the loader is to do once the parts are in place, which have been checked. NULL, or what is
+ * wrong. [out] list: none if the program asks for nothing. */
+static inline const char *tern_image_dynamic(const uint8_t *image, uint64_t parts,
+                                             const Elf64_Phdr *dynamic, tern_image_list *list) {
+    uint64_t at = 0, bytes = 0;
+    const uint8_t *entries = tern_image_at(image, parts, dynamic->p_vaddr, dynamic->p_filesz);
+    if (entries == NULL)
+        return "its dynamic section is not in the file";
+    for (uint64_t i = 0; i < dynamic->p_filesz / sizeof(Elf64_Dyn); i++) {
+        Elf64_Dyn entry;
+        __builtin_memcpy(&entry, entries + i * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_NEEDED)
+            return "it needs a shared library";
+        if (entry.d_tag == DT_RELR)
+            return "it has packed relocations: link with -Wl,-z,nopack-relative-relocs";
+        if (entry.d_tag == DT_PLTRELSZ && entry.d_un.d_val != 0)
+            return "it calls functions that are not in it, or are chosen when it is loaded";
+        if (entry.d_tag == DT_RELA)
+            at = entry.d_un.d_ptr;
+        else if (entry.d_tag == DT_RELASZ)
+            bytes = entry.d_un.d_val;
+    }
+    list->count = bytes / sizeof(Elf64_Rela);
+    list->from = list->count > 0 ? tern_image_at(image, parts, at, bytes) : image;
+    return list->from == NULL ? "its relocations are not in the file" : NULL;
+}
+
+/* Relocations of one kind, an address in the program, of words in its room. NULL, or what is wrong.
+ * [out] list. */
+static inline const char *tern_image_relocations(const uint8_t *image, uint64_t parts,
+                                                 uint64_t room, tern_image_list *list) {
+    const char *wrong = NULL;
+    *list = (tern_image_list){image, 0};
+    for (uint64_t i = 0; i < parts && wrong == NULL; i++) {
+        Elf64_Phdr part = tern_image_part(image, i);
+        if (part.p_type == PT_DYNAMIC)
+            wrong = tern_image_dynamic(image, parts, &part, list);
+    }
+    for (uint64_t i = 0; wrong == NULL && i < list->count; i++) {
+        Elf64_Rela one = tern_image_relocation(list, i);
+        if (ELF64_R_TYPE(one.r_info) != TERN_IMAGE_RELATIVE)
+            wrong = "it refers to what is not in it: a relocation is not relative";
+        else if (!tern_image_holds(room, one.r_offset, sizeof(uint64_t)))
+            wrong = "a relocation is not in it";
+    }
+    return wrong;
+}
+
+/* NULL: it can be loaded into so much room; else what is wrong. [out] entry, parts, list. */
 static inline const char *tern_image_check(const uint8_t *image, uint64_t bytes, uint64_t room,
-                                           uint64_t *entry, uint64_t *parts) {
+                                           uint64_t *entry, uint64_t *parts,
+                                           tern_image_list *list) {
     static const uint8_t start[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
     Elf64_Ehdr head;
     int loads = 0;
@@ -67,7 +144,7 @@ static inline const char *tern_image_check(const uint8_t *image, uint64_t bytes,
         return "it has no entry";
     *entry = head.e_entry;
     *parts = head.e_phnum;
-    return NULL;
+    return tern_image_relocations(image, head.e_phnum, room, list);
 }
 
 #endif

@@ -118,7 +118,7 @@ static inline tern_sandbox_options tern_sandbox_defaults(const char *program) {
 
 /* How a program ended. */
 typedef enum tern_sandbox_end {
-    TERN_SANDBOX_EXITED,  /* code: its status; 126: the program could not be loaded */
+    TERN_SANDBOX_EXITED,  /* code: its status */
     TERN_SANDBOX_REFUSED, /* it tried a system call; code: SIGSYS */
     TERN_SANDBOX_KILLED,  /* code: the signal, of its own fault or from outside */
     TERN_SANDBOX_TIMEOUT, /* killed by the server after timeout_ns */
@@ -140,7 +140,8 @@ typedef struct tern_sandbox_result {
  * the calling thread ends. Any thread; several runs at a time do not know of each other; not in
  * handlers. Makes no progress of tern's.
  * TERN_ERR_ARGUMENT: NULL, a limit beyond the most, an operation that has no function or a number
- * that is taken, a file that is no such program, or no directory. TERN_ERR_SYSTEM: the program or
+ * that is taken, a file that cannot be loaded as such a program (the text says why), or no
+ * directory. TERN_ERR_SYSTEM: the program or
  * the directory cannot be opened; no descriptors, no process. TERN_ERR_MEMORY. TERN_ERR_STATE:
  * somebody else of this process waited for the child (SIGCHLD is ignored, or a handler reaps any
  * child). TERN_ERR_UNSUPPORTED: this system lacks seccomp filters, openat2, close_range or /proc,

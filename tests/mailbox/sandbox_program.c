@@ -11,14 +11,75 @@ typedef struct request {
 
 static const char *const words[] = {"zero", "one", "two"}; /* a relocation each */
 
-/* Leaves the server's flags and locks, its own, and packets in any state. */
-static int scribble(tern_sandbox_box *box, uint64_t seed) {
+static uint64_t next(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* A number that is small, at an edge, or anything. */
+static uint64_t any_number(uint64_t *seed) {
+    static const uint64_t edges[] = {
+        0, 1, 2, 3, 4095, 4096, 4097, 1 << 20, INT64_MAX, 1u << 31, UINT64_MAX, UINT64_MAX - 4095};
+    uint64_t pick = next(seed);
+    if (pick % 4 == 0)
+        return next(seed) << 32 ^ next(seed) << 16 ^ next(seed);
+    return pick % 4 == 1 ? edges[next(seed) % (sizeof edges / sizeof edges[0])] : next(seed) % 16;
+}
+
+/* One call with any arguments and data, mostly of an operation that there is; in half of them they
+ * change until it is answered. The operation's bit, if it is one, in did or refused. */
+static void call_anything(tern_sandbox_box *box, const request *r, uint64_t *seed, uint64_t *did,
+                          uint64_t *refused) {
+    uint32_t slot = tern_mailbox_take(&box->client);
+    while (slot == TERN_MAILBOX_NONE)
+        slot = tern_mailbox_take(&box->client);
+    uint8_t *packet = tern_mailbox_packet(&box->client.box, slot);
+    tern_sandbox_head *head = (tern_sandbox_head *)(void *)packet;
+    uint32_t operation = (uint32_t)(next(seed) % 16 == 0 ? any_number(seed) : 1 + next(seed) % 7);
+    for (size_t i = 0; i < 64; i++)
+        packet[sizeof *head + i] = (uint8_t)next(seed);
+    head->operation = operation;
+    head->bytes = (uint32_t)(next(seed) % 4 == 0 ? any_number(seed) : next(seed) % 16);
+    if (next(seed) % 2 == 0) { /* the path of a file that there is */
+        head->bytes = (uint32_t)tern_sandbox_length(r->path);
+        memcpy(packet + sizeof *head, r->path, head->bytes);
+    }
+    for (int i = 0; i < TERN_SANDBOX_ARGUMENTS; i++)
+        head->arguments[i] = any_number(seed);
+    uint64_t changes = next(seed) % 2;
+    (void)tern_mailbox_post(&box->client, slot);
+    while (tern_mailbox_look(&box->client.box, slot) == TERN_MAILBOX_POSTED)
+        if (changes)
+            *(volatile uint8_t *)(packet + 16 + next(seed) % 80) = (uint8_t)next(seed);
+    int64_t result = head->result;
+    (void)tern_mailbox_finish(&box->client, slot);
+    tern_mailbox_client_give(&box->client, slot);
+    if (operation < TERN_SANDBOX_OWN)
+        *(result < 0 ? refused : did) |= (uint64_t)1 << operation;
+}
+
+/* Calls with anything in them, says what came of it, and then leaves the server's flags and locks,
+ * its own, and packets in any state. */
+static int scribble(tern_sandbox_box *box, const request *r) {
     uint8_t *from = box->client.box.packets;
     size_t bytes = tern_mailbox_bytes(TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
     uint8_t *flags = box->client.box.client.bytes;
+    uint64_t seed = r->number, did = 0, refused = 0, calls = 200;
+    for (uint64_t i = 0; i < calls; i++)
+        call_anything(box, r, &seed, &did, &refused);
+    tern_sandbox_message m = {TERN_SANDBOX_OWN, 0, {did, refused, calls + 1, 0}, 0, 0, 0, 0, 0};
+    (void)tern_sandbox_call(box, &m);
     for (uint64_t i = 0; i < 300000; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        uint64_t pick = seed >> 33;
+        uint64_t pick = next(&seed);
+        uint32_t slot = (uint32_t)(pick >> 8) % TERN_SANDBOX_SLOTS;
+        if (pick % 16 == 15) { /* so that a call is seen */
+            tern_sandbox_head *head =
+                (tern_sandbox_head *)(void *)(from + slot * box->client.box.bytes);
+            head->operation = (uint32_t)(pick >> 12) % 8;
+            box->client.box.server_locks[slot].holder = 0;
+            box->client.box.server.bytes[slot * TERN_MAILBOX_STRIDE] = 0;
+            box->client.box.client.bytes[slot * TERN_MAILBOX_STRIDE] = 1;
+        }
         if (pick % 4 == 0)
             flags[pick / 4 % (size_t)(from + bytes - flags)] = (uint8_t)(seed >> 20);
         else if (pick % 4 == 1)
@@ -111,7 +172,7 @@ int tern_sandbox_main(tern_sandbox_box *box) {
     case 'w':
         return tern_sandbox_print(box, "0123456789", r->number) < 0;
     case 'r':
-        return scribble(box, r->number);
+        return scribble(box, r);
     case 'c': {
         uint64_t *count = tern_sandbox_allocate(box, sizeof *count);
         for (uint64_t i = 0; count != NULL && i < r->number; i++)

@@ -23,10 +23,15 @@ static unsigned char argument[SANDBOX_ARGUMENT];
 
 static void keep(const char *text, uint32_t bytes, void *context) {
     (void)context;
-    if (bytes < sizeof printed - printed_bytes)
+    if (printed_bytes + bytes < sizeof printed)
         memcpy(printed + printed_bytes, text, bytes);
     printed_bytes += bytes;
     printed[printed_bytes < sizeof printed ? printed_bytes : 0] = 0;
+}
+
+static int put(const char *path, const char *text) {
+    FILE *file = fopen(path, "we");
+    return file != NULL && fputs(text, file) >= 0 && fclose(file) == 0;
 }
 
 static tern_sandbox_options options_of(char kind, uint64_t number, const char *path) {
@@ -235,49 +240,118 @@ static void limits(void) {
     CU_ASSERT_EQUAL(run_case('t', 0, "").end, TERN_SANDBOX_KILLED);
 }
 
+/* What scribblers say of calls with arguments that are anything: bits of the operations that did
+ * not refuse one, and of those that refused one by their check; how many calls by then. */
+static uint64_t did, refused_by_check, calls_by_then, reports;
+
+static int64_t report(tern_sandbox *sandbox, const tern_sandbox_request *request,
+                      tern_sandbox_reply *reply, void *unused) {
+    (void)sandbox;
+    (void)reply;
+    (void)unused;
+    if (reports++ == 0) {
+        did |= request->arguments[0];
+        refused_by_check |= request->arguments[1];
+        calls_by_then += request->arguments[2];
+    }
+    return 0;
+}
+
 static void scribblers(void) {
     int before = sandbox_descriptors(NULL);
+    uint64_t calls = 0, refused = 0;
+    tern_sandbox_operation own = {TERN_SANDBOX_OWN, "report", NULL, report, NULL};
+    did = refused_by_check = calls_by_then = 0;
+    CU_ASSERT_FATAL(put("scribbled", "scribbled"));
     for (uint64_t i = 0; i < (tern_test_full() ? 500u : 20u); i++) {
-        tern_sandbox_options options = options_of('r', tern_test_seed() * 1000 + i, "");
-        options.timeout_ns = 5000000000u;
-        expect_exit(run(&options), 7);
+        tern_sandbox_options options = options_of('r', tern_test_seed() * 1000 + i, "scribbled");
+        options.operations = &own;
+        options.operation_count = 1;
+        options.creations = 0;
+        options.write_bytes = 20000;
+        options.timeout_ns = 20000000000u;
+        reports = 0;
+        tern_sandbox_result result = run(&options);
+        expect_exit(result, 7);
+        CU_ASSERT(reports > 0);
+        CU_ASSERT(result.written_bytes <= options.write_bytes);
+        CU_ASSERT(result.memory_bytes <= options.memory_bytes);
+        CU_ASSERT(printed_bytes <= result.written_bytes);
+        calls += result.calls;
+        refused += result.refused;
     }
+    /* Each operation was reached, was done and was refused; and then, flags and locks and all being
+     * scribbled on, calls went on being answered. */
+    CU_ASSERT_EQUAL(did, TERN_SANDBOX_ALLOW_ALL);
+    CU_ASSERT_EQUAL(refused_by_check & TERN_SANDBOX_ALLOW_ALL, TERN_SANDBOX_ALLOW_ALL);
+    CU_ASSERT(calls > calls_by_then + calls_by_then / 20);
+    CU_ASSERT(refused > 0 && refused < calls);
+    (void)unlink("scribbled");
     expect_exit(run_case('p', 0, ""), 0);
     CU_ASSERT_STRING_EQUAL(printed, "zero -5 ff c%");
     CU_ASSERT_EQUAL(sandbox_descriptors(NULL), before);
 }
 
-static int maps_wrong;
+/* What a process has mapped in all, in bytes; 0: it cannot be told. Unlike the list of what it has
+ * mapped this is for anybody to read, also of a process that gives nothing away. */
+static uint64_t mapped(int process) {
+    char path[40];
+    unsigned long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", process);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    int got = fscanf(file, "%lu", &pages);
+    fclose(file);
+    return got == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static uint64_t child_mapped;
+static bool child_hidden; /* by /proc's hidepid, from all but root */
+static int maps_wrong;    /* mappings of memory that is not a sandbox's, where they can be listed */
 
 static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
     char path[40], line[512];
     (void)request;
     (void)unused;
+    child_mapped = mapped(tern_sandbox_process(sandbox));
+    snprintf(path, sizeof path, "/proc/%d", tern_sandbox_process(sandbox));
+    child_hidden = access(path, F_OK) != 0;
     snprintf(path, sizeof path, "/proc/%d/maps", tern_sandbox_process(sandbox));
     FILE *maps = fopen(path, "re");
-    maps_wrong = maps == NULL ? -errno : 0;
-    for (int n = 0; maps != NULL && fgets(line, sizeof line, maps) != NULL; n++)
-        maps_wrong += strstr(line, "/memfd:") != NULL && strstr(line, "tern-sandbox") == NULL;
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        maps_wrong += (strstr(line, "/memfd:") != NULL && strstr(line, "tern-sandbox") == NULL) ||
+                      strstr(line, "/dev/shm/") != NULL;
     if (maps != NULL)
         fclose(maps);
     kill(tern_sandbox_process(sandbox), SIGSTOP);
     return 0;
 }
 
-/* In a rank with a segment: its child has none of it mapped, and one that is stopped is killed. */
+/* In a rank with a segment: all that its child has mapped is less than a segment, so it has none of
+ * any rank; and one that is stopped is killed. */
 static void in_a_rank(void) {
     fixture f;
+    tern_config config;
+    const uint64_t segment = (uint64_t)64 << 20;
     tern_sandbox_operation own = {TERN_SANDBOX_OWN, "stop", stop_child, again, NULL};
-    if (!fixture_open(&f, NULL))
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = segment;
+    if (!fixture_open(&f, &config))
         return;
     tern_sandbox_options options = options_of('c', 1, "");
     options.operations = &own;
     options.operation_count = 1;
     options.timeout_ns = 50000000;
-    maps_wrong = -1;
+    child_mapped = 0;
+    maps_wrong = 0;
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);
-    CU_ASSERT(maps_wrong == 0 || maps_wrong == -EACCES);
+    CU_ASSERT(mapped(getpid()) > segment);
+    CU_ASSERT(child_hidden || (child_mapped > options.program_bytes && child_mapped < segment));
+    CU_ASSERT_EQUAL(maps_wrong, 0);
     fixture_close(&f);
+    if (child_hidden)
+        tern_test_skip("/proc is mounted with hidepid");
 }
 
 static int stop_at_once(void *context) { return context == NULL; }
@@ -353,11 +427,6 @@ static void files_of_the_kernel(void) {
     options.directory = "/proc";
     expect_exit(run(&options), EACCES);
     CU_ASSERT_STRING_EQUAL(printed, "");
-}
-
-static int put(const char *path, const char *text) {
-    FILE *file = fopen(path, "we");
-    return file != NULL && fputs(text, file) >= 0 && fclose(file) == 0;
 }
 
 static int prepare(void) {

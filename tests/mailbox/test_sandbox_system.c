@@ -17,7 +17,9 @@
 
 #include "sandbox_tools.h"
 
-enum { AS_IT_SHOULD = 100, WRONG_END, WRONG_DESCRIPTORS, NOT_PREPARED };
+enum { AS_IT_SHOULD = 100, WRONG_END, WRONG_DESCRIPTORS, WRONG_TEXT, NOT_PREPARED };
+
+static const char *expected_text; /* in the text of a refusal; NULL: any */
 
 typedef struct one_run {
     unsigned char argument[SANDBOX_ARGUMENT];
@@ -27,7 +29,7 @@ typedef struct one_run {
 
 static void keep(const char *text, uint32_t bytes, void *context) {
     one_run *r = context;
-    if (bytes < sizeof r->printed - r->bytes)
+    if (r->bytes + bytes < sizeof r->printed)
         memcpy(r->printed + r->bytes, text, bytes);
     r->bytes += bytes;
 }
@@ -45,6 +47,9 @@ static int prints(one_run *r) {
     options.print = keep;
     options.context = r;
     tern_status status = tern_sandbox_run(&options, &result);
+    if (status != TERN_OK && expected_text != NULL &&
+        strstr(tern_error_detail(), expected_text) == NULL)
+        return WRONG_TEXT;
     if (status != TERN_OK)
         return (int)status;
     return result.end == TERN_SANDBOX_EXITED && result.code == 0 && strcmp(r->printed, text) == 0
@@ -82,17 +87,51 @@ static int refuse(int call) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
+/* prctl is let through, but for filters. */
+static int refuse_filters(int error) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof steps / sizeof steps[0], steps};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
+}
+
+/* Nobody but root raises a hard limit again, and root no longer does without its rights. */
+static int limit_stack(int bytes) {
+    struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+    return setrlimit(RLIMIT_STACK, &limit) != 0 ||
+           (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0);
+}
+
 /* As in a container: the server is behind a filter itself, which is not the one of the sandbox. */
 static void containers(void) {
-    static const int needed[] = {SYS_seccomp,    SYS_openat2,     SYS_memfd_create, SYS_execve,
-                                 SYS_pidfd_open, SYS_close_range, SYS_prctl};
+    static const struct {
+        int call;
+        const char *text;
+    } needed[] = {{SYS_seccomp, "no seccomp filters here"}, {SYS_openat2, "no openat2 here"},
+                  {SYS_memfd_create, "memfd_create"},       {SYS_execve, "no memfd be executed"},
+                  {SYS_pidfd_open, "pidfd_open"},           {SYS_close_range, "no close_range"},
+                  {SYS_prctl, "prctl was refused"}};
     static const int errors[] = {EPERM, ENOSYS};
     CU_ASSERT_EQUAL(prints_after(refuse, 10000), AS_IT_SHOULD);
     for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
         refusal = errors[e];
-        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-            CU_ASSERT_EQUAL(prints_after(refuse, needed[i]), TERN_ERR_UNSUPPORTED);
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+            expected_text = needed[i].text;
+            CU_ASSERT_EQUAL(prints_after(refuse, needed[i].call), TERN_ERR_UNSUPPORTED);
+        }
     }
+    expected_text = "no seccomp filters";
+    CU_ASSERT_EQUAL(prints_after(refuse_filters, EPERM), TERN_ERR_UNSUPPORTED);
+    expected_text = "limits cannot be set";
+    CU_ASSERT_EQUAL(prints_after(limit_stack, 1 << 17), TERN_ERR_UNSUPPORTED);
+    expected_text = NULL;
 }
 
 static int limit_descriptors(int count) {
