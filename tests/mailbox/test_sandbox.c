@@ -306,6 +306,17 @@ static uint64_t mapped(int process) {
     return got == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* Descriptors that a program which another thread starts just now would get. */
+static int inheritable(void) {
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        count += flags >= 0 && (flags & FD_CLOEXEC) == 0;
+    }
+    return count;
+}
+
+static int child_inheritable;
 static uint64_t child_mapped;
 static bool child_hidden; /* by /proc's hidepid, from all but root */
 static int maps_wrong;    /* mappings of memory that is not a sandbox's, where they can be listed */
@@ -314,6 +325,7 @@ static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request
     char path[40], line[512];
     (void)request;
     (void)unused;
+    child_inheritable = inheritable();
     child_mapped = mapped(tern_sandbox_process(sandbox));
     snprintf(path, sizeof path, "/proc/%d", tern_sandbox_process(sandbox));
     child_hidden = access(path, F_OK) != 0;
@@ -329,7 +341,7 @@ static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request
 }
 
 /* In a rank with a segment: all that its child has mapped is less than a segment, so it has none of
- * any rank; and one that is stopped is killed. */
+ * any rank; one that is stopped is killed; and nothing that a run opens is for other children. */
 static void in_a_rank(void) {
     fixture f;
     tern_config config;
@@ -346,6 +358,7 @@ static void in_a_rank(void) {
     child_mapped = 0;
     maps_wrong = 0;
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);
+    CU_ASSERT_EQUAL(child_inheritable, inheritable());
     CU_ASSERT(mapped(getpid()) > segment);
     CU_ASSERT(child_hidden || (child_mapped > options.program_bytes && child_mapped < segment));
     CU_ASSERT_EQUAL(maps_wrong, 0);
