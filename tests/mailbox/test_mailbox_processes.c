@@ -258,6 +258,37 @@ static void no_descriptors(void) {
     close_share();
 }
 
+/* A client gives up after the first packet of a long request: its server ends the session, and the
+ * slot is nobody's. */
+static void half_a_request(void) {
+    tern_mailbox_worker client, server;
+    tern_mailbox_service service;
+    if (!open_share(1, 128))
+        return;
+    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &client));
+    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_SERVER, &server));
+    EXPECT_OK(tern_mailbox_service_open(&service, play.share, ECHO_MAX, echo_handle, NULL));
+    tern_mailbox_message m = {.request = play.request, .bytes = 1000, .piece = 64};
+    uint32_t slot = tern_mailbox_take(&client.client);
+    tern_mailbox_message_fill(tern_mailbox_packet(&client.client.box, slot), slot, &m);
+    CU_ASSERT(tern_mailbox_post(&client.client, slot));
+    EXPECT_OK(tern_mailbox_attend(&server, &service, SECOND, NULL));
+    CU_ASSERT(tern_mailbox_finish(&client.client, slot));
+    EXPECT_OK(tern_mailbox_attend(&server, &service, SECOND, NULL));
+    EXPECT(TERN_ERR_TIMEOUT, tern_mailbox_attend(&server, &service, SECOND / 1000, NULL));
+    CU_ASSERT_EQUAL(service.sessions[slot].active, 1);
+    tern_mailbox_client_give(&client.client, slot);
+    for (int i = 0; i < 1000 && service.sessions[slot].active; i++)
+        EXPECT(TERN_ERR_TIMEOUT, tern_mailbox_attend(&server, &service, SECOND / 1000, NULL));
+    CU_ASSERT_EQUAL(service.sessions[slot].active, 0);
+    CU_ASSERT_EQUAL(server.server.box.server_locks[slot].holder, 0);
+    tern_mailbox_leave(&server);
+    tern_mailbox_leave(&client);
+    tern_mailbox_service_close(&service);
+    expect_all_free();
+    close_share();
+}
+
 static void *no_memory(void *memory, uint64_t bytes, void *argument) {
     (void)memory, (void)bytes, (void)argument;
     return NULL;
@@ -567,6 +598,7 @@ int main(int argc, char **argv) {
                                            {"no_server", no_server},
                                            {"short_waits", short_waits},
                                            {"no_descriptors", no_descriptors},
+                                           {"half_a_request", half_a_request},
                                            {"no_reply", no_reply},
                                            {"stopped_servers", stopped_servers},
                                            {"stopped_clients", stopped_clients},
