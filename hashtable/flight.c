@@ -86,8 +86,8 @@ static void move_on(tern_flight *f) {
  */
 static tern_status check_writer(tern_flight *f, uint64_t state) {
     const bool written = (state & (TERN_KIND | TERN_UPDATED)) == (TERN_TAKEN | TERN_UPDATED);
-    return tern_wait_step(f->worker->context, &f->wait,
-                          written ? TERN_NOBODY : tern_state_rank(state));
+    return tern_probe_step(f->worker->context, &f->wait,
+                           written ? TERN_NOBODY : tern_state_rank(state));
 }
 
 /* Another look at a bucket that was being written. */

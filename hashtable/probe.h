@@ -152,6 +152,15 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shap
     return verdict;
 }
 
+/* tern_wait_step for a bucket that rank is writing. Of a death that is known its steps tell at
+ * once: where a poll is a message, the hundreds until it would look after the peers take long. */
+static inline tern_status tern_probe_step(tern_context *context, tern_wait_state *wait,
+                                          uint32_t rank) {
+    if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
+        return tern_peer_fail(rank);
+    return tern_wait_step(context, wait, rank);
+}
+
 /* One turn of a wait for the origin that state names, or for readers, who have no name: then any
  * rank's death ends it. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);

@@ -21,21 +21,15 @@ static void a_rank_dies(void) {
         &table));
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint32_t victim = f.size - 1;
-    uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS], seen, of_dead = 0;
+    uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS], of_dead = 0;
     unsigned char found[KEYS];
     for (uint64_t i = 0, next = 1000; i < KEYS; i++, next = keys[i - 1] + 1) {
         keys[i] = number_owned_by(table, 0, next);
         values[i] = keys[i] * 3;
     }
     of_dead = number_owned_by(table, victim, 5000);
-    if (f.rank == victim) {
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &held, &held, rw, TERN_VIA_RMA, NULL));
-        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, &held),
-                                  tern_state_taken(hash_of(table, &held), f.rank),
-                                  tern_state_locked(hash_of(table, &held), f.rank), &seen));
-        uint64_t torn = 12345;
-        EXPECT_OK(tern_put(f.worker, tern_ptr_add(bucket_of(table, &held), 24), &torn, 8));
-    }
+    if (f.rank == victim)
+        tear_bucket(&f, table, &held, &held);
     fixture_lose(&f, victim);
 
     for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
@@ -45,7 +39,7 @@ static void a_rank_dies(void) {
         EXPECT(TERN_ERR_PEER, tern_hashtable_insert_many(f.worker, table, with_held, values, 3, rw,
                                                          (tern_via)via, &stored));
         EXPECT_DETAIL("has died");
-        CU_ASSERT_EQUAL(stored, 1);
+        CU_ASSERT(stored == 1 || (stored == 2 && !fixture_all_near(&f)));
         EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, with_held, 3, rw,
                                                        (tern_via)via, out, found, &present));
         EXPECT_DETAIL("has died");

@@ -25,16 +25,6 @@ static void expect_told(fixture *f, tern_status started, tern_hashtable_request 
         EXPECT(TERN_ERR_PEER, started);
 }
 
-/* Locks a bucket of rank 0's and leaves its entry torn. */
-static void tear(fixture *f, tern_hashtable *table, const uint64_t *key) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    uint64_t seen, torn = 12345, hash = hash_of(table, key);
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, key, key, rw, TERN_VIA_RMA, NULL));
-    EXPECT_OK(tern_atomic_cas(f->worker, bucket_of(table, key), tern_state_taken(hash, f->rank),
-                              tern_state_locked(hash, f->rank), &seen));
-    EXPECT_OK(tern_put(f->worker, tern_ptr_add(bucket_of(table, key), 24), &torn, 8));
-}
-
 static void survive(fixture *f, tern_hashtable *table, uint64_t held, uint64_t claimed,
                     uint64_t of_dead) {
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
@@ -87,7 +77,7 @@ static void a_rank_dies(void) {
              of_dead = number_owned_by(table, victim, 5000), seen;
     memset(&under_way, 0, sizeof under_way);
     if (f.rank == victim) {
-        tear(&f, table, &held);
+        tear_bucket(&f, table, &held, &held);
         EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, &claimed), TERN_FREE,
                                   tern_state_taken(hash_of(table, &claimed), f.rank), &seen));
     }

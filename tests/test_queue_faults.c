@@ -20,12 +20,14 @@ static void wait_in_vain(fixture *f, tern_queue *const *full, tern_queue *const 
             double start = MPI_Wtime();
             CU_ASSERT(told_soon(
                 tern_queue_pop_within(f->worker, empty[a], &item, 60, rw, (tern_via)via), start));
+            start = MPI_Wtime();
             CU_ASSERT(told_soon(
                 tern_queue_push_within(f->worker, full[a], &item, 60, rw, (tern_via)via), start));
             start = MPI_Wtime();
             CU_ASSERT(
                 told_soon(tern_queue_pop(f->worker, empty[a], &item, rw, (tern_via)via), start));
             EXPECT_DETAIL("has died");
+            start = MPI_Wtime();
             CU_ASSERT(
                 told_soon(tern_queue_push(f->worker, full[a], &item, rw, (tern_via)via), start));
         }
