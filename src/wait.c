@@ -7,7 +7,7 @@
  * is likely to wait for this core. */
 #define SPINS 200u
 #define PAUSES 400u
-#define YIELDS_PER_LOOK 32u
+#define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a long yield within MPI */
 #define GLANCES_PER_LOOK 4096u
 #define LOOK_INTERVAL_NS 5000000u
 
@@ -26,20 +26,23 @@ tern_status tern_glance(tern_worker *worker, uint32_t rank) {
 
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
-    if (round < SPINS)
-        return TERN_OK;
-    if (round < PAUSES) {
+    if (round >= PAUSES)
+        sched_yield();
+    else if (round >= SPINS)
         tern_relax();
-        return TERN_OK;
-    }
-    sched_yield();
-    if (round % YIELDS_PER_LOOK != 0 || rank == TERN_NOBODY)
+    if (round % ROUNDS_PER_LOOK != ROUNDS_PER_LOOK - 1 || rank == TERN_NOBODY)
         return TERN_OK;
     uint64_t now = tern_now();
-    if (now - state->looked >= LOOK_INTERVAL_NS) {
+    if (state->looked == 0)
+        state->looked = now;
+    const bool late = now - state->looked >= LOOK_INTERVAL_NS;
+    if (late) {
         state->looked = now;
         tern_peers_look(&context->peers);
     }
+    /* Before, what is waited for may well come, from whoever is alive. */
+    if (!late && round < PAUSES)
+        return TERN_OK;
     uint32_t dead = tern_peers_dead(&context->peers);
     if (dead == TERN_NOBODY)
         return TERN_OK;
