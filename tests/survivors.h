@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "fixture.h"
 
 /* In seconds: how soon a death must be known. */
@@ -77,6 +78,17 @@ static inline void meet_survivors(fixture *f) {
 static inline void die_later(void) {
     usleep(200000);
     tern_test_kill(tern_test_rank());
+}
+
+/* Collective: the victim makes no progress from here on, and is gone while the others wait. */
+static inline void lose_later(fixture *f) {
+    bool mine[2] = {false, false}, any[2];
+    EXPECT_OK(tern_barrier(f->worker));
+    /* Whoever is still in the barrier would serve others. */
+    tern_board_meet(mine, any);
+    if (f->rank == play.victim)
+        die_later();
+    start_clock();
 }
 
 /* The context can be destroyed, once all who are left are through with it. */

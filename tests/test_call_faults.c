@@ -56,9 +56,7 @@ static void waiting_for_the_dead(void) {
     uint32_t victim = (uint32_t)tern_test_size() - 1;
     if (!survivors_open(&f, victim))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
+    lose_later(&f);
     tern_log_set_level(TERN_LOG_NONE);
     give_up(victim);
     give_up_chunks(victim);

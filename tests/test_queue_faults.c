@@ -60,9 +60,7 @@ static void a_rank_dies_holding_tickets(void) {
             EXPECT_OK(tern_queue_try_push(f.worker, popped, &item, rw, TERN_VIA_RMA));
         EXPECT_OK(tern_atomic_cas(f.worker, popped->head, 0, 1, &seen));
     }
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == f.size - 1)
-        die_later(); /* the others are waiting by then */
+    lose_later(&f); /* the others are waiting by then */
     wait_in_vain(&f, full, empty);
     for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
         double start = MPI_Wtime();

@@ -161,10 +161,7 @@ static void without_it(void) {
     const size_t before = heap_at_first(&f);
     EXPECT_OK(make_map(&f));
     EXPECT_OK(fill_map(&f, true));
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == play.victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     TOLD(play.victim, tern_map_clear(f.worker, map));
     /* Nothing is gone. */
     uint64_t keys = 0, present = 0;

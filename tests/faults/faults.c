@@ -63,12 +63,14 @@ static void in_calls(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == victim)
         serve_until_death(&f);
-    start_clock();
     tern_worker_id to = {victim, 0};
     char arguments[100] = {0};
     tern_status status = TERN_OK;
-    for (int i = 0; i < 1000000 && status == TERN_OK; i++)
+    for (int i = 0; i < 1000000 && status == TERN_OK; i++) {
+        if (!tern_test_dead((int)victim))
+            start_clock();
         status = tern_call(f.worker, to, &live_or_die_function, arguments, sizeof arguments);
+    }
     TOLD(victim, status);
     TOLD(victim, tern_call_return(f.worker, to, &nothing_function, NULL, 0, NULL, 0, NULL));
     go_on_without(&f);
@@ -98,10 +100,7 @@ static void in_futures(void) {
     uint32_t victim = (uint32_t)tern_test_size() - 1;
     if (!survivors_open(&f, victim))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     tern_worker_id to = {victim, 0};
     tern_future futures[5];
     memset(futures, 0, sizeof futures);
@@ -132,10 +131,7 @@ static void in_barrier(void) {
     fixture f;
     if (!survivors_open(&f, 0))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == 0)
-        die_later();
-    start_clock();
+    lose_later(&f);
     TOLD(0, tern_barrier(f.worker));
     TOLD(0, tern_barrier(f.worker));
     go_on_without(&f);
@@ -145,10 +141,7 @@ static void in_quiesce(void) {
     fixture f;
     if (!survivors_open(&f, 0))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == 0)
-        die_later();
-    start_clock();
+    lose_later(&f);
     tern_worker_id next = {f.rank % (f.size - 1) + 1, 0};
     EXPECT_OK(tern_call(f.worker, next, &nothing_function, NULL, 0));
     TOLD(0, tern_quiesce(f.worker));
@@ -160,10 +153,7 @@ static void in_alloc_on(void) {
     uint32_t victim = (uint32_t)tern_test_size() - 1;
     if (!survivors_open(&f, victim))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     tern_ptr p = TERN_NULL;
     TOLD(victim, tern_alloc_on(f.worker, victim, TERN_NUMA_ANY, 8, 0, TERN_DOMAIN_GLOBAL, &p));
     CU_ASSERT(tern_ptr_is_null(p));
@@ -177,10 +167,7 @@ static void in_free(void) {
         return;
     tern_ptr p = TERN_NULL;
     EXPECT_OK(tern_alloc_on(f.worker, victim, TERN_NUMA_ANY, 8, 0, TERN_DOMAIN_GLOBAL, &p));
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     TOLD(victim, tern_free(f.worker, p));
     go_on_without(&f);
 }
@@ -196,11 +183,8 @@ static void one_sided(void) {
     fixture_alloc_all(&f, 65536, TERN_DOMAIN_GLOBAL, all);
     tern_transport transport = TERN_P2P;
     EXPECT_OK(tern_context_transport(f.context, victim, &transport));
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
     static char data[60000];
-    start_clock();
+    lose_later(&f);
     while (MPI_Wtime() - began < 1) {
         tern_status seen[4];
         uint64_t word;
@@ -222,10 +206,7 @@ static void in_destroy(void) {
     fixture f;
     if (!survivors_open(&f, 0))
         return;
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == 0)
-        die_later();
-    start_clock();
+    lose_later(&f);
     EXPECT_OK(tern_worker_release(f.worker));
     EXPECT_OK(tern_context_destroy(f.context));
     CU_ASSERT(MPI_Wtime() - began < soon);
@@ -239,10 +220,7 @@ static void a_new_context(void) {
     if (!survivors_open(&f, victim))
         return;
     MPI_Comm_split(MPI_COMM_WORLD, f.rank == victim, (int)f.rank, &left);
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     TOLD(victim, tern_barrier(f.worker));
     go_on_without(&f);
     if (!fixture_open_on(&rest, left, NULL))

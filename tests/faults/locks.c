@@ -31,10 +31,7 @@ static void the_holder(void) {
         return;
     if (f.rank == victim)
         EXPECT_OK(tern_lock_acquire(f.worker, locks, 0));
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     TOLD(victim, tern_lock_acquire(f.worker, locks, 0));
     /* Who does not wait is not told: the lock is never free again. */
     meet_survivors(&f);
