@@ -7,7 +7,7 @@
  * is likely to wait for this core. */
 #define SPINS 200u
 #define PAUSES 400u
-#define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a long yield within MPI */
+#define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a yield within MPI */
 #define GLANCES_PER_LOOK 4096u
 #define LOOK_INTERVAL_NS 5000000u
 
