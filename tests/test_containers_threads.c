@@ -2,11 +2,7 @@
 
 /* Several workers of each process, each with a thread of its own, on one table and one queue. */
 
-#include "fixture.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sched.h>
+#include "thread_tools.h"
 
 enum { THREADS = 2, KEYS = 64 };
 
@@ -17,7 +13,6 @@ typedef struct job {
     tern_queue *queue;
     int times;
     uint64_t added, pushed, popped, sum_in, sum_out, failures;
-    atomic_bool done;
 } job;
 
 static void *work(void *argument) {
@@ -53,7 +48,6 @@ static void *work(void *argument) {
         j->sum_out += status == TERN_OK ? key : 0;
     }
     j->failures += tern_worker_release(worker) != TERN_OK;
-    atomic_store(&j->done, true);
     return NULL;
 }
 
@@ -84,7 +78,6 @@ static void a_worker_for_each_thread(void) {
         &values));
     EXPECT_OK(tern_queue_create(f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = 10},
                                 &queue));
-    pthread_t threads[THREADS];
     for (uint32_t t = 0; t < THREADS; t++) {
         jobs[t].f = &f;
         jobs[t].index = t + 1;
@@ -92,19 +85,10 @@ static void a_worker_for_each_thread(void) {
         jobs[t].values = values;
         jobs[t].queue = queue;
         jobs[t].times = fixture_times(&f, 400);
-        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[t], NULL, work, &jobs[t]), 0);
     }
-    /* The worker that made them serves the calls. */
-    for (bool done = false; !done;) {
-        if (tern_progress(f.worker) == 0)
-            sched_yield();
-        done = true;
-        for (uint32_t t = 0; t < THREADS; t++)
-            done = done && atomic_load(&jobs[t].done);
-    }
+    run_serving(&f, work, jobs, sizeof jobs[0], THREADS);
     uint64_t mine[5] = {0}, all[64][5], sum[5] = {0}, counted = 0, item, left = 0, left_sum = 0;
     for (uint32_t t = 0; t < THREADS; t++) {
-        pthread_join(threads[t], NULL);
         CU_ASSERT_EQUAL(jobs[t].failures, 0);
         mine[0] += jobs[t].added;
         mine[1] += jobs[t].pushed - jobs[t].popped;

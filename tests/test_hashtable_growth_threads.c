@@ -4,10 +4,7 @@
  * that grow. */
 
 #include "table_tools.h"
-
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include "thread_tools.h"
 
 #include "hashtable/table.h"
 
@@ -18,7 +15,6 @@ typedef struct job {
     uint32_t index; /* of the worker */
     tern_hashtable *counters, *values;
     uint64_t times, added, failures;
-    atomic_bool done;
 } job;
 
 static void *work(void *argument) {
@@ -44,7 +40,6 @@ static void *work(void *argument) {
                        value != earlier;
     }
     j->failures += tern_worker_release(worker) != TERN_OK;
-    atomic_store(&j->done, true);
     return NULL;
 }
 
@@ -78,18 +73,11 @@ static void all_at_once(int service_threads) {
         return;
     tern_hashtable *counters = make(&f, true), *values = make(&f, false);
     job jobs[THREADS];
-    pthread_t threads[THREADS];
     EXPECT_OK(tern_barrier(f.worker));
     for (uint32_t t = 0; t < THREADS; t++) {
-        jobs[t] = (job){&f, t + 1, counters, values, (uint64_t)fixture_times(&f, 400), 0, 0, false};
-        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[t], NULL, work, &jobs[t]), 0);
+        jobs[t] = (job){&f, t + 1, counters, values, (uint64_t)fixture_times(&f, 400), 0, 0};
     }
-    for (uint32_t t = 0; t < THREADS; t++) {
-        while (!atomic_load(&jobs[t].done))
-            if (tern_progress(f.worker) == 0)
-                sched_yield();
-        pthread_join(threads[t], NULL);
-    }
+    run_serving(&f, work, jobs, sizeof jobs[0], THREADS);
     uint64_t mine[2] = {0, 0}, all[64][2], added = 0, counted = 0;
     for (uint32_t t = 0; t < THREADS; t++) {
         CU_ASSERT_EQUAL(jobs[t].failures, 0);

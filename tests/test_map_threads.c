@@ -4,10 +4,7 @@
  * are given back and used again while others read them. */
 
 #include "map_tools.h"
-
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include "thread_tools.h"
 
 enum { THREADS = 3, KEYS = 3 };
 
@@ -18,7 +15,6 @@ typedef struct job {
     int times;
     uint64_t failures, found;
     unsigned char key[MAP_KEY_ROOM], value[MAP_VALUE_ROOM];
-    atomic_bool done;
 } job;
 
 static void one_operation(job *j, tern_worker *worker, uint64_t *random, uint64_t version) {
@@ -55,7 +51,6 @@ static void *work(void *argument) {
     for (int i = 0; i < j->times && j->failures == 0; i++)
         one_operation(j, worker, &random, (uint64_t)i * 1000 + j->f->rank * 10 + j->index);
     j->failures += tern_worker_release(worker) != TERN_OK;
-    atomic_store(&j->done, true);
     return NULL;
 }
 
@@ -69,7 +64,6 @@ static void a_worker_for_each_thread(void) {
     if (!fixture_open(&f, &config))
         return;
     tern_map *map = NULL;
-    pthread_t threads[THREADS];
     EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = KEYS}, &map));
     size_t before = heap_at_first(&f);
     memset(jobs, 0, sizeof jobs);
@@ -78,19 +72,10 @@ static void a_worker_for_each_thread(void) {
         jobs[t].map = map;
         jobs[t].index = t + 1;
         jobs[t].times = fixture_times(&f, 2000);
-        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[t], NULL, work, &jobs[t]), 0);
     }
-    /* The worker that made the map serves the calls. */
-    for (bool done = false; !done;) {
-        if (tern_progress(f.worker) == 0)
-            sched_yield();
-        done = true;
-        for (uint32_t t = 0; t < THREADS; t++)
-            done = done && atomic_load(&jobs[t].done);
-    }
+    run_serving(&f, work, jobs, sizeof jobs[0], THREADS);
     uint64_t found = 0;
     for (uint32_t t = 0; t < THREADS; t++) {
-        pthread_join(threads[t], NULL);
         CU_ASSERT_EQUAL(jobs[t].failures, 0);
         found += jobs[t].found;
     }

@@ -3,6 +3,7 @@
 /* Several workers in each process, each in a thread of its own (MPI_THREAD_SERIALIZED). */
 
 #include "call_trees.h"
+#include "thread_tools.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -350,10 +351,7 @@ static void from_thread_to_thread(void) {
     for (int round = 0; round < 20; round++) {
         pthread_t thread;
         CU_ASSERT_FATAL(pthread_create(&thread, NULL, send_some, &crew[1]) == 0);
-        while (pthread_tryjoin_np(thread, NULL) != 0) {
-            tern_progress(f.worker);
-            sched_yield();
-        }
+        join_serving(&f, thread);
     }
     CU_ASSERT_EQUAL(crew[1].first, TERN_OK);
     EXPECT_OK(tern_quiesce(f.worker));
