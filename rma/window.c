@@ -137,11 +137,19 @@ void tern_window_detach(tern_window *window, void *base) {
 
 bool tern_window_has_atomics(const tern_window *window) { return window->mpi_atomics; }
 
+/* Behind the end of the epoch, with which their puts have ended. */
+static void finish_replies(tern_window *window) {
+    int done = 0;
+    for (uint32_t i = 0; i < STAGES; i++)
+        (void)TERN_MPI(MPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE));
+}
+
 void tern_window_close(tern_context *context, tern_window *window) {
     if (window == NULL)
         return;
     if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
         (void)TERN_MPI(MPI_Win_unlock_all(window->win));
+        finish_replies(window);
         (void)TERN_MPI(MPI_Win_free(&window->win));
         if (window->regions != MPI_WIN_NULL) {
             (void)TERN_MPI(MPI_Win_unlock_all(window->regions));
@@ -330,15 +338,20 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
  * Behind records alone, of which there are many to a flush: to one put it would add half its time
  * (MPICH) or all of it (Open MPI). */
 static tern_status echo(tern_worker *worker, uint32_t rank) {
-    static uint64_t nowhere; /* after a death MPI may still write */
+    uint64_t *nowhere = malloc(sizeof *nowhere);
+    if (nowhere == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a flush");
     MPI_Request mpi;
     tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = start(worker, false, rank, 0, &nowhere, sizeof nowhere, &mpi);
+    tern_status status = start(worker, false, rank, 0, nowhere, sizeof *nowhere, &mpi);
+    bool waits = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {
         status = TERN_MPI(MPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK && !done)
             status = tern_wait_step(worker->context, &wait, rank);
     }
+    if (status == TERN_OK || !waits)
+        free(nowhere); /* else MPI may still write there */
     return status;
 }
 
