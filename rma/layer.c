@@ -138,7 +138,7 @@ static tern_status choose_far(tern_context *context, tern_rma *rma) {
     bool mpi_atomics = atomics == TERN_RMA_ATOMICS_MPI ||
                        (atomics == TERN_RMA_ATOMICS_AUTO && probe.one_sided && probe.atomics);
     return tern_window_open(context, rma->mine, rma->segment[context->rank].bytes, mpi_atomics,
-                            &rma->window);
+                            !probe.one_sided, &rma->window);
 }
 
 static tern_status make_workers(tern_context *context, tern_rma *rma) {
@@ -213,13 +213,13 @@ static void close_layer(tern_context *context) {
         tern_mail_discard(context->worker[i]);
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out[t];
-            /* After a death MPI may still read staging memory. */
-            if (out != NULL && out->via != &tern_transport_shm && alive) {
+            bool far = out != NULL && out->via != &tern_transport_shm;
+            if (far && alive) {
                 free(out->lane.data);
                 free(out->next_data);
             }
-            /* An answer to what was asked for a ring may still be written there. */
-            if (out != NULL && (alive || (!out->opening && out->growth != TERN_GROWTH_ASKED)))
+            /* After a death MPI may still read what is put, and write what was asked for. */
+            if (!far || alive)
                 free(out);
             free_in(context, mine->in[t]);
         }

@@ -11,8 +11,11 @@ tern_status tern_posts_settle(tern_worker *worker, uint32_t rank) {
     tern_posts *posts = &tern_rma_worker_of(worker)->posts[rank];
     if (posts->open == 0)
         return TERN_OK;
-    if (tern_glance(worker, rank) == TERN_OK)
-        return tern_way_to(worker->context, rank)->settle(worker, rank);
+    tern_status status = tern_glance(worker, rank);
+    if (status == TERN_OK)
+        status = tern_way_to(worker->context, rank)->settle(worker, rank);
+    if (status != TERN_ERR_PEER)
+        return status;
     tern_posts_flushed(posts); /* what a dead rank is sent matters to nobody */
     return TERN_OK;
 }

@@ -103,6 +103,7 @@ typedef struct tern_out {
     bool batch_open;         /* rma: records are being gathered behind a batch header */
     uint64_t batch;          /* its position */
     uint32_t batch_skip;     /* what its target leaves out after it */
+    uint64_t published[2];   /* what TERN_RMA_COMMIT=flush puts */
     uint64_t lap;            /* of the staging memory whose puts are known to be done */
     int64_t open_reply[2];   /* far: what the target answers to the opening */
     tern_message_request open_request;

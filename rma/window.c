@@ -15,8 +15,8 @@
 /*
  * rma: ranks of different nodes through MPI's one-sided operations, on one window over the segments
  * (design 5, 15). Gets, puts and fetching atomics are request-based and tested, the MPI lock held
- * per test. CAS and flush have no such form in MPI-3: they hold the lock until they are done, which
- * a flush nearly is when it begins (echo).
+ * per test. CAS and flush have no such form in MPI-3: a flush holds the lock until it is done,
+ * which it nearly is when it begins (echo).
  */
 
 #define STAGES 8u /* replies under way */
@@ -32,8 +32,8 @@ struct tern_window {
     MPI_Win regions;           /* dynamic, for registered memory */
     const tern_put_hook *hook; /* of tests */
     bool mpi_atomics;
-    stage stage[STAGES];   /* under the MPI lock */
-    uint64_t published[2]; /* staging of TERN_RMA_COMMIT=flush, flushed before it is reused */
+    bool emulated; /* operations need their target's help, so its death can keep them for ever */
+    stage stage[STAGES]; /* under the MPI lock */
 };
 
 static MPI_Win win_of(const tern_worker *worker) {
@@ -93,7 +93,7 @@ static tern_status open_regions(tern_context *context, tern_window *window) {
 }
 
 tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
-                             tern_window **window) {
+                             bool emulated, tern_window **window) {
     tern_window *fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
     tern_status status = fresh != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory");
     status = tern_collective_agree(context, NULL, status, "making the window");
@@ -103,6 +103,7 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
     }
     memset(fresh, 0, sizeof *fresh);
     fresh->mpi_atomics = mpi_atomics;
+    fresh->emulated = emulated;
     for (uint32_t i = 0; i < STAGES; i++)
         fresh->stage[i].mpi = MPI_REQUEST_NULL;
     status = TERN_MPI(
@@ -258,47 +259,52 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     return status;
 }
 
-static tern_status rma_cas(tern_worker *worker, uint32_t rank, uint64_t offset, MPI_Datatype type,
-                           uint64_t *operand, uint64_t *expected, uint64_t *old) {
-    tern_mpi_lock();
-    int code = MPI_Compare_and_swap(operand, expected, old, type, (int)rank, (MPI_Aint)offset,
-                                    win_of(worker));
-    if (code == MPI_SUCCESS)
-        code = MPI_Win_flush((int)rank, win_of(worker));
-    tern_mpi_unlock();
-    return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Compare_and_swap");
-}
+/* What an atomic of MPI reads and writes: operand, expected, the word before, and the word behind a
+ * CAS. Not on a stack: after a death MPI may still write there. */
+typedef struct words {
+    uint64_t wide[4];
+    uint32_t narrow[4];
+} words;
 
+/* A CAS cannot be tested. But MPI keeps atomics on one word in order, so a load behind it is waited
+ * for instead; once that is back, there is hardly anything left to flush. */
 static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                               tern_atomic_op op, unsigned width, uint64_t operand,
                               uint64_t expected, uint64_t *old) {
-    if (!tern_rma_of(worker->context)->window->mpi_atomics)
+    const tern_window *window = tern_rma_of(worker->context)->window;
+    if (!window->mpi_atomics)
         return tern_message_atomic(worker, rank, offset, op, width, operand, expected, old);
-    const MPI_Op ops[] = {[TERN_ATOMIC_ADD] = MPI_SUM,      [TERN_ATOMIC_AND] = MPI_BAND,
-                          [TERN_ATOMIC_OR] = MPI_BOR,       [TERN_ATOMIC_XOR] = MPI_BXOR,
-                          [TERN_ATOMIC_SWAP] = MPI_REPLACE, [TERN_ATOMIC_LOAD] = MPI_NO_OP,
-                          [TERN_ATOMIC_STORE] = MPI_REPLACE};
-    MPI_Datatype type = width == 4 ? MPI_UINT32_T : MPI_UINT64_T;
-    uint32_t narrow[3] = {(uint32_t)operand, (uint32_t)expected, 0};
-    uint64_t wide[3] = {operand, expected, 0};
-    void *words[3];
-    for (int i = 0; i < 3; i++)
-        words[i] = width == 4 ? (void *)&narrow[i] : (void *)&wide[i];
+    const MPI_Op ops[] = {[TERN_ATOMIC_ADD] = MPI_SUM,       [TERN_ATOMIC_AND] = MPI_BAND,
+                          [TERN_ATOMIC_OR] = MPI_BOR,        [TERN_ATOMIC_XOR] = MPI_BXOR,
+                          [TERN_ATOMIC_SWAP] = MPI_REPLACE,  [TERN_ATOMIC_LOAD] = MPI_NO_OP,
+                          [TERN_ATOMIC_STORE] = MPI_REPLACE, [TERN_ATOMIC_CAS] = MPI_NO_OP};
+    bool is_wide = width == 8, is_cas = op == TERN_ATOMIC_CAS;
+    MPI_Datatype type = is_wide ? MPI_UINT64_T : MPI_UINT32_T;
+    MPI_Request mpi;
     tern_status status = may_reach(worker, rank);
-    if (status != TERN_OK)
-        return status;
-    if (op == TERN_ATOMIC_CAS) {
-        status = rma_cas(worker, rank, offset, type, words[0], words[1], words[2]);
-    } else {
-        MPI_Request mpi;
+    words *w = status == TERN_OK ? malloc(sizeof *w) : NULL;
+    if (w == NULL)
+        return status == TERN_OK ? tern_fail(TERN_ERR_MEMORY, "no memory for an atomic") : status;
+    *w = (words){{operand, expected}, {(uint32_t)operand, (uint32_t)expected}};
+    void *word[4];
+    for (int i = 0; i < 4; i++)
+        word[i] = is_wide ? (void *)&w->wide[i] : (void *)&w->narrow[i];
+    if (is_cas)
+        status = TERN_MPI(MPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
+                                               (MPI_Aint)offset, window->win));
+    if (status == TERN_OK && (!is_cas || window->emulated)) {
         status =
-            TERN_MPI(MPI_Rget_accumulate(words[0], 1, type, words[2], 1, type, (int)rank,
-                                         (MPI_Aint)offset, 1, type, ops[op], win_of(worker), &mpi));
+            TERN_MPI(MPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1, type, (int)rank,
+                                         (MPI_Aint)offset, 1, type, ops[op], window->win, &mpi));
         if (status == TERN_OK)
             status = complete(worker, rank, &mpi);
     }
+    if (status == TERN_OK && is_cas)
+        status = TERN_MPI(MPI_Win_flush_local((int)rank, window->win));
     if (status == TERN_OK)
-        *old = width == 4 ? narrow[2] : wide[2];
+        *old = is_wide ? w->wide[2] : w->narrow[2];
+    if (status != TERN_ERR_PEER)
+        free(w);
     return status;
 }
 
@@ -335,8 +341,7 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
 /* MPI's flush to a rank that dies may never end, and MPICH's does not give up the processor that
  * the target may need. So what can be waited for is waited for before, by a get behind the puts:
  * once it is back there is hardly anything left to flush. It serves nobody, as flushes do not.
- * Behind records alone, of which there are many to a flush: to one put it would add half its time
- * (MPICH) or all of it (Open MPI). */
+ * Not behind puts alone: to one put it would add half its time (MPICH) or all of it (Open MPI). */
 static tern_status echo(tern_worker *worker, uint32_t rank) {
     uint64_t *nowhere = malloc(sizeof *nowhere);
     if (nowhere == NULL)
@@ -387,7 +392,10 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
     if (status != TERN_OK)
         return status;
     worker->stats.settles++;
-    status = TERN_MPI(settle_win(worker, rank));
+    if (tern_rma_of(worker->context)->window->emulated)
+        status = echo(worker, rank);
+    if (status == TERN_OK)
+        status = TERN_MPI(settle_win(worker, rank));
     if (status == TERN_OK)
         tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
     return status;
@@ -416,7 +424,25 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     return TERN_OK;
 }
 
-/* One put a batch. With TERN_RMA_COMMIT=flush two more steps make it visible. */
+static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
+    tern_status status = echo(worker, rank);
+    return status == TERN_OK ? TERN_MPI(flush_win(worker, rank)) : status;
+}
+
+/* For TERN_RMA_COMMIT=flush: tells the target what has landed. */
+static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t rank) {
+    uint64_t cell = tern_rma_of(worker->context)->layout.rings +
+                    out->ring * sizeof(tern_ring_header) + offsetof(tern_ring_header, published);
+    tern_status status = flush_behind(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    out->published[0] = out->lane.write;
+    out->published[1] = ~out->lane.write;
+    status = TERN_MPI(put_bytes(worker, rank, cell, out->published, sizeof out->published));
+    return status == TERN_OK ? flush_behind(worker, rank) : status;
+}
+
+/* One put a batch. With TERN_RMA_COMMIT=flush more steps make it visible. */
 static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -427,22 +453,11 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     uint64_t bytes = tern_batch_seal(worker, out);
     uint64_t at = out->batch & out->lane.mask;
     uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
-    tern_mpi_lock();
-    int code = put_bytes(worker, rank, ring + at, out->lane.data + at, bytes);
-    if (code == MPI_SUCCESS && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH) {
-        uint64_t cell = rma->layout.rings + out->ring * sizeof(tern_ring_header) +
-                        offsetof(tern_ring_header, published);
-        rma->window->published[0] = out->lane.write;
-        rma->window->published[1] = ~out->lane.write;
-        code = flush_win(worker, rank);
-        if (code == MPI_SUCCESS)
-            code = put_bytes(worker, rank, cell, rma->window->published, 16);
-        if (code == MPI_SUCCESS)
-            code = flush_win(worker, rank);
-    }
-    tern_mpi_unlock();
-    if (code != MPI_SUCCESS)
-        return tern_fail_mpi(code, "MPI_Put");
+    status = TERN_MPI(put_bytes(worker, rank, ring + at, out->lane.data + at, bytes));
+    if (status == TERN_OK && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH)
+        status = put_published(worker, out, rank);
+    if (status != TERN_OK)
+        return status;
     tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
     out->lane.write += out->batch_skip;
     out->batch_open = false;

@@ -26,9 +26,10 @@ void tern_window_set_hook(tern_window *window, const tern_put_hook *hook);
 int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     uint64_t bytes);
 
-/* Collective: a window over this rank's whole segment, locked for all. */
+/* Collective: a window over this rank's whole segment, locked for all. emulated: what is begun with
+ * a target needs its help. */
 tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
-                             tern_window **window);
+                             bool emulated, tern_window **window);
 /* Collective if every peer is alive; else the window is leaked. */
 void tern_window_close(tern_context *context, tern_window *window);
 
