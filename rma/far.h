@@ -38,6 +38,10 @@ tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring);
 /* Opens a ring with the help of its target, for both. */
 tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
 
+/* Tells the origin by a message: MPI keeps no order between two puts to one place, and a report
+ * that an older one has overwritten is never made again. */
+tern_status tern_far_report(tern_worker *worker, tern_in *in);
+
 /* The credit cell that the target writes, if it reads as whole; else what is known already. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 

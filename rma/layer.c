@@ -184,19 +184,6 @@ static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
     return status;
 }
 
-/* Behind the end of the window, so what it reported has left; after a death perhaps not. */
-static void free_in(tern_context *context, tern_in *in) {
-    int left = 0;
-    if (in == NULL)
-        return;
-    bool reporting = in->reporting != MPI_REQUEST_NULL;
-    if (reporting && tern_peers_dead(&context->peers) != TERN_NOBODY)
-        return;
-    if (reporting && !atomic_load(&context->mpi_gone))
-        (void)TERN_MPI(MPI_Test(&in->reporting, &left, MPI_STATUS_IGNORE));
-    free(in);
-}
-
 static void close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
@@ -221,7 +208,7 @@ static void close_layer(tern_context *context) {
             /* After a death MPI may still read what is put, and write what was asked for. */
             if (!far || alive)
                 free(out);
-            free_in(context, mine->in[t]);
+            free(mine->in[t]);
         }
         free(mine);
     }

@@ -177,7 +177,7 @@ uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     return position == ~inverse ? position : out->limit - out->lane.mask - 1;
 }
 
-static tern_status p2p_report(tern_worker *worker, tern_in *in) {
+tern_status tern_far_report(tern_worker *worker, tern_in *in) {
     tern_message message = {.kind = TERN_MESSAGE_CREDIT,
                             .origin = worker->id,
                             .target = in->origin,
@@ -222,7 +222,7 @@ const tern_transport_ops tern_transport_p2p = {
     .open = tern_far_open_ring,
     .publish = p2p_publish,
     .consumed = tern_far_consumed,
-    .report = p2p_report,
+    .report = tern_far_report,
     .reply = p2p_reply,
     .poll = tern_message_poll,
 };

@@ -66,7 +66,6 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     in->origin = origin;
     in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
     in->via = tern_way_to(context, in->origin_id.rank);
-    in->reporting = MPI_REQUEST_NULL;
     in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
     mine->in[line] = in;
     return in;

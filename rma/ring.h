@@ -27,8 +27,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <mpi.h>
-
 #include "rma/segment.h"
 #include "rma/transport.h"
 #include "tern/view.h"
@@ -130,9 +128,7 @@ typedef struct tern_in {
     bool streaming; /* near, another worker's: the last poll found records too */
     tern_ring_header *header;
     const tern_transport_ops *via;
-    uint64_t skip;          /* rma: bytes to leave out when limit is reached */
-    uint64_t credit_put[2]; /* rma: what is being put into the origin's credit cell */
-    MPI_Request reporting;  /* that put */
+    uint64_t skip; /* rma: bytes to leave out when limit is reached */
 } tern_in;
 
 /* A handler consumes records of its kind from the head of in, at least one unless the head has to

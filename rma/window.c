@@ -464,29 +464,6 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* The last report must have left before its memory is written. That is half a ring ago; where it
- * has not, as when the origin has died, this one is not worth a wait: the next poll tries again. */
-static tern_status rma_report(tern_worker *worker, tern_in *in) {
-    uint64_t cell = tern_board_offset(worker->context, in->origin) +
-                    tern_rma_of(worker->context)->layout.credits +
-                    tern_line_of(worker->context, in->channel, worker->id) * sizeof(tern_credit);
-    int bytes = sizeof in->credit_put, left = 0;
-    if (tern_peer_is_dead(&worker->context->peers, in->origin_id.rank))
-        return TERN_ERR_PEER; /* nobody reads a text here */
-    tern_mpi_lock();
-    int code = MPI_Test(&in->reporting, &left, MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS && left) {
-        in->credit_put[0] = in->position;
-        in->credit_put[1] = ~in->position;
-        code = MPI_Rput(in->credit_put, bytes, MPI_BYTE, (int)in->origin_id.rank, (MPI_Aint)cell,
-                        bytes, MPI_BYTE, win_of(worker), &in->reporting);
-    }
-    tern_mpi_unlock();
-    if (code != MPI_SUCCESS)
-        return tern_fail_mpi(code, "MPI_Rput");
-    return left ? TERN_OK : TERN_ERR_AGAIN;
-}
-
 /* A stage whose last put has left, or NULL. The lock is held. */
 static stage *free_stage(tern_window *window) {
     for (uint32_t i = 0; i < STAGES; i++) {
@@ -543,7 +520,7 @@ const tern_transport_ops tern_transport_rma = {
     .open = tern_far_open_ring,
     .publish = rma_publish,
     .consumed = tern_far_consumed,
-    .report = rma_report,
+    .report = tern_far_report,
     .reply = rma_reply,
     .poll = tern_message_poll,
 };
