@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 8, LINE = 128, CROWDED = 5 };
+enum { THREADS_MAX = 8, LINE = 128, CROWDED = 10 };
 
 typedef struct way {
     const mailbox_way *layout;

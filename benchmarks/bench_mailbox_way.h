@@ -16,7 +16,7 @@ typedef struct mailbox_call_state {
 /* As workers of a share wait (mailbox/workers.c). */
 static int give_way(void *argument, uint32_t calls) {
     static const struct timespec nap = {0, 1000};
-    if (((const mailbox_run *)argument)->crowded && calls >= 4)
+    if (((const mailbox_run *)argument)->crowded && calls >= 256)
         nanosleep(&nap, NULL);
     else
         sched_yield();

@@ -39,7 +39,7 @@
  * anybody run, for the shortest sleep there is, so much longer than a call that a worker with a
  * core of its own had better not.
  */
-#define YIELDS 4u
+#define YIELDS 256u
 #define NAP_NS 1000
 
 static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
