@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "bench_mailbox.h"
-#include "tern/mailbox.h"
+#include "tern/mailbox_host.h"
 
 typedef struct mailbox_call_state {
     uint64_t number, wrong;
@@ -15,8 +15,8 @@ typedef struct mailbox_call_state {
 
 /* As workers of a share wait (mailbox/workers.c). */
 static int give_way(void *argument, uint32_t calls) {
-    static const struct timespec nap = {0, 1000};
-    if (((const mailbox_run *)argument)->crowded && calls >= 256)
+    static const struct timespec nap = {0, TERN_MAILBOX_NAP_NS};
+    if (((const mailbox_run *)argument)->crowded && calls >= TERN_MAILBOX_YIELDS)
         nanosleep(&nap, NULL);
     else
         sched_yield();

@@ -39,8 +39,13 @@
  * anybody run, for the shortest sleep there is, so much longer than a call that a worker with a
  * core of its own had better not.
  */
-#define YIELDS 256u
-#define NAP_NS 1000
+static void give_way(int crowded, uint32_t calls) {
+    static const struct timespec nap = {0, TERN_MAILBOX_NAP_NS};
+    if (crowded && calls >= TERN_MAILBOX_YIELDS)
+        nanosleep(&nap, NULL);
+    else
+        sched_yield();
+}
 
 static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
     return (tern_mailbox_ticket){word, index,
@@ -82,7 +87,8 @@ static int lives(uint64_t word) {
     return !dead && (start < 0 || start == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK));
 }
 
-/* A thread whose cores cannot be known adds none. */
+/* A thread whose cores cannot be known adds none. What follows from cores is a guess: those of who
+ * has left stay, workers that do nothing count as others do, and quotas of time are not seen. */
 static void add_cores(tern_mailbox_share_head *head) {
     cpu_set_t mine;
     if (sched_getaffinity(0, sizeof mine, &mine) != 0)
@@ -159,18 +165,11 @@ static tern_status look(tern_mailbox_worker *worker, int calls) {
         all++;
         servers += (word & SERVER_BIT) != 0 && i != worker->ticket.index;
     }
-    worker->crowded = all > count_cores(share->head);
+    uint32_t cores = count_cores(share->head);
+    worker->crowded = cores != 0 && all > cores;
     if (calls && servers == 0 && served)
         return tern_fail(TERN_ERR_PEER, "no server of this mailbox lives any more");
     return TERN_OK;
-}
-
-static void give_way(int crowded, uint32_t calls) {
-    static const struct timespec nap = {0, NAP_NS};
-    if (crowded && calls >= YIELDS)
-        nanosleep(&nap, NULL);
-    else
-        sched_yield();
 }
 
 tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls) {

@@ -113,6 +113,7 @@ typedef struct tern_mailbox_worker {
     tern_mailbox_ticket ticket;
     uint64_t looked; /* ns: when a wait last looked after the others */
     int crowded;     /* there were more of them than cores */
+    uint32_t vain;   /* looks for something to serve since there was something */
 } tern_mailbox_worker;
 
 /* Not for applications. next_dead: whether there is one from index at on. */
@@ -148,6 +149,7 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
                                   share,
                                   {0, 0, 0},
                                   0,
+                                  0,
                                   0};
     return worker;
 }
@@ -181,6 +183,11 @@ static inline void tern_mailbox_leave(tern_mailbox_worker *worker) {
 }
 
 /* ---- Waiting ---- */
+
+/* Where there are more workers than cores the hook below sleeps so long, after so many yields in
+ * one wait, or in waits of tern_mailbox_attend in a row. */
+#define TERN_MAILBOX_YIELDS 256u
+#define TERN_MAILBOX_NAP_NS 1000
 
 /* A timeout that never comes. */
 #define TERN_MAILBOX_FOREVER UINT64_MAX
@@ -256,12 +263,12 @@ static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;
     int stop = 0;
-    for (uint32_t looks = 0; stop == 0; looks++) {
+    /* Short waits in a row are one long one to who else needs the processor. */
+    for (; stop == 0 && done == 0; worker->vain = done > 0 ? 0 : worker->vain + 1) {
         done = tern_mailbox_serve(&worker->server, tern_mailbox_message_work,
                                   tern_mailbox_message_clean, service);
-        if (done > 0)
-            break;
-        stop = tern_mailbox_rest(&wait, looks);
+        if (done == 0)
+            stop = tern_mailbox_rest(&wait, worker->vain);
     }
     if (steps != NULL)
         *steps = done;

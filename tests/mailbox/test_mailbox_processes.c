@@ -559,37 +559,6 @@ static void joining(void) {
     tern_mailbox_destroy(play.share);
 }
 
-/* A wait without a server, long enough to look at the others. */
-static bool finds_a_crowd(tern_mailbox_worker *worker) {
-    CU_ASSERT_EQUAL(tern_mailbox_request(worker, "", 0, NULL, 0, NULL, SECOND / 50),
-                    TERN_ERR_TIMEOUT);
-    return worker->crowded;
-}
-
-/* Each of one core, then of all: who waits gives way to more than there are cores for. */
-static void more_than_cores(void) {
-    cpu_set_t all, one;
-    CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof all, &all), 0);
-    if (!open_share(8, 64))
-        return;
-    CPU_ZERO(&one);
-    for (size_t core = 0; CPU_COUNT(&one) == 0; core++)
-        if (CPU_ISSET(core, &all))
-            CPU_SET(core, &one);
-    CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
-    tern_mailbox_worker workers[3];
-    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &workers[0]));
-    CU_ASSERT_FALSE(finds_a_crowd(&workers[0]));
-    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &workers[1]));
-    CU_ASSERT_TRUE(finds_a_crowd(&workers[0]));
-    CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof all, &all), 0);
-    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &workers[2]));
-    CU_ASSERT_EQUAL(finds_a_crowd(&workers[1]), CPU_COUNT(&all) < 3);
-    for (int i = 0; i < 3; i++)
-        tern_mailbox_leave(&workers[i]);
-    close_share();
-}
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"joining", joining},
                                            {"calls", calls},
@@ -602,7 +571,6 @@ int main(int argc, char **argv) {
                                            {"no_reply", no_reply},
                                            {"stopped_servers", stopped_servers},
                                            {"stopped_clients", stopped_clients},
-                                           {"hostile_clients", hostile_clients},
-                                           {"more_than_cores", more_than_cores}};
+                                           {"hostile_clients", hostile_clients}};
     return tern_test_main(argc, argv, "mailbox processes", tests, sizeof tests / sizeof tests[0]);
 }
