@@ -91,16 +91,17 @@ typedef struct tern_mailbox_server {
     tern_mailbox box;
     uint32_t name;
     uint32_t next;
-    uint32_t
-        keeps; /* 0: no slot between packets; else rounds since it looked after them, and one */
+    /* 0: no slot between packets; else rounds since it looked after them, and one. */
+    uint32_t keeps;
 } tern_mailbox_server;
 
 /* What a client does with its packet: fill it, use it. */
 typedef void tern_mailbox_use(void *packet, uint32_t slot, void *argument);
 /* What a server does with its packet: work on it, clean it. Not 0: this worker goes on holding the
- * slot, since more packets of the same call are to come to it. A clean that says so is called with
- * the slot's number and TERN_MAILBOX_GONE once the call's client has gone: the call is over, the
- * packet is not to be touched. */
+ * slot, since more packets of the same call are to come to it. Once the client of such a call has
+ * gone, clean is called with the slot's number and TERN_MAILBOX_GONE: the call is over, the packet
+ * is not to be touched. If work was the last to keep the slot, the packet is still to be cleaned
+ * after that, by whichever worker. */
 typedef int tern_mailbox_work(void *packet, uint32_t slot, void *argument);
 
 /* How to wait: idle is called after each TERN_MAILBOX_SPINS looks, with the number of calls before;
@@ -357,7 +358,11 @@ TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server,
  * Whether it goes on keeping others. Never blocks.
  * A client in the middle of a call has held its lock since before its first packet, which this
  * server has acquired. So if the lock is free that client has gone, and whoever takes it next
- * begins a call. A slot of this server's own stays its own, and takes the next call as it comes. */
+ * begins a call, or finishes this one in its place. The lock is loaded before the flags: a client
+ * posts before it gives its lock back, so its last packet is seen, and is worked on. An answer that
+ * nobody reads is no reason to keep the slot: some client that looks for one finishes it, if ever,
+ * and then any server cleans it. A slot of this server's own stays its own, and takes the next call
+ * as it comes. */
 TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
                                             tern_mailbox_work *clean, void *argument) {
     const tern_mailbox *box = &server->box;
@@ -365,8 +370,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
     for (uint32_t slot = 0; slot < box->slots; slot++) {
         if (tern_mailbox_load32(&box->server_locks[slot].holder) != server->name)
             continue;
-        if (tern_mailbox_look(box, slot) != TERN_MAILBOX_QUIET ||
-            tern_mailbox_load32(&box->client_locks[slot].holder) != 0) {
+        uint32_t client = tern_mailbox_load32(&box->client_locks[slot].holder);
+        tern_mailbox_state state = tern_mailbox_look(box, slot);
+        if (client != 0 || state == TERN_MAILBOX_POSTED || state == TERN_MAILBOX_FINISHED) {
             keeps = 1;
             continue;
         }

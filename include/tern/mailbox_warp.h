@@ -320,12 +320,13 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_work(void *packet, uint32_t slot, void
                                      (const tern_mailbox_crew *)argument) != 0;
 }
 
-/* The clean of a server on a host, with the same argument: the slot is kept while calls go on and
- * their client is there. */
+/* The clean of a server on a host, with the same argument: the slot is kept while calls go on that
+ * this server has worked on, and their client is there. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, void *argument) {
     const tern_mailbox_crew *crew = (const tern_mailbox_crew *)argument;
     if (!(slot & TERN_MAILBOX_GONE))
-        return ((tern_mailbox_warp *)packet)->open != 0;
+        return crew->worked != NULL ? crew->worked[slot] != 0
+                                    : ((tern_mailbox_warp *)packet)->open != 0;
     if (crew->worked != NULL)
         crew->worked[slot & ~TERN_MAILBOX_GONE] = 0;
     return 0;

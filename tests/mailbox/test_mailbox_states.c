@@ -283,6 +283,26 @@ static void forgotten(void) {
     }
 }
 
+/* The same before it is answered. Nobody finishes its call, yet its server gives the slot back, and
+ * stops: who looks for a slot finishes the call, and another server cleans it. */
+static void forgotten_answer(void) {
+    int forgot = 0;
+    open_box(1);
+    CU_ASSERT_EQUAL_FATAL(tern_mailbox_take(&play.client[0]), 0);
+    CU_ASSERT(tern_mailbox_post(&play.client[0], 0));
+    tern_mailbox_client_give(&play.client[0], 0);
+    for (uint32_t i = 0; i < TERN_MAILBOX_SPINS; i++)
+        (void)tern_mailbox_serve(&play.server[0], keep_or_forget, keep_or_forget, &forgot);
+    CU_ASSERT_EQUAL(forgot, 1);
+    CU_ASSERT_EQUAL(play.box.server_locks[0].holder, 0);
+    CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, 0), TERN_MAILBOX_ANSWERED);
+    CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[1]), TERN_MAILBOX_NONE);
+    CU_ASSERT_EQUAL(tern_mailbox_serve(&play.server[1], no_work, count_up, &forgot), 1);
+    CU_ASSERT_EQUAL(forgot, 2);
+    CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[1]), 0);
+    close_box();
+}
+
 /* Clients that are gone, in each state: their calls go on as asynchronous ones. */
 static void dead_clients(void) {
     open_box(4);
@@ -383,6 +403,7 @@ int main(int argc, char **argv) {
                                            {"owned", owned},
                                            {"kept", kept},
                                            {"forgotten", forgotten},
+                                           {"forgotten_answer", forgotten_answer},
                                            {"dead_clients", dead_clients},
                                            {"dead_servers", dead_servers},
                                            {"half_written", half_written},

@@ -89,9 +89,11 @@ static void a_stopped_server(void) {
     for (int left = SLOTS, i = 0; left > 0 && i < 20000; i++, usleep(1000)) {
         left = 0;
         for (uint32_t slot = 0; slot < SLOTS; slot++) {
-            tern_mailbox_recycle(&worker.client, slot / TERN_MAILBOX_GROUP * TERN_MAILBOX_GROUP,
-                                 (uint64_t)1 << slot % TERN_MAILBOX_GROUP);
-            left += tern_mailbox_load32(&worker.client.box.server_locks[slot].holder) != 0;
+            /* It takes no slot again whose packet is the client's, so the state is looked at first.
+             */
+            tern_mailbox_state state = tern_mailbox_look(&worker.client.box, slot);
+            left += state == TERN_MAILBOX_POSTED || state == TERN_MAILBOX_FINISHED ||
+                    tern_mailbox_load32(&worker.client.box.server_locks[slot].holder) != 0;
         }
     }
     kill(stopped, SIGSTOP);
