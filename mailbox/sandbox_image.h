@@ -7,7 +7,9 @@
  * where a mistake harms nobody but the program. Both read the same bytes, so the helper finds
  * nothing that the server has not found: there is no program that is started and not loaded.
  * Nothing in the file is believed: sizes and places are compared by subtraction, which does not
- * overflow. Freestanding.
+ * overflow. Each table is gone through once: the server does so before the deadline begins. What
+ * others' loaders call before the entry (DT_INIT, DT_INIT_ARRAY) and after the end is not called.
+ * Freestanding.
  */
 
 #include <elf.h>
@@ -75,6 +77,10 @@ static inline const char *tern_image_dynamic(const uint8_t *image, uint64_t part
             return "it needs a shared library";
         if (entry.d_tag == DT_RELR)
             return "it has packed relocations: link with -Wl,-z,nopack-relative-relocs";
+        if (entry.d_tag == DT_REL)
+            return "it has relocations without addends";
+        if (entry.d_tag == DT_RELAENT && entry.d_un.d_val != sizeof(Elf64_Rela))
+            return "its relocations are of another size";
         if (entry.d_tag == DT_PLTRELSZ && entry.d_un.d_val != 0)
             return "it calls functions that are not in it, or are chosen when it is loaded";
         if (entry.d_tag == DT_RELA)
@@ -92,11 +98,13 @@ static inline const char *tern_image_dynamic(const uint8_t *image, uint64_t part
 static inline const char *tern_image_relocations(const uint8_t *image, uint64_t parts,
                                                  uint64_t room, tern_image_list *list) {
     const char *wrong = NULL;
+    int sections = 0;
     *list = (tern_image_list){image, 0};
     for (uint64_t i = 0; i < parts && wrong == NULL; i++) {
         Elf64_Phdr part = tern_image_part(image, i);
         if (part.p_type == PT_DYNAMIC)
-            wrong = tern_image_dynamic(image, parts, &part, list);
+            wrong = sections++ > 0 ? "it has two dynamic sections"
+                                   : tern_image_dynamic(image, parts, &part, list);
     }
     for (uint64_t i = 0; wrong == NULL && i < list->count; i++) {
         Elf64_Rela one = tern_image_relocation(list, i);

@@ -141,11 +141,11 @@ typedef struct tern_sandbox_result {
  * handlers. Makes no progress of tern's.
  * TERN_ERR_ARGUMENT: NULL, a limit beyond the most, an operation that has no function or a number
  * that is taken, a file that cannot be loaded as such a program (the text says why), or no
- * directory. TERN_ERR_SYSTEM: the program or
- * the directory cannot be opened; no descriptors, no process. TERN_ERR_MEMORY. TERN_ERR_STATE:
- * somebody else of this process waited for the child (SIGCHLD is ignored, or a handler reaps any
- * child). TERN_ERR_UNSUPPORTED: this system lacks seccomp filters, openat2, close_range or /proc,
- * or lets no memfd be executed; or the container that this process is in refuses one of these. */
+ * directory. TERN_ERR_SYSTEM: the program or the directory cannot be opened; no descriptors, no
+ * process. TERN_ERR_MEMORY. TERN_ERR_STATE: somebody else of this process waited for the child
+ * (SIGCHLD is ignored, or a handler reaps any child). TERN_ERR_UNSUPPORTED: this system lacks
+ * seccomp filters, openat2, close_range or /proc, or lets no memfd be executed; or the container
+ * that this process is in refuses one of these. */
 TERN_API tern_status tern_sandbox_run(const tern_sandbox_options *options,
                                       tern_sandbox_result *result);
 

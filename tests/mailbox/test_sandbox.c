@@ -268,7 +268,7 @@ static void scribblers(void) {
         options.operations = &own;
         options.operation_count = 1;
         options.creations = 0;
-        options.write_bytes = 20000;
+        options.write_bytes = i % 2 == 0 ? 20000 : 100;
         options.timeout_ns = 20000000000u;
         reports = 0;
         tern_sandbox_result result = run(&options);
@@ -354,7 +354,7 @@ static void in_a_rank(void) {
     tern_sandbox_options options = options_of('c', 1, "");
     options.operations = &own;
     options.operation_count = 1;
-    options.timeout_ns = 50000000;
+    options.timeout_ns = 1000000000; /* for its first call, under load */
     child_mapped = 0;
     maps_wrong = 0;
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);

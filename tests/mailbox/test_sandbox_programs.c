@@ -187,6 +187,7 @@ static void parts(void) {
     changed.p_vaddr = UINT64_MAX - 8;
     put_part(PT_LOAD, changed, "larger than program_bytes");
     changed = part_of(PT_DYNAMIC, &at);
+    put_part(PT_GNU_STACK, changed, "two dynamic sections");
     changed.p_vaddr = UINT64_MAX - 8;
     put_part(PT_DYNAMIC, changed, "dynamic section");
 }
@@ -199,10 +200,12 @@ static void relocations(void) {
         const char *text;
     } tags[] = {{DT_NEEDED, "a shared library"},
                 {36 /* DT_RELR */, "nopack-relative-relocs"},
+                {DT_REL, "without addends"},
                 {DT_PLTRELSZ, "chosen when it is loaded"}};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         put_entry(DT_RELA, (Elf64_Dyn){tags[i].tag, {24}}, tags[i].text);
     put_entry(DT_RELA, (Elf64_Dyn){DT_RELA, {UINT64_MAX - 8}}, "relocations are not in the file");
+    put_entry(DT_RELAENT, (Elf64_Dyn){DT_RELAENT, {16}}, "of another size");
     put_entry(DT_RELASZ, (Elf64_Dyn){DT_RELASZ, {UINT64_MAX}}, "relocations are not in the file");
     /* The table is in the first part, whose places in the file and in memory are the same. */
     Elf64_Phdr first = part_of(PT_LOAD, &at);

@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -102,11 +103,13 @@ static int refuse_filters(int error) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* Nobody but root raises a hard limit again, and root no longer does without its rights. */
+/* Nobody but root raises a hard limit again, and what root starts no longer does without the right
+ * to. */
 static int limit_stack(int bytes) {
     struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
     return setrlimit(RLIMIT_STACK, &limit) != 0 ||
-           (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0);
+           (geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_RESOURCE) == 1 &&
+            prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE) != 0);
 }
 
 /* As in a container: the server is behind a filter itself, which is not the one of the sandbox. */
