@@ -153,12 +153,12 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
 /* A round of progress costs as much as a small part of a simulation: not one for each. Others wait
  * for this worker meanwhile, so not for long either. One worker repeats itself: no clock there. */
 static bool work_a_while(tern_mcts_worker *w) {
-    enum { BURST = 8, SHORT_NS = 20000 };
+    enum { BURST = 8 };
     uint64_t began = tern_now();
     if (!tern_mcts_work(w))
         return false;
-    for (int i = 1; i < BURST && w->search->all > 1 && tern_now() - began < SHORT_NS; i++)
-        if (!tern_mcts_work(w))
+    for (int i = 1; i < BURST && w->search->all > 1; i++)
+        if (tern_now() - began >= TERN_MCTS_SHORT_NS || !tern_mcts_work(w))
             break;
     return true;
 }

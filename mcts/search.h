@@ -104,6 +104,7 @@ typedef struct tern_mcts_worker {
     uint64_t run, round; /* the last that it took part in */
     uint32_t back;       /* rollouts that came back here; not given back to tokens yet */
     bool policy_set;
+    bool slow;            /* its last simulation was longer than calls for far ranks may wait */
     uint32_t *moves;      /* room for moves_max */
     char *state, *played; /* for a state each */
     tern_search_statistics statistics;

@@ -81,7 +81,8 @@ typedef struct tern_mcts_slab {
     size_t node_bytes;
     uint32_t *heads; /* of shared nodes, by hash; NULL: none are */
     uint32_t heads_mask;
-    /* What the owner writes all the time, hence in another line. */
+    /* What the owner writes all the time, hence in another line. Of these others read nodes alone,
+     * once for each name that comes in a call. */
     _Alignas(64) size_t edges_at; /* offset of the lowest edges */
     atomic_uint nodes; /* indices below it have been used; 0 never is. Released behind the node it
                           adds, acquired by who gets a name in a call (tern_mcts_node_of) */

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rma/state.h"
+#include "src/wait.h"
+
 /* Records, simulations, and the list of what a worker does next. */
 
 enum { CHUNK = 64 };
@@ -119,17 +122,34 @@ static uint32_t play_out(tern_mcts_worker *w, const char *state) {
     return result;
 }
 
-static void simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
+static uint32_t play_all(tern_mcts_worker *w, const char *state) {
     const tern_game *game = &w->search->game;
     uint32_t times = w->search->options.simulations, won = 0;
+    if (game->rollouts != NULL)
+        return game->rollouts(state, times, &w->random, game->argument);
+    for (uint32_t i = 0; i < times; i++)
+        won += play_out(w, state);
+    return won;
+}
+
+/* What was gathered for far ranks does not wait for a long simulation: one is expected to be as
+ * long as the last was. */
+static uint32_t play_in_turn(tern_mcts_worker *w, const char *state) {
+    if (tern_rma_of(w->search->context)->far == NULL)
+        return play_all(w, state);
+    if (w->slow)
+        tern_ring_uncork(w->worker);
+    uint64_t began = tern_now();
+    uint32_t won = play_all(w, state);
+    w->slow = tern_now() - began > TERN_MCTS_SHORT_NS;
+    return won;
+}
+
+static void simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
+    const tern_game *game = &w->search->game;
+    uint32_t times = w->search->options.simulations;
     tern_game_result result = game->result(record->state, game->argument);
-    if (result != TERN_GAME_OPEN)
-        won = times * result;
-    else if (game->rollouts != NULL)
-        won = game->rollouts(record->state, times, &w->random, game->argument);
-    else
-        for (uint32_t i = 0; i < times; i++)
-            won += play_out(w, record->state);
+    uint32_t won = result != TERN_GAME_OPEN ? times * result : play_in_turn(w, record->state);
     if (won > 2 * times)
         tern_mcts_fail(w->search, tern_fail(TERN_ERR_ARGUMENT,
                                             "the game '%s' gives %u half points for %u rollouts",

@@ -5,6 +5,9 @@
 
 #include "mcts/search.h"
 
+/* Others wait for a worker while it works: after so long it sees to them. */
+enum { TERN_MCTS_SHORT_NS = 20000 };
+
 /* A token comes to the node name, by the edge slot of from (0: it starts here, at the root). */
 void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t slot, uint32_t depth);
 

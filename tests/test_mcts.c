@@ -3,6 +3,7 @@
 /* Tree search: its books balance whatever the options, it finds what is known to be best, chooses
  * as the sequential reference does, and keeps to its limits. */
 
+#include "rma/state.h"
 #include "search_tools.h"
 #include "uct.h"
 
@@ -116,7 +117,8 @@ static bool has_one_best(const tern_game *game, const void *state) {
 /* The best move, where there is one, is that of the search as it is that of the reference. */
 static void finds_the_best(fixture *f, const tern_game *game, const void *start, int plies,
                            uint64_t seed) {
-    enum { POSITIONS = 2, ROLLOUTS = 800 };
+    enum { ROLLOUTS = 800 };
+    const int positions = fixture_all_near(f) ? 2 : 1;
     const tern_search_options options = {
         .seed = seed, .under_way = 2 * f->size, .memory = (size_t)16 << 20};
     const tern_search_limits limits = {.rollouts = ROLLOUTS};
@@ -124,7 +126,7 @@ static void finds_the_best(fixture *f, const tern_game *game, const void *start,
     tern_search_result result;
     EXPECT_OK(tern_search_create(f->worker, game, &options, &search));
     int tried = 0;
-    for (int drawn = 0; drawn < 200 && tried < POSITIONS; drawn++) {
+    for (int drawn = 0; drawn < 200 && tried < positions; drawn++) {
         char state[8];
         if (!game_random_state(game, start, plies + tried, &seed, state) ||
             !has_one_best(game, state) || !is_easy(game, state, ROLLOUTS / 2, seed))
@@ -229,7 +231,8 @@ static void memory_is_kept_to(void) {
         return;
     for (int hash = 0; hash < 2; hash++) {
         tern_search_options options = {.memory = 20000, .placement = (tern_search_placement)hash};
-        const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 1000) + 600};
+        const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 1000) + 600},
+                                 some = {.rollouts = (uint64_t)fixture_times(&f, 1600)};
         tern_search *search = NULL;
         tern_search_result result;
         tern_search_statistics full, after;
@@ -244,7 +247,7 @@ static void memory_is_kept_to(void) {
         CU_ASSERT_EQUAL(full.rollouts, 2 * limits.rollouts);
         for (int ply = 0; ply < 3; ply++) {
             EXPECT_OK(tern_search_advance(f.worker, search, result.best));
-            EXPECT_OK(search_run(&f, search, &limits, &result));
+            EXPECT_OK(search_run(&f, search, &some, &result));
             EXPECT_OK(tern_mcts_check(f.worker, search));
         }
         EXPECT_OK(tern_search_get_statistics(f.worker, search, &after));
@@ -288,6 +291,42 @@ static void moves_are_played(void) {
     EXPECT(TERN_ERR_STATE, search_run(&f, search, &one, &result));
     EXPECT_DETAIL("over");
     EXPECT(TERN_ERR_ARGUMENT, tern_search_advance(f.worker, search, 5));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
+static struct {
+    const tern_worker *worker;
+    uint32_t played, corked;
+} slow;
+
+/* The first is not known to be long. */
+static uint32_t slow_rollouts(const void *state, uint32_t count, tern_random *random,
+                              void *argument) {
+    (void)state, (void)random, (void)argument;
+    slow.corked += slow.played++ > 0 && tern_rma_worker_of(slow.worker)->corked;
+    for (double end = MPI_Wtime() + 1e-4; MPI_Wtime() < end;)
+        ;
+    return count;
+}
+
+static void calls_do_not_wait_for_long_simulations(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    slow.worker = f.worker;
+    slow.played = slow.corked = 0;
+    tern_game game = tic_tac_toe;
+    game.rollouts = slow_rollouts;
+    const tern_search_options options = {.memory = (size_t)16 << 20};
+    const tern_search_limits limits = {.rollouts = 100};
+    tern_search *search = NULL;
+    tern_search_result result;
+    EXPECT_OK(tern_search_create(f.worker, &game, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    CU_ASSERT(slow.played > 0);
+    CU_ASSERT_EQUAL(slow.corked, fixture_all_near(&f) ? slow.played - 1 : 0);
     EXPECT_OK(tern_search_destroy(f.worker, search));
     fixture_close(&f);
 }
@@ -396,6 +435,7 @@ int main(int argc, char **argv) {
         {"one_worker_repeats_itself", one_worker_repeats_itself},
         {"memory_is_kept_to", memory_is_kept_to},
         {"moves_are_played", moves_are_played},
+        {"calls_do_not_wait", calls_do_not_wait_for_long_simulations},
         {"states_are_shared", states_are_shared},
         {"time_is_kept_to", time_is_kept_to},
     };
