@@ -184,6 +184,20 @@ static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
     return status;
 }
 
+/* After a death: MPI may still read what is put, and write what was asked for. Over p2p records are
+ * copied. */
+static bool is_left_to_mpi(const tern_out *out) {
+    return out->via == &tern_transport_rma || out->opening || out->growth == TERN_GROWTH_ASKED;
+}
+
+static void free_out(tern_out *out) {
+    if (out->via != &tern_transport_shm) {
+        free(out->lane.data);
+        free(out->next_data);
+    }
+    free(out);
+}
+
 static void close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
@@ -200,16 +214,11 @@ static void close_layer(tern_context *context) {
         tern_mail_discard(context->worker[i]);
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out[t];
-            bool far = out != NULL && out->via != &tern_transport_shm;
-            if (far && alive) {
-                free(out->lane.data);
-                free(out->next_data);
-            }
-            /* After a death MPI may still read what is put, and write what was asked for. */
-            if (!far || alive)
-                free(out);
+            if (out != NULL && (alive || !is_left_to_mpi(out)))
+                free_out(out);
             free(mine->in[t]);
         }
+        free(mine->words);
         free(mine);
     }
     for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)

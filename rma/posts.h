@@ -32,7 +32,8 @@ static inline void tern_posts_flushed(tern_posts *posts) {
 }
 
 /* Waits until the sources of all posts to rank may be reused: once for all of them, and not at all
- * if a flush came since. The puts need not have arrived. TERN_ERR_MPI. */
+ * if a flush came since. The puts need not have arrived; but where MPI's one-sided operations are
+ * emulated it waits until the target has served them. TERN_ERR_MPI. */
 tern_status tern_posts_settle(tern_worker *worker, uint32_t rank);
 
 /* Has progress do it, for who may not wait. */

@@ -62,6 +62,7 @@ typedef struct tern_rma_worker {
     uint32_t puts_left;     /* ranks with TERN_DIRTY_PUTS */
     tern_posts *posts;      /* by rank; NULL unless posts are waited for */
     uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
+    void *words;            /* for rma's next atomic or flush; NULL: to be made */
     uint64_t sequence;
     uint64_t cells_used; /* bit per cell */
 } tern_rma_worker;

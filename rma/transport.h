@@ -39,7 +39,8 @@ typedef struct tern_transport_ops {
                           unsigned width, uint64_t operand, uint64_t expected, uint64_t *old);
     /* Remote completion of this worker's puts and atomics to rank. */
     tern_status (*flush)(tern_worker *worker, uint32_t rank);
-    /* Local completion of the posts: their sources may be reused. NULL where they are copied. */
+    /* Local completion of the posts: their sources may be reused. Where MPI needs the target's help
+     * it takes a round trip to it. NULL where they are copied. */
     tern_status (*settle)(tern_worker *worker, uint32_t rank);
     tern_status (*test)(tern_worker *worker, tern_request *request, int *done);
 

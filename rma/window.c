@@ -15,8 +15,10 @@
 /*
  * rma: ranks of different nodes through MPI's one-sided operations, on one window over the segments
  * (design 5, 15). Gets, puts and fetching atomics are request-based and tested, the MPI lock held
- * per test. CAS and flush have no such form in MPI-3: a flush holds the lock until it is done,
- * which it nearly is when it begins (echo).
+ * per test. CAS and flush have no such form in MPI-3: MPI_Win_flush and MPI_Win_flush_local hold
+ * the lock until they are done. They nearly are when they begin, since a request behind them has
+ * been waited for (rma_atomic, echo), but for a CAS where MPI needs no help of its target, and a
+ * flush behind puts alone: these hang, with the lock, if the target dies meanwhile.
  */
 
 #define STAGES 8u /* replies under way */
@@ -175,6 +177,29 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
     }
 }
 
+/* What an atomic of MPI reads and writes: operand, expected, the word before, and the word behind a
+ * CAS. Not on a stack: after a death MPI may still write there. */
+typedef struct words {
+    uint64_t wide[4];
+    uint32_t narrow[4];
+} words;
+
+/* A worker has one to spare; who waits may begin another atomic meanwhile. */
+static words *take_words(const tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    words *w = mine->words;
+    mine->words = NULL;
+    return w != NULL ? w : malloc(sizeof *w);
+}
+
+static void give_words(const tern_worker *worker, words *w) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->words == NULL)
+        mine->words = w;
+    else
+        free(w);
+}
+
 /* Nothing is begun with a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
  * reach a process that is gone, and MPICH's flush never returns. */
 static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
@@ -259,13 +284,6 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     return status;
 }
 
-/* What an atomic of MPI reads and writes: operand, expected, the word before, and the word behind a
- * CAS. Not on a stack: after a death MPI may still write there. */
-typedef struct words {
-    uint64_t wide[4];
-    uint32_t narrow[4];
-} words;
-
 /* A CAS cannot be tested. But MPI keeps atomics on one word in order, so a load behind it is waited
  * for instead; once that is back, there is hardly anything left to flush. */
 static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
@@ -282,7 +300,7 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     MPI_Datatype type = is_wide ? MPI_UINT64_T : MPI_UINT32_T;
     MPI_Request mpi;
     tern_status status = may_reach(worker, rank);
-    words *w = status == TERN_OK ? malloc(sizeof *w) : NULL;
+    words *w = status == TERN_OK ? take_words(worker) : NULL;
     if (w == NULL)
         return status == TERN_OK ? tern_fail(TERN_ERR_MEMORY, "no memory for an atomic") : status;
     *w = (words){{operand, expected}, {(uint32_t)operand, (uint32_t)expected}};
@@ -292,10 +310,12 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     if (is_cas)
         status = TERN_MPI(MPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
                                                (MPI_Aint)offset, window->win));
+    bool begun = is_cas && status == TERN_OK;
     if (status == TERN_OK && (!is_cas || window->emulated)) {
         status =
             TERN_MPI(MPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1, type, (int)rank,
                                          (MPI_Aint)offset, 1, type, ops[op], window->win, &mpi));
+        begun = begun || status == TERN_OK;
         if (status == TERN_OK)
             status = complete(worker, rank, &mpi);
     }
@@ -303,8 +323,8 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
         status = TERN_MPI(MPI_Win_flush_local((int)rank, window->win));
     if (status == TERN_OK)
         *old = is_wide ? w->wide[2] : w->narrow[2];
-    if (status != TERN_ERR_PEER)
-        free(w);
+    if (status == TERN_OK || !begun)
+        give_words(worker, w); /* else MPI may still write there */
     return status;
 }
 
@@ -343,20 +363,20 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
  * once it is back there is hardly anything left to flush. It serves nobody, as flushes do not.
  * Not behind puts alone: to one put it would add half its time (MPICH) or all of it (Open MPI). */
 static tern_status echo(tern_worker *worker, uint32_t rank) {
-    uint64_t *nowhere = malloc(sizeof *nowhere);
-    if (nowhere == NULL)
+    words *w = take_words(worker);
+    if (w == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a flush");
     MPI_Request mpi;
     tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = start(worker, false, rank, 0, nowhere, sizeof *nowhere, &mpi);
-    bool waits = status == TERN_OK;
+    tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
+    bool begun = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {
         status = TERN_MPI(MPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK && !done)
             status = tern_wait_step(worker->context, &wait, rank);
     }
-    if (status == TERN_OK || !waits)
-        free(nowhere); /* else MPI may still write there */
+    if (status == TERN_OK || !begun)
+        give_words(worker, w); /* else MPI may still write there */
     return status;
 }
 

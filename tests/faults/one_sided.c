@@ -17,29 +17,24 @@ static tern_status nothing(tern_call_info *call, const void *arguments, size_t b
 TERN_FUNCTION(nothing)
 
 /* A setting that the environment need not have; the last rank is the victim. */
-static bool open_with(const char *name, const char *value, uint32_t *victim) {
-    *victim = (uint32_t)tern_test_size() - 1;
+static bool open_with(const char *name, const char *value) {
     setenv(name, value, 1);
-    if (!survivors_open(&f, *victim))
+    if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
         return false;
     tern_ptr *all = calloc(f.size, sizeof *all);
     fixture_alloc_all(&f, 4096, TERN_DOMAIN_GLOBAL, all);
-    theirs = all[*victim];
+    theirs = all[play.victim];
     free(all);
     /* Its ring is open by then. */
-    tern_worker_id to = {*victim, 0};
+    tern_worker_id to = {play.victim, 0};
     EXPECT_OK(tern_call_return(f.worker, to, &nothing_function, NULL, 0, NULL, 0, NULL));
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == *victim)
-        die_later();
-    start_clock();
+    lose_later(&f);
     return true;
 }
 
 /* Pieces of a circular buffer come free, whoever they were put to. */
 static void in_posts(void) {
-    uint32_t victim;
-    if (!open_with("TERN_TRANSPORT", "rma", &victim))
+    if (!open_with("TERN_TRANSPORT", "rma"))
         return;
     tern_circular *c = NULL;
     tern_circular_options options = {.unit_bytes = 1024, .units = 4, .units_max = 4};
@@ -48,7 +43,7 @@ static void in_posts(void) {
     tern_status status = TERN_OK;
     while (status == TERN_OK && MPI_Wtime() - began < soon)
         status = tern_circular_put(f.worker, c, theirs, data, sizeof data);
-    TOLD(victim, status);
+    TOLD(play.victim, status);
     tern_ptr mine = TERN_NULL;
     EXPECT_OK(tern_alloc(f.worker, sizeof data, 0, TERN_DOMAIN_GLOBAL, &mine));
     for (int i = 0; i < 20; i++)
@@ -58,27 +53,25 @@ static void in_posts(void) {
 }
 
 static void in_cas(void) {
-    uint32_t victim;
-    if (!open_with("TERN_RMA_ATOMICS", "mpi", &victim))
+    if (!open_with("TERN_RMA_ATOMICS", "mpi"))
         return;
     tern_status status = TERN_OK;
     uint64_t seen = 0;
     while (status == TERN_OK && MPI_Wtime() - began < soon)
         status = tern_atomic_cas(f.worker, theirs, seen, seen + 1, &seen);
-    TOLD(victim, status);
-    TOLD(victim, tern_atomic_fetch_add(f.worker, theirs, 1, &seen));
+    TOLD(play.victim, status);
+    TOLD(play.victim, tern_atomic_fetch_add(f.worker, theirs, 1, &seen));
     survivors_close(&f);
 }
 
 static void in_flushed_batches(void) {
-    uint32_t victim;
-    if (!open_with("TERN_RMA_COMMIT", "flush", &victim))
+    if (!open_with("TERN_RMA_COMMIT", "flush"))
         return;
-    tern_worker_id to = {victim, 0};
+    tern_worker_id to = {play.victim, 0};
     tern_status status = TERN_OK;
     while (status == TERN_OK && MPI_Wtime() - began < soon)
         status = tern_call(f.worker, to, &nothing_function, "some arguments", 14);
-    TOLD(victim, status);
+    TOLD(play.victim, status);
     survivors_close(&f);
 }
 
