@@ -42,7 +42,7 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
  * that an older one has overwritten is never made again. */
 tern_status tern_far_report(tern_worker *worker, tern_in *in);
 
-/* The credit cell that the target writes, if it reads as whole; else what is known already. */
+/* What the target has told so far. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 
 #endif

@@ -169,12 +169,10 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 }
 
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
-    tern_credit *credits = (void *)(tern_board(worker->context, out->origin) +
-                                    tern_rma_of(worker->context)->layout.credits);
-    tern_credit *credit = &credits[tern_line_of(worker->context, out->channel, out->target)];
-    uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
-    uint64_t inverse = atomic_load_explicit(&credit->inverse, memory_order_acquire);
-    return position == ~inverse ? position : out->limit - out->lane.mask - 1;
+    _Atomic uint64_t *credits = (void *)(tern_board(worker->context, out->origin) +
+                                         tern_rma_of(worker->context)->layout.credits);
+    return atomic_load_explicit(&credits[tern_line_of(worker->context, out->channel, out->target)],
+                                memory_order_acquire);
 }
 
 tern_status tern_far_report(tern_worker *worker, tern_in *in) {

@@ -40,11 +40,6 @@ typedef struct tern_ring_header {
     _Atomic uint64_t bytes;        /* of the ring */
 } tern_ring_header;
 
-/* What a target tells a far origin it has consumed: taken only if both words agree. */
-typedef struct tern_credit {
-    _Atomic uint64_t position, inverse;
-} tern_credit;
-
 /* What consumes a ring: progress, or the application's probes (rma/event.c). */
 enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
 
@@ -173,8 +168,9 @@ void tern_ring_publish_all(tern_worker *worker);
 void tern_ring_publish_pending(tern_worker *worker);
 
 /* Between the two, records for far rings gather, and the second publishes what its policy does not
- * gather on: one message instead of many. A full ring is published all the same, and by progress
- * what has not grown since its last round, so that a wait in between holds nothing back. */
+ * gather on: one message instead of many. Only full rings and those that are flushed are published
+ * meanwhile; progress publishes nothing, not even of near rings that gather. So who corks waits for
+ * no answer. */
 void tern_ring_cork(tern_worker *worker);
 void tern_ring_uncork(tern_worker *worker);
 

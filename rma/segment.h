@@ -46,7 +46,7 @@ typedef struct tern_layout {
     /* By line: a worker of the job on one of its channels. */
     size_t bells;   /* board: _Atomic uint64_t[], a bit per line */
     size_t table;   /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits; /* board: tern_credit[], what the other end of each line has consumed */
+    size_t credits; /* board: _Atomic uint64_t[], what each line's other end has consumed */
     size_t cells;   /* board: tern_cell[TERN_FUTURES] */
     size_t rings, ring_count;
     size_t regions; /* tern_region[TERN_REGIONS_MAX] */

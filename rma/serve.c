@@ -128,16 +128,14 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
     return true;
 }
 
-/* Pairs with far_consumed: the inverse is written first and read last. */
+/* The release pairs with the acquire in tern_far_consumed. */
 static bool serve_credit(tern_context *context, const tern_message *message) {
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
-    tern_credit *credits =
+    _Atomic uint64_t *credits =
         (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
-    tern_credit *credit =
-        &credits[tern_line_of(context, (uint32_t)message->operand[0], message->origin)];
-    atomic_store_explicit(&credit->inverse, ~message->offset, memory_order_release);
-    atomic_store_explicit(&credit->position, message->offset, memory_order_release);
+    uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    atomic_store_explicit(&credits[line], message->offset, memory_order_release);
     return true;
 }
 

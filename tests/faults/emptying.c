@@ -105,6 +105,7 @@ static void end_what_is_left(fixture *f) {
     CU_ASSERT_EQUAL(keys, 77);
     /* The others may still call this rank. */
     meet_survivors(f);
+    start_clock();
     if (map != NULL)
         TOLD(play.victim, end_map(f));
     if (table != NULL)
@@ -113,7 +114,8 @@ static void end_what_is_left(fixture *f) {
 
 /* Another rank kills it: it does what it does until then. */
 static void *kill_later(void *nanoseconds) {
-    nanosleep(&(struct timespec){0, *(const long *)nanoseconds}, NULL);
+    const long delay = *(const long *)nanoseconds;
+    nanosleep(&(struct timespec){delay / 1000000000, delay % 1000000000}, NULL);
     tern_test_kill((int)play.victim);
     return NULL;
 }
@@ -131,12 +133,16 @@ static void die_in(tern_status (*life)(fixture *f), uint32_t victim, bool all_co
     uint64_t random = tern_test_seed() + (uint64_t)(MPI_Wtime() * 1e9);
     long delay = (long)below(&random, (uint64_t)((MPI_Wtime() - began) * 1e9));
     EXPECT_OK(tern_barrier(f.worker));
-    start_clock();
-    if (kills)
+    if (kills) {
+        fprintf(stderr, "rank %u is killed after %ld ns\n", victim, delay);
         CU_ASSERT_EQUAL_FATAL(pthread_create(&killer, NULL, kill_later, &delay), 0);
+    }
     tern_status status = TERN_OK;
-    while (status == TERN_OK)
+    while (status == TERN_OK) {
+        if (!tern_test_dead((int)victim))
+            start_clock();
         status = life(&f);
+    }
     TOLD(victim, status);
     end_what_is_left(&f);
     if (all_comes_back)
