@@ -57,6 +57,7 @@
 #include <xxhash.h>
 
 #include "src/broken.h"
+#include "src/peer.h"
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -134,6 +135,13 @@ static inline int tern_state_may_hold(uint64_t state, uint64_t hash) {
 
 static inline uint32_t tern_state_rank(uint64_t state) {
     return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
+}
+
+/* Who is writing the bucket; TERN_NOBODY if the write is over, where the rank's bits are 0 and do
+ * not mean rank 0. */
+static inline uint32_t tern_state_writer(uint64_t state) {
+    const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
+    return arriving || (state & TERN_KIND) == TERN_LOCKED ? tern_state_rank(state) : TERN_NOBODY;
 }
 
 static inline uint64_t tern_counter_word(uint64_t number) { return number << 2; }

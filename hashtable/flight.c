@@ -82,12 +82,9 @@ static void move_on(tern_flight *f) {
         look(f);
 }
 
-/* Whether whoever writes the bucket, which a state names unless the write is over, is still alive.
- */
+/* Whether whoever writes the bucket is still alive. */
 static tern_status check_writer(tern_flight *f, uint64_t state) {
-    const bool written = (state & (TERN_KIND | TERN_UPDATED)) == (TERN_TAKEN | TERN_UPDATED);
-    return tern_probe_step(f->worker->context, &f->wait,
-                           written ? TERN_NOBODY : tern_state_rank(state));
+    return tern_probe_step(f->worker->context, &f->wait, tern_state_writer(state));
 }
 
 /* Another look at a bucket that was being written. */
@@ -187,7 +184,7 @@ static void wait_for_writer(tern_flight *f) {
     tern_status status = TERN_OK;
     /* It may be this worker's own put, of a phase that flushes only at its end. In progress that
      * may not be possible yet. */
-    if (tern_state_rank(f->word) == f->table->rank)
+    if (tern_state_writer(f->word) == f->table->rank)
         status = tern_fence(f->worker, f->probe.part->buckets.rank);
     if (status == TERN_OK || status == TERN_ERR_STATE)
         look_again(f);

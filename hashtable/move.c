@@ -208,9 +208,9 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
 /* Whether the rank that state names died. */
 static bool is_orphan(tern_worker *worker, uint64_t state) {
     tern_peers *peers = &worker->context->peers;
-    const bool named = (state & (TERN_KIND | TERN_UPDATED)) != (TERN_TAKEN | TERN_UPDATED);
+    const uint32_t writer = tern_state_writer(state);
     tern_peers_look(peers);
-    return named && tern_peer_is_dead(peers, tern_state_rank(state));
+    return writer != TERN_NOBODY && tern_peer_is_dead(peers, writer);
 }
 
 /* Locks the bucket, whose entry is whole, and marks its counter. */

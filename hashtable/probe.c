@@ -6,15 +6,16 @@
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
     tern_context *context = worker->context;
     const bool readers = (state & TERN_READERS) != 0;
-    uint32_t rank = readers ? TERN_ANYBODY : tern_state_rank(state);
+    const uint32_t rank = readers ? TERN_ANYBODY : tern_state_writer(state);
     if (worker->in_handler || worker->in_progress) {
         /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
         tern_peers_look(&context->peers);
         uint32_t dead = readers ? tern_peers_dead(&context->peers) : rank;
         if (dead < context->size && tern_peer_is_dead(&context->peers, dead))
             return tern_peer_fail(dead);
-        return readers ? tern_fail(TERN_ERR_AGAIN, "a find is reading the bucket")
-                       : tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
+        return rank < context->size
+                   ? tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank)
+                   : tern_fail(TERN_ERR_AGAIN, "others are reading or writing the bucket");
     }
     tern_status status = tern_puts_deliver(worker);
     if (status != TERN_OK)

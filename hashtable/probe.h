@@ -153,7 +153,7 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shap
 }
 
 /* tern_wait_step for a bucket that rank is writing. Of a death that is known its steps tell at
- * once: where a poll is a message, the hundreds until it would look after the peers take long. */
+ * once: tern_wait_step takes 5 ms, or hundreds of polls, for every such bucket again. */
 static inline tern_status tern_probe_step(tern_context *context, tern_wait_state *wait,
                                           uint32_t rank) {
     if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
