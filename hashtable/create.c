@@ -226,16 +226,19 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_argument = options->key_argument;
     t->requests = requests;
     status = introduce(worker, t, all, &memory);
-    /* A call may come as soon as another rank has returned: every anchor is in place before. */
-    if (status == TERN_OK)
-        status = tern_collective_barrier(context, worker);
     if (status != TERN_OK)
+        goto fail;
+    /* A call may come as soon as another rank has returned: every anchor is in place before. If a
+     * death ends this, others may have returned: what they need of this rank's is left to them. */
+    status = tern_collective_barrier(context, worker);
+    if (status != TERN_OK && status != TERN_ERR_PEER)
         goto fail;
     free(all);
     if (t->growth != NULL)
         tern_task_add(context, &t->growth->task);
-    *table = t;
-    return TERN_OK;
+    if (status == TERN_OK)
+        *table = t;
+    return status;
 fail:
     if (t != NULL) {
         tern_growth_free(worker, t->growth);

@@ -50,14 +50,16 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = tern_hashtable_create(worker, &table, &m->table);
     if (status != TERN_OK)
         goto fail;
-    /* A call may come as soon as another rank has returned: every map knows its table before. */
+    /* A call may come as soon as another rank has returned: every map knows its table before. If a
+     * death ends this, the map is left to those who have returned, as the table would be. */
     status = tern_collective_barrier(context, worker);
-    if (status != TERN_OK) {
+    if (status != TERN_OK && status != TERN_ERR_PEER) {
         (void)tern_hashtable_destroy(worker, m->table);
         goto fail;
     }
-    *map = m;
-    return TERN_OK;
+    if (status == TERN_OK)
+        *map = m;
+    return status;
 fail:
     if (m != NULL)
         tern_chooser_free(&m->chooser);

@@ -94,7 +94,9 @@ typedef struct tern_hashtable_options {
  * TERN_ERR_ARGUMENT: options out of range; TERN_ERR_MISMATCH: they differ between ranks;
  * TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much it takes;
  * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return, the
- * classic algorithm with counters, grow or more than 1,023 workers. */
+ * classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a rank died;
+ * others may have got the table nevertheless, and this rank's part may stay with them until the
+ * context goes. */
 TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                            const tern_hashtable_options *options,
                                            tern_hashtable **table);
