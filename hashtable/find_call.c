@@ -153,11 +153,11 @@ TERN_FUNCTION(tern_hashtable_on_find_many)
 static tern_status wait_for_values(tern_worker *worker, const tern_piece *piece) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    while (status == TERN_OK && !piece->landed)
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
+    while (status == TERN_OK && !piece->landed) {
+        (void)tern_progress_round(worker);
+        if (!piece->landed)
             status = tern_wait_step(worker->context, &wait, piece->owner);
+    }
     return status;
 }
 

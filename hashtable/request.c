@@ -218,10 +218,8 @@ static void wait_for_flight(tern_worker *worker, const tern_hashtable_request *r
     tern_wait_state wait = TERN_WAIT_START;
     while (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES) {
         (void)tern_puts_deliver(worker); /* other flights may have put meanwhile */
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            (void)tern_wait_step(worker->context, &wait, owner);
+        (void)tern_progress_round(worker);
+        (void)tern_wait_step(worker->context, &wait, owner);
     }
 }
 

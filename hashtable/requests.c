@@ -86,10 +86,8 @@ void tern_requests_end(tern_worker *worker, tern_hashtable *table) {
     tern_wait_state wait = TERN_WAIT_START;
     while (mine != NULL && mine->under_way != 0) {
         (void)tern_puts_deliver(worker);
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            (void)tern_wait_step(table->context, &wait, TERN_ANYBODY); /* a death ends flights */
+        (void)tern_progress_round(worker);
+        (void)tern_wait_step(table->context, &wait, TERN_ANYBODY); /* a death ends flights */
     }
     for (uint32_t i = 0; i < table->context->workers; i++)
         if (table->requests[i] != NULL && table->requests[i]->lost == 0)

@@ -5,13 +5,14 @@
 #include "hashtable/room.h"
 
 /*
- * Walks over a part, or over all. Nobody writes meanwhile, so everything is read plainly, counters
- * too: a plain load is far cheaper than an atomic of MPI. What load and store do not reach is had
- * in large gets.
+ * Walks over a part, or over all. Nobody writes meanwhile, so entries are copied plainly and
+ * counters read by plain loads, far cheaper than atomics of MPI. What load and store do not reach
+ * is had in large gets.
  *
  * In a table that grows a walk begins when no keys are being moved. It stays in that array even if
  * its owner then begins to move them: nobody else writes, so what has moved is still there to read,
- * in words of which the owner marks some meanwhile.
+ * in words of which the owner marks some meanwhile. There, but for what a get has brought, entries
+ * are copied word by word.
  */
 
 enum { PIECE = 64 << 10 }; /* bytes of a get */
@@ -24,7 +25,8 @@ typedef struct walk {
     uint64_t *entry; /* room for one */
     visitor *visit;
     void *argument;
-    bool ended; /* by visit */
+    bool marked; /* the owner may be marking words of what is visited */
+    bool ended;  /* by visit */
 } walk;
 
 static bool is_there(tern_verdict verdict, const uint64_t *entry) {
@@ -41,7 +43,10 @@ static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t
         const uint64_t *place = (const uint64_t *)(const void *)(buckets + s.entry_at);
         if (__atomic_load_n(place, __ATOMIC_RELAXED) == 0)
             continue;
-        tern_entry_copy(place, words, w->entry);
+        if (w->marked)
+            tern_entry_copy(place, words, w->entry);
+        else
+            tern_copy(w->entry, place, 8 * words);
         /* The key with itself: what counts is that the entry is whole. */
         if (!is_there(tern_entry_judge(w->part->nonce, index + i, s, w->entry, w->entry + 1),
                       w->entry))
@@ -83,8 +88,10 @@ static tern_status visit_far(tern_worker *worker, walk *w) {
 static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint32_t first,
                                uint32_t last, visitor *visit, void *argument) {
     tern_room room;
-    walk w = {table, NULL,     tern_room_take(&room, 8 * tern_entry_words(table->shape)),
-              visit, argument, false};
+    walk w = {.table = table,
+              .entry = tern_room_take(&room, 8 * tern_entry_words(table->shape)),
+              .visit = visit,
+              .argument = argument};
     if (w.entry == NULL)
         return TERN_ERR_MEMORY;
     tern_status status = TERN_OK;
@@ -96,6 +103,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
         w.part = tern_part_of(table, r);
         const uint64_t bytes = w.part->count * table->shape.stride;
         const char *near = tern_reach_address(worker, w.part->buckets, bytes);
+        w.marked = near != NULL && table->growth != NULL;
         if (near != NULL)
             visit_buckets(&w, near, 0, w.part->count);
         else
