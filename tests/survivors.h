@@ -33,6 +33,11 @@ static inline bool was_told(tern_status status, const char *call, uint32_t victi
 
 #define TOLD(victim, call) was_told(call, #call, victim, __LINE__)
 
+/* The same of a wait that began at since, whatever its detail. */
+static inline bool told_soon(tern_status status, double since) {
+    return status == TERN_ERR_PEER && MPI_Wtime() - since < soon;
+}
+
 static struct {
     tern_ptr counter; /* on the lowest survivor */
     uint32_t victim;

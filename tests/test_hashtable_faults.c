@@ -4,10 +4,7 @@
  * else goes on. */
 
 #include "bucket_tools.h"
-
-static bool told_soon(tern_status status, double since) {
-    return status == TERN_ERR_PEER && MPI_Wtime() - since < 5;
-}
+#include "survivors.h"
 
 /* Each of two ranks makes progress for the other while it waits for a bucket there. */
 static void ask_each_other(fixture *f, tern_hashtable *table, const uint64_t held[2]) {

@@ -5,6 +5,7 @@
  * who waits for it is told. */
 
 #include "bucket_tools.h"
+#include "survivors.h"
 
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 
@@ -21,10 +22,6 @@ static tern_hashtable *make(fixture *f, uint64_t capacity) {
 static void serve_for(fixture *f, double seconds) {
     for (double end = MPI_Wtime() + seconds; MPI_Wtime() < end;)
         tern_progress(f->worker);
-}
-
-static bool told_soon(tern_status status, double since) {
-    return status == TERN_ERR_PEER && MPI_Wtime() - since < 5;
 }
 
 /* The victim takes a free bucket, and tears the entry of another. */

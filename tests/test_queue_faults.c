@@ -7,10 +7,6 @@
 
 #include "queue/queue.h"
 
-static bool told_soon(tern_status status, double since) {
-    return status == TERN_ERR_PEER && MPI_Wtime() - since < 5;
-}
-
 /* Room and items that will not come, under each algorithm, by way of every wait. */
 static void wait_in_vain(fixture *f, tern_queue *const *full, tern_queue *const *empty) {
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
