@@ -133,6 +133,7 @@ static void die_in(tern_status (*life)(fixture *f), uint32_t victim, bool all_co
     uint64_t random = tern_test_seed() + (uint64_t)(MPI_Wtime() * 1e9);
     long delay = (long)below(&random, (uint64_t)((MPI_Wtime() - began) * 1e9));
     EXPECT_OK(tern_barrier(f.worker));
+    start_clock();
     if (kills) {
         fprintf(stderr, "rank %u is killed after %ld ns\n", victim, delay);
         CU_ASSERT_EQUAL_FATAL(pthread_create(&killer, NULL, kill_later, &delay), 0);

@@ -66,6 +66,7 @@ static void in_calls(void) {
     tern_worker_id to = {victim, 0};
     char arguments[100] = {0};
     tern_status status = TERN_OK;
+    start_clock();
     for (int i = 0; i < 1000000 && status == TERN_OK; i++) {
         if (!tern_test_dead((int)victim))
             start_clock();
