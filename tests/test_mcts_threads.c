@@ -68,12 +68,55 @@ static void short_rounds_follow_each_other(void) {
     fixture_close(&f);
 }
 
+/* All nodes belong to one worker of rank 0. */
+static uint64_t multiples(const void *state, void *argument) {
+    return (tic_tac_toe.hash(state, argument) >> 8) * *(const uint32_t *)argument;
+}
+
+static _Atomic(tern_random *) players[2]; /* of this process, by the random numbers they draw */
+
+static uint32_t seen_rollouts(const void *state, uint32_t count, tern_random *random,
+                              void *argument) {
+    (void)state, (void)argument;
+    tern_random *nobody = NULL;
+    if (!atomic_compare_exchange_strong(&players[0], &nobody, random) && nobody != random)
+        atomic_store(&players[1], random);
+    return count;
+}
+
+/* The other thread of the process plays, too; other processes do not. */
+static void idle_threads_play(void) {
+    fixture f;
+    const tic_tac_toe_state empty = {{0, 0}};
+    const tern_search_options options = {
+        .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH};
+    if (!search_open(&f, 2, 4096))
+        return;
+    tern_game game = tic_tac_toe;
+    uint32_t all = 2 * f.size;
+    game.argument = &all;
+    game.hash = multiples;
+    game.rollouts = seen_rollouts;
+    players[0] = players[1] = NULL;
+    const tern_search_limits limits = {.rollouts = 20000};
+    tern_search *search = NULL;
+    tern_search_result result;
+    EXPECT_OK(tern_search_create(f.worker, &game, &options, &search));
+    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    CU_ASSERT_EQUAL(players[0] != NULL, f.rank == 0);
+    CU_ASSERT_EQUAL(players[1] != NULL, f.rank == 0);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nodes_are_shared_by_threads", nodes_are_shared_by_threads},
         {"memory_runs_out_under_threads", memory_runs_out_under_threads},
         {"nodes_are_touched_by_their_owners_only", nodes_are_touched_by_their_owners_only},
         {"short_rounds_follow_each_other", short_rounds_follow_each_other},
+        {"idle_threads_play", idle_threads_play},
     };
     return tern_test_main(argc, argv, "mcts_threads", tests, sizeof tests / sizeof *tests);
 }
