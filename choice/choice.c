@@ -29,11 +29,12 @@ enum {
     LEAD_MAX = 4,   /* and so many times more if the other way takes so many times as long */
     TRIAL_MIN = 16, /* operations between two trials, at least */
     LOSSES_MAX = 3, /* doublings of the time between trials */
-    /* Between two rounds of progress of an own choice: ns, and operations at most. Where calls come
-     * from near alone, these are trials as a rule, and seldom; so long one may have to wait. */
+    /* Between two rounds of progress of an own choice: ns, and operations at most, after which it
+     * is seen that the caller has begun to compute between them. Where calls come from near alone,
+     * these are trials as a rule, and seldom; so long one may have to wait. */
     FAR_ROUND_NS = 4000,
     NEAR_ROUND_NS = 200000,
-    ROUND_MOST = 64,
+    ROUND_MOST = 256,
     LINE = 64,
     KNOWN = 2 /* operations timed until a mean is a measurement */
 };

@@ -151,7 +151,7 @@ static void settled_is_the_quick_half(void) {
 
 /* What is the caller's own: rounds of progress by the clock, and after the most in any case. */
 static void rounds_by_the_clock(void) {
-    enum { MOST = 64, MANY = 6500 };
+    enum { MOST = 256, MANY = 26000 };
     const struct {
         float ticks;
         uint64_t least, most;
