@@ -25,8 +25,11 @@
  * name of the worker that may write that side's flag, or 0. Whoever looks for a slot to work on
  * loads flags first, takes the lock, and looks again (7.4); while it has the lock and its side has
  * the packet, nobody else can change the state. Nobody waits for a lock: a worker that stops for
- * ever costs the slots it holds, and nobody else anything. A lock that is released carries the
- * state of the slot to who takes it next.
+ * ever costs the slots it holds, of which a server keeps one for each call of several packets that
+ * it is on. With each of a server's slots goes one call, which ends at its client's deadline: the
+ * one that is on it, or comes to it next, since no client looks at servers' locks, in which it
+ * would miss its cache at each call. A lock that is released carries the state of the slot to who
+ * takes it next.
  *
  *   - A slot can be one worker's for good (tern_mailbox_client_own, _server_own): no lock is taken
  *     any more. On GPUs, where a slot belongs to a warp by its number, not even that is needed, but
@@ -471,6 +474,20 @@ TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
     }
 }
 
+/* Waits, as the holder of the slot, until it is quiet. A call that was left on it, by this client
+ * or as an asynchronous one, is finished first, which nobody else can do now. 0, or what ended the
+ * wait. */
+TERN_MAILBOX_INLINE int tern_mailbox_await_quiet(const tern_mailbox_client *client, uint32_t slot,
+                                                 const tern_mailbox_wait *wait) {
+    if (tern_mailbox_flags_one(&client->box.client, slot)) {
+        int stop = tern_mailbox_await(&client->box, slot, TERN_MAILBOX_ANSWERED, wait);
+        if (stop != 0)
+            return stop;
+        (void)tern_mailbox_finish(client, slot);
+    }
+    return tern_mailbox_await(&client->box, slot, TERN_MAILBOX_QUIET, wait);
+}
+
 /* One round trip on a slot that this client holds; the slot stays held. use NULL: there is nothing
  * to read in the answer. 0, or what ended the wait: the call goes on without this client, which
  * must not touch the packet any more and may give the slot back. */
@@ -478,7 +495,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_call_on(const tern_mailbox_client *client, 
                                              tern_mailbox_use *fill, tern_mailbox_use *use,
                                              void *argument, const tern_mailbox_wait *wait) {
     void *packet = tern_mailbox_packet(&client->box, slot);
-    int stop = tern_mailbox_await(&client->box, slot, TERN_MAILBOX_QUIET, wait);
+    int stop = tern_mailbox_await_quiet(client, slot, wait);
     if (stop != 0)
         return stop;
     fill(packet, slot, argument);

@@ -156,13 +156,14 @@ TERN_MAILBOX_INLINE void tern_mailbox_warp_lines(tern_mailbox_warp *packet, uint
 
 /* Not for applications: what precedes a packet, in the thread that leads: its slot is quiet. A long
  * call has a deadline also where none of its packets is waited for. 0, or what ended the wait. */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox *box, tern_mailbox_place place,
+TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox_client *client,
+                                               tern_mailbox_place place,
                                                const tern_mailbox_wait *wait) {
     int stop = 0;
     if (place.number > 0 && place.number % TERN_MAILBOX_SPINS == 0 && wait != NULL &&
         wait->idle != NULL)
         stop = wait->idle(wait->argument, 0);
-    return stop != 0 ? stop : tern_mailbox_await(box, place.slot, TERN_MAILBOX_QUIET, wait);
+    return stop != 0 ? stop : tern_mailbox_await_quiet(client, place.slot, wait);
 }
 
 /* Not for applications: fills a packet for these lanes of the party and posts it. 0, or what ended
@@ -175,7 +176,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client
     tern_mailbox_warp *packet = (tern_mailbox_warp *)tern_mailbox_packet(&client->box, place.slot);
     int stop = 0, leads = tern_mailbox_party_leads(party);
     if (leads)
-        stop = tern_mailbox_warp_pace(&client->box, place, wait);
+        stop = tern_mailbox_warp_pace(client, place, wait);
     stop = tern_mailbox_party_share(party, stop);
     if (stop != 0)
         return stop;

@@ -224,6 +224,47 @@ static void owned(void) {
     close_box();
 }
 
+static void get_number(void *packet, uint32_t slot, void *argument) {
+    (void)slot;
+    memcpy(argument, packet, sizeof(uint64_t));
+}
+
+static int end_wait(void *argument, uint32_t calls) {
+    (void)argument, (void)calls;
+    return 5;
+}
+
+static int serve_meanwhile(void *argument, uint32_t calls) {
+    (void)argument;
+    (void)tern_mailbox_serve(&play.server[0], work, NULL, NULL);
+    return calls > 10;
+}
+
+/* A slot that is held may have a call on it that was given up, or an asynchronous one of somebody
+ * else's. Nobody but its holder can finish that. */
+static void left_calls(void) {
+    const tern_mailbox_wait briefly = {end_wait, NULL}, served = {serve_meanwhile, NULL};
+    for (int answered = 0; answered < 2; answered++) {
+        uint64_t number = 1;
+        open_box(2);
+        CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[1]), 1);
+        CU_ASSERT(tern_mailbox_post(&play.client[1], 1));
+        tern_mailbox_client_give(&play.client[1], 1);
+        CU_ASSERT(tern_mailbox_client_own(&play.client[0], 1));
+        for (int i = 0; i < 3; i++, number++) {
+            if (answered)
+                (void)serve_meanwhile(NULL, 0);
+            CU_ASSERT_EQUAL(
+                tern_mailbox_call_on(&play.client[0], 1, fill, get_number, &number, &briefly), 5);
+            uint64_t result = number;
+            CU_ASSERT_EQUAL(
+                tern_mailbox_call_on(&play.client[0], 1, fill, get_number, &result, &served), 0);
+            CU_ASSERT_EQUAL(result, 3 * number + 1);
+        }
+        close_box();
+    }
+}
+
 /* A server keeps a slot between the packets of a call, if it says so, and gives it back with the
  * last. */
 static void kept(void) {
@@ -395,18 +436,13 @@ static void waits(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"transitions", transitions},
-                                           {"memory", memory},
-                                           {"take_all", take_all},
-                                           {"served", served},
-                                           {"recycled", recycled},
-                                           {"owned", owned},
-                                           {"kept", kept},
-                                           {"forgotten", forgotten},
-                                           {"forgotten_answer", forgotten_answer},
-                                           {"dead_clients", dead_clients},
-                                           {"dead_servers", dead_servers},
-                                           {"half_written", half_written},
-                                           {"waits", waits}};
+    static const tern_test_case tests[] = {
+        {"transitions", transitions},   {"memory", memory},
+        {"take_all", take_all},         {"served", served},
+        {"recycled", recycled},         {"owned", owned},
+        {"left_calls", left_calls},     {"kept", kept},
+        {"forgotten", forgotten},       {"forgotten_answer", forgotten_answer},
+        {"dead_clients", dead_clients}, {"dead_servers", dead_servers},
+        {"half_written", half_written}, {"waits", waits}};
     return tern_test_main(argc, argv, "mailbox states", tests, sizeof tests / sizeof tests[0]);
 }
