@@ -168,10 +168,11 @@ static tern_status not_entered(int why) {
                      "tern_sandbox_run: no sandbox can be entered here: %s", texts[why]);
 }
 
-tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill) {
+tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kills) {
     siginfo_t info;
-    if (kill)
-        (void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+    /* The number is the child's until it is waited for, which others are not to do. */
+    if (kills && syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0) != 0 && errno != ESRCH)
+        (void)kill(s->process, SIGKILL);
     int error;
     do
         error =
@@ -186,7 +187,7 @@ tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill
     else if (info.si_status == SIGSYS)
         s->result.end = TERN_SANDBOX_REFUSED;
     else
-        s->result.end = kill && info.si_status == SIGKILL ? killed : TERN_SANDBOX_KILLED;
+        s->result.end = kills && info.si_status == SIGKILL ? killed : TERN_SANDBOX_KILLED;
     int why = info.si_code == CLD_KILLED ? info.si_status - TERN_SANDBOX_SIGNAL : 0;
     return why > 0 && why <= TERN_SANDBOX_NO_FILTER ? not_entered(why) : TERN_OK;
 }

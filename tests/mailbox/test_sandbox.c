@@ -3,6 +3,7 @@
  * The programs are tests/mailbox/sandbox_program.c with a case each.
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -320,6 +321,7 @@ static int child_inheritable;
 static uint64_t child_mapped;
 static bool child_hidden; /* by /proc's hidepid, from all but root */
 static int maps_wrong;    /* mappings of memory that is not a sandbox's, where they can be listed */
+static int child_open;    /* its descriptors, where they can be listed */
 
 static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
     char path[40], line[512];
@@ -336,12 +338,19 @@ static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request
                       strstr(line, "/dev/shm/") != NULL;
     if (maps != NULL)
         fclose(maps);
+    snprintf(path, sizeof path, "/proc/%d/fd", tern_sandbox_process(sandbox));
+    DIR *open = opendir(path);
+    for (const struct dirent *one; open != NULL && (one = readdir(open)) != NULL;)
+        child_open += one->d_name[0] != '.';
+    if (open != NULL)
+        closedir(open);
     kill(tern_sandbox_process(sandbox), SIGSTOP);
     return 0;
 }
 
 /* In a rank with a segment: all that its child has mapped is less than a segment, so it has none of
- * any rank; one that is stopped is killed; and nothing that a run opens is for other children. */
+ * any rank, and has no descriptor open; one that is stopped is killed; and nothing that a run opens
+ * is for other children. */
 static void in_a_rank(void) {
     fixture f;
     tern_config config;
@@ -356,12 +365,13 @@ static void in_a_rank(void) {
     options.operation_count = 1;
     options.timeout_ns = 1000000000; /* for its first call, under load */
     child_mapped = 0;
-    maps_wrong = 0;
+    maps_wrong = child_open = 0;
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);
     CU_ASSERT_EQUAL(child_inheritable, inheritable());
     CU_ASSERT(mapped(getpid()) > segment);
     CU_ASSERT(child_hidden || (child_mapped > options.program_bytes && child_mapped < segment));
     CU_ASSERT_EQUAL(maps_wrong, 0);
+    CU_ASSERT_EQUAL(child_open, 0);
     fixture_close(&f);
     if (child_hidden)
         tern_test_skip("/proc is mounted with hidepid");

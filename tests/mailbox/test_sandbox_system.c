@@ -112,6 +112,29 @@ static int limit_stack(int bytes) {
             prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE) != 0);
 }
 
+/* A program that spins for ever is killed in time by one who is refused some signals. */
+static int ends_what_spins(void) {
+    static unsigned char argument[SANDBOX_ARGUMENT];
+    pid_t child = fork();
+    if (child == 0) {
+        tern_sandbox_options options = tern_sandbox_defaults(TERN_TEST_PROGRAM);
+        tern_sandbox_result result;
+        options.argument = argument;
+        options.argument_bytes = sandbox_argument(argument, 'x', 0, "");
+        options.directory = "/";
+        options.timeout_ns = 50000000;
+        refusal = EPERM;
+        if (refuse(SYS_pidfd_send_signal) != 0)
+            _exit(NOT_PREPARED);
+        bool timely =
+            tern_sandbox_run(&options, &result) == TERN_OK && result.end == TERN_SANDBOX_TIMEOUT;
+        _exit(timely ? AS_IT_SHOULD : WRONG_END);
+    }
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* As in a container: the server is behind a filter itself, which is not the one of the sandbox. */
 static void containers(void) {
     static const struct {
@@ -135,6 +158,7 @@ static void containers(void) {
     expected_text = "limits cannot be set";
     CU_ASSERT_EQUAL(prints_after(limit_stack, 1 << 17), TERN_ERR_UNSUPPORTED);
     expected_text = NULL;
+    CU_ASSERT_EQUAL(ends_what_spins(), AS_IT_SHOULD);
 }
 
 static int limit_descriptors(int count) {
