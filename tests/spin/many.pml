@@ -2,7 +2,8 @@
  * Two clients and two servers over two slots with locks, the flags of a side packed into a word,
  * calls that wait and asynchronous ones (include/tern/mailbox.h, tern_mailbox_take and
  * tern_mailbox_serve; paper 002, 7.3, 7.4, 8.1 and 8.2). A packet is one worker's at a time, no
- * call is lost, none is worked on twice, and all workers come to their end.
+ * call is lost, none is worked on twice, and all workers come to their end, which nobody puts off
+ * by going round and round.
  * -DONCE: who has taken a lock does not look at the slot again.
  */
 
@@ -68,6 +69,7 @@ active [CLIENTS] proctype client() {
              clients = clients & ~(1 << i)
           fi;
           client_lock[i] = false;
+progress_call:
           calls++
        :: state == POSTED || state == FINISHED -> client_lock[i] = false
        :: state == 4 -> skip
