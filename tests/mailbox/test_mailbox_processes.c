@@ -1,111 +1,11 @@
 /*
- * Mailboxes between processes: calls of every length, and parties that are killed or stopped while
- * they hold slots.
+ * Mailboxes between processes: calls of every length, and parties that are killed while they hold
+ * slots.
  */
 
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "children.h"
-#include "echo.h"
-
-#define SECOND UINT64_C(1000000000)
-
-static struct {
-    tern_mailbox_share *share;
-    struct {
-        uint32_t end;   /* servers end */
-        uint32_t calls; /* of all clients, right ones */
-    } * board;
-    uint8_t *request, *reply;
-} play;
-
-static bool open_share(uint32_t slots, uint32_t packet) {
-    tern_mailbox_options options = {.slots = slots, .packet_bytes = packet, .workers = 40};
-    play.board = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    play.request = malloc(ECHO_MAX);
-    play.reply = malloc(echo_length(ECHO_MAX));
-    return EXPECT_OK(tern_mailbox_create(&options, &play.share));
-}
-
-static void close_share(void) {
-    tern_mailbox_destroy(play.share);
-    munmap(play.board, 4096);
-    free(play.request);
-    free(play.reply);
-}
-
-/* Serves until it is told to end. */
-static int serve_with(void (*handle)(tern_mailbox_service *, uint32_t, const void *, uint64_t)) {
-    tern_mailbox_worker worker;
-    tern_mailbox_service service;
-    if (tern_mailbox_join(play.share, TERN_MAILBOX_SERVER, &worker) != TERN_OK ||
-        tern_mailbox_service_open(&service, play.share, ECHO_MAX, handle, NULL) != TERN_OK)
-        return 1;
-    while (!tern_mailbox_load32(&play.board->end))
-        (void)tern_mailbox_attend(&worker, &service, SECOND / 100, NULL);
-    tern_mailbox_leave(&worker);
-    tern_mailbox_service_close(&service);
-    return 0;
-}
-
-static int serve(void *argument) {
-    (void)argument;
-    return serve_with(echo_handle);
-}
-
-typedef struct caller {
-    uint64_t seed;
-    int calls;        /* -1: for ever */
-    uint64_t timeout; /* of each */
-    int may_lose;     /* calls may end in TERN_ERR_PEER */
-} caller;
-
-/* Makes calls; the status of the first that is wrong. */
-static int make_calls(void *argument) {
-    caller *c = argument;
-    tern_mailbox_worker worker;
-    if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
-        return 98;
-    for (int i = 0; i != c->calls; i++) {
-        int wrong = echo_call(&worker, &c->seed, play.request, play.reply, c->timeout);
-        if (wrong == (int)TERN_ERR_PEER && c->may_lose)
-            continue;
-        if (wrong)
-            return wrong;
-        __atomic_fetch_add(&play.board->calls, 1, __ATOMIC_RELAXED);
-    }
-    tern_mailbox_leave(&worker);
-    return 0;
-}
-
-static void end_servers(const pid_t *servers, int count) {
-    tern_mailbox_store32(&play.board->end, 1);
-    for (int i = 0; i < count; i++)
-        CU_ASSERT_EQUAL(end_of_child(servers[i]), 0);
-    tern_mailbox_store32(&play.board->end, 0);
-}
-
-/* All slots come free again, with a server of this process. */
-static void expect_all_free(void) {
-    tern_mailbox_worker worker;
-    tern_mailbox_service service;
-    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_SERVER, &worker));
-    EXPECT_OK(tern_mailbox_service_open(&service, play.share, ECHO_MAX, echo_handle, NULL));
-    (void)tern_mailbox_reclaim(&worker);
-    for (int i = 0; i < 4; i++) {
-        (void)tern_mailbox_attend(&worker, &service, 0, NULL);
-        for (uint32_t slot = 0; slot < worker.client.box.slots; slot++)
-            tern_mailbox_recycle(&worker.client, slot, 1);
-    }
-    for (uint32_t slot = 0; slot < worker.client.box.slots; slot++) {
-        CU_ASSERT_EQUAL(tern_mailbox_look(&worker.client.box, slot), TERN_MAILBOX_QUIET);
-        CU_ASSERT(tern_mailbox_take(&worker.client) != TERN_MAILBOX_NONE);
-    }
-    tern_mailbox_leave(&worker);
-    tern_mailbox_service_close(&service);
-}
+#include "callers.h"
 
 /* Clients and servers in numbers, fewer slots than clients, packets of all sizes. */
 static void calls(void) {
@@ -122,7 +22,7 @@ static void calls(void) {
         for (int i = 0; i < runs[r].servers; i++)
             servers[i] = start_child(serve, NULL);
         for (int i = 0; i < runs[r].clients; i++) {
-            callers[i] = (caller){tern_test_seed() * 77 + (uint64_t)i, each, 30 * SECOND, 0};
+            callers[i] = (caller){tern_test_seed() * 77 + (uint64_t)i, each, 30 * SECOND, 0, 0};
             clients[i] = start_child(make_calls, &callers[i]);
         }
         for (int i = 0; i < runs[r].clients; i++)
@@ -134,20 +34,12 @@ static void calls(void) {
     }
 }
 
-/* Lets the children work until so many calls more were made, or so many seconds have passed. */
-static void let_work(uint32_t more, int seconds) {
-    uint32_t until = tern_mailbox_load32(&play.board->calls) + more;
-    for (int i = 0;
-         i < 5000 * seconds && (int32_t)(tern_mailbox_load32(&play.board->calls) - until) < 0; i++)
-        usleep(200);
-}
-
 /* Clients are killed at any point of their calls; one that is not goes on, and so do new ones. */
 static void killed_clients(void) {
     if (!open_share(3, 128))
         return;
     uint64_t random = tern_test_seed();
-    caller steady = {1, -1, 30 * SECOND, 0}, victim = {2, -1, 30 * SECOND, 0};
+    caller steady = {1, -1, 30 * SECOND, 0, 0}, victim = {2, -1, 30 * SECOND, 0, 0};
     pid_t server = start_child(serve, NULL), client = start_child(make_calls, &steady);
     for (int i = 0; i < (tern_test_full() ? 1000 : 40); i++) {
         pid_t victims[2] = {start_child(make_calls, &victim), start_child(make_calls, &victim)};
@@ -171,7 +63,7 @@ static void killed_servers(void) {
     if (!open_share(3, 128))
         return;
     uint64_t random = tern_test_seed() + 5;
-    caller callers[2] = {{3, -1, 30 * SECOND, 1}, {4, -1, 30 * SECOND, 1}};
+    caller callers[2] = {{3, -1, 30 * SECOND, 1, 0}, {4, -1, 30 * SECOND, 1, 0}};
     pid_t steady = start_child(serve, NULL), clients[2];
     for (int i = 0; i < 2; i++)
         clients[i] = start_child(make_calls, &callers[i]);
@@ -337,121 +229,6 @@ static void no_reply(void) {
     }
 }
 
-/* A server that stops in the middle of its work when it is asked to. */
-static void stop_on_request(tern_mailbox_service *service, uint32_t slot, const void *request,
-                            uint64_t bytes) {
-    if (bytes == 4 && memcmp(request, "stop", 4) == 0)
-        raise(SIGSTOP);
-    echo_handle(service, slot, request, bytes);
-}
-
-static int serve_and_stop(void *argument) {
-    (void)argument;
-    return serve_with(stop_on_request);
-}
-
-static void wait_until_stopped(pid_t child) {
-    int status = 0;
-    CU_ASSERT_EQUAL(waitpid(child, &status, WUNTRACED), child);
-    CU_ASSERT(WIFSTOPPED(status));
-}
-
-/* The index of the one of count children that stops, within 20 s; count: none did. */
-static int next_to_stop(const pid_t *children, int count) {
-    for (int i = 0; i < 100000; i++, usleep(200))
-        for (int c = 0; c < count; c++) {
-            int status = 0;
-            if (waitpid(children[c], &status, WUNTRACED | WNOHANG) == children[c] &&
-                WIFSTOPPED(status))
-                return c;
-        }
-    return count;
-}
-
-/* Two servers of three stop while they hold a slot each: their calls end at the deadline, and the
- * others go on with the slots that are left. What they held comes back when they go on, or die. */
-static void stopped_servers(void) {
-    enum { SLOTS = 3 };
-    tern_mailbox_worker worker;
-    uint64_t random = 9;
-    pid_t servers[3];
-    int stopped[2];
-    if (!open_share(SLOTS, 128))
-        return;
-    for (int i = 0; i < 3; i++)
-        servers[i] = start_child(serve_and_stop, NULL);
-    EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker));
-    for (int s = 0; s < 2; s++) {
-        EXPECT(TERN_ERR_TIMEOUT,
-               tern_mailbox_request(&worker, "stop", 4, NULL, 0, NULL, SECOND / 20));
-        stopped[s] = next_to_stop(servers, 3);
-        CU_ASSERT(stopped[s] < 3);
-        for (int i = 0; i < 40; i++)
-            CU_ASSERT_EQUAL(echo_call(&worker, &random, play.request, play.reply, 30 * SECOND), 0);
-    }
-    /* Only one slot is left to take. */
-    uint32_t quiet = 0;
-    for (uint32_t slot = 0; slot < SLOTS; slot++)
-        quiet += tern_mailbox_look(&worker.client.box, slot) != TERN_MAILBOX_POSTED;
-    CU_ASSERT_EQUAL(quiet, SLOTS - 2);
-    bool right = stopped[0] < 3 && stopped[1] < 3;
-    if (right) {
-        CU_ASSERT_EQUAL(kill_child(servers[stopped[0]]), -SIGKILL);
-        kill(servers[stopped[1]], SIGCONT);
-    }
-    for (int i = 0; i < 40; i++)
-        CU_ASSERT_EQUAL(echo_call(&worker, &random, play.request, play.reply, 30 * SECOND), 0);
-    tern_mailbox_leave(&worker);
-    tern_mailbox_store32(&play.board->end, 1);
-    for (int i = 0; i < 3; i++)
-        if (!right)
-            (void)kill_child(servers[i]);
-        else if (i != stopped[0])
-            CU_ASSERT_EQUAL(end_of_child(servers[i]), 0);
-    tern_mailbox_store32(&play.board->end, 0);
-    expect_all_free();
-    close_share();
-}
-
-/* Takes a slot, posts or not, and stops. */
-static int hold_and_stop(void *argument) {
-    tern_mailbox_worker worker;
-    if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
-        return 1;
-    uint32_t slot = tern_mailbox_take(&worker.client);
-    if (slot == TERN_MAILBOX_NONE)
-        return 2;
-    if (*(int *)argument)
-        (void)tern_mailbox_post(&worker.client, slot);
-    raise(SIGSTOP);
-    return 0;
-}
-
-/* As many clients as there are slots but one stop for ever while they hold one. */
-static void stopped_clients(void) {
-    enum { SLOTS = 4 };
-    pid_t stopped[SLOTS - 1];
-    if (!open_share(SLOTS, 128))
-        return;
-    pid_t server = start_child(serve, NULL);
-    for (int i = 0; i < SLOTS - 1; i++) {
-        int post = i % 2;
-        stopped[i] = start_child(hold_and_stop, &post);
-        wait_until_stopped(stopped[i]);
-    }
-    caller callers[2] = {{3, 100, 30 * SECOND, 0}, {4, 100, 30 * SECOND, 0}};
-    pid_t clients[2];
-    for (int i = 0; i < 2; i++)
-        clients[i] = start_child(make_calls, &callers[i]);
-    for (int i = 0; i < 2; i++)
-        CU_ASSERT_EQUAL(end_of_child(clients[i]), 0);
-    for (int i = 0; i < SLOTS - 1; i++)
-        CU_ASSERT_EQUAL(kill_child(stopped[i]), -SIGKILL);
-    end_servers(&server, 1);
-    expect_all_free();
-    close_share();
-}
-
 /* One that writes nonsense into packets: what it gets is refusals, and others get right answers. */
 static int write_nonsense(void *argument) {
     tern_mailbox_worker worker;
@@ -490,7 +267,7 @@ static void hostile_clients(void) {
     if (!open_share(4, 128))
         return;
     uint64_t seed = tern_test_seed();
-    caller honest = {8, 300, 30 * SECOND, 0};
+    caller honest = {8, 300, 30 * SECOND, 0, 0};
     pid_t server = start_child(serve, NULL);
     pid_t hostile = start_child(write_nonsense, &seed), client = start_child(make_calls, &honest);
     CU_ASSERT_EQUAL(end_of_child(client), 0);
@@ -511,6 +288,26 @@ static int die(void *argument) {
 /* As of a program whose flags lie further apart. */
 static size_t other_bytes(uint32_t slots, uint32_t packet) {
     return tern_mailbox_bytes(slots, packet) + 2 * TERN_MAILBOX_LINE;
+}
+
+static int run_plain_client(void *fd) {
+    char number[20];
+    snprintf(number, sizeof number, "%d", *(int *)fd);
+    execl(TERN_PLAIN_CLIENT, TERN_PLAIN_CLIENT, number, (char *)NULL);
+    return 20;
+}
+
+/* A descriptor is all that another program needs, which knows nothing of MPI. */
+static void another_program(void) {
+    if (!open_share(2, 128))
+        return;
+    int fd = dup(tern_mailbox_fd(play.share)); /* open after exec */
+    pid_t server = start_child(serve, NULL);
+    CU_ASSERT_EQUAL(end_of_child(start_child(run_plain_client, &fd)), 0);
+    end_servers(&server, 1);
+    close(fd);
+    expect_all_free();
+    close_share();
 }
 
 /* Who may take part, and who may not. */
@@ -562,6 +359,7 @@ static void joining(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"joining", joining},
                                            {"calls", calls},
+                                           {"another_program", another_program},
                                            {"killed_clients", killed_clients},
                                            {"killed_servers", killed_servers},
                                            {"no_server", no_server},
@@ -569,8 +367,6 @@ int main(int argc, char **argv) {
                                            {"no_descriptors", no_descriptors},
                                            {"half_a_request", half_a_request},
                                            {"no_reply", no_reply},
-                                           {"stopped_servers", stopped_servers},
-                                           {"stopped_clients", stopped_clients},
                                            {"hostile_clients", hostile_clients}};
     return tern_test_main(argc, argv, "mailbox processes", tests, sizeof tests / sizeof tests[0]);
 }
