@@ -51,7 +51,11 @@ function point(figure, series, x, order, ns) {
     if (ns > 0)
         print "point", figure, series, x, order, ns
 }
-function by_ranks(figure, series, ns) { point(figure, series, label(), 1000 * hosts + V["ranks"], ns) }
+# Of one host only over shm: over others these are measured for cells alone.
+function by_ranks(figure, series, ns) {
+    if (hosts || V["transport"] == "shm")
+        point(figure, series, label(), 1000 * hosts + V["ranks"], ns)
+}
 
 function container(figure, name) {
     name = V["case"] " " V["params.promise"]
