@@ -272,6 +272,8 @@ static tern_status allocate(tern_worker *worker, tern_locks *locks) {
 static void dispose(tern_worker *worker, tern_locks *locks) {
     if (locks == NULL)
         return;
+    if (!tern_ptr_is_null(locks->mine)) /* whose calls still come find nothing */
+        ((keep *)tern_local(locks->context, locks->mine))->nonce = 0;
     (void)tern_free(worker, locks->mine);
     free(locks->place);
     free(locks->held);
@@ -312,9 +314,12 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         keep *k = tern_local(context, fresh->mine);
         k->locks = (count + context->size - 1) / context->size;
         k->nonce = fresh->nonce;
-        /* Nobody calls before the keep is whole: this exchange is behind it. */
+        /* Nobody calls before the keep is whole: this exchange is behind it. If a death ends it,
+         * others may have returned: the keep is left to them. */
         status = tern_collective_allgather(context, worker, &fresh->mine.offset, sizeof(uint64_t),
                                            fresh->place);
+        if (status == TERN_ERR_PEER)
+            fresh->mine = TERN_NULL;
     }
     if (status != TERN_OK) {
         dispose(worker, fresh);
@@ -344,7 +349,6 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     /* Releases may be under way. */
     if (status == TERN_OK)
         status = tern_quiesce(worker);
-    ((keep *)tern_local(context, locks->mine))->nonce = 0;
     dispose(worker, locks);
     return status;
 }

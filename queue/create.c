@@ -194,14 +194,18 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
         made[ready] =
             part_of(context, options, everywhere ? (uint32_t)ready : options->host, everywhere);
     status = introduce(worker, made, count, all, &memory, name);
-    /* An operation may come as soon as another rank has returned: the memory is cleared before. */
-    if (status == TERN_OK)
-        status = tern_collective_barrier(context, worker);
     if (status != TERN_OK)
         goto fail;
+    /* An operation may come as soon as another rank has returned: the memory is cleared before. If
+     * a death ends this, others may have returned: what they need of a host's is left to them. */
+    status = tern_collective_barrier(context, worker);
+    if (status != TERN_OK && (status != TERN_ERR_PEER || tern_ptr_is_null(memory)))
+        goto fail;
+    free(all);
+    if (status != TERN_OK)
+        return status;
     for (size_t i = 0; i < count; i++)
         tern_queue_join_phases(&made[i]);
-    free(all);
     *parts = made;
     return TERN_OK;
 fail:

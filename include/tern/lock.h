@@ -30,7 +30,9 @@ typedef struct tern_locks tern_locks;
 
 /* Collective: count locks, numbered from 0; lock i is kept by rank i % size. All ranks pass the
  * same count (TERN_ERR_MISMATCH), 1 or more. [out] locks. TERN_ERR_MEMORY: the segment has no room
- * for 16 bytes a lock and 24 for each worker of the job. */
+ * for 16 bytes a lock and 24 for each worker of the job; TERN_ERR_PEER: a rank died; others may
+ * have got the locks nevertheless, and those that this rank keeps may stay with them until the
+ * context goes. */
 TERN_API tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks);
 
 /* Collective. TERN_ERR_STATE, on every rank: somebody holds one of them. NULL is fine. */

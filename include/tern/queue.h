@@ -58,7 +58,7 @@ typedef struct tern_queue_options {
 } tern_queue_options;
 
 /* Collective over the ranks, one worker of each; blocks. The host's worker takes the calls. Errors
- * as tern_hashtable_create. */
+ * as tern_hashtable_create; after TERN_ERR_PEER it is a host's part that may stay with others. */
 TERN_API tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
                                        tern_queue **queue);
 /* Collective; every operation must have returned everywhere, and workers other than the one that
