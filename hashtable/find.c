@@ -57,7 +57,7 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
                 break;
             if ((state & TERN_KIND) == TERN_LEFT)
                 continue; /* seen moved, it was whole before */
-            status = arriving ? tern_probe_settle(*p, state, &verdict)
+            status = arriving ? tern_probe_settle(*p, &verdict)
                               : tern_probe_wait(p->worker, &wait, state);
             if (status != TERN_OK)
                 return status;

@@ -41,7 +41,7 @@ tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
     return TERN_OK;
 }
 
-tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict) {
+tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
     const tern_hashtable *table = p.table;
     const bool near = p.part->near != NULL;
     tern_wait_state wait = TERN_WAIT_START;
@@ -57,6 +57,12 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
             *verdict = found;
             break;
         }
+        /* After the entry was read: what tore it may be an update of a key whose inserter, whom the
+         * state named before, is long done, and dead. */
+        uint64_t state;
+        status = tern_state_load(&p, table->shape, near, &state);
+        if (status != TERN_OK)
+            break;
         /* Seen moved, it was whole before. */
         if ((state & TERN_KIND) == TERN_LEFT && state != TERN_LOST)
             continue;
@@ -65,9 +71,6 @@ tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdi
             break;
         /* Which delivers this worker's own put, if it is that. */
         status = tern_probe_wait(p.worker, &wait, state);
-        /* Once it was written, others may lock it: who is waited for changes. */
-        if (status == TERN_OK)
-            status = tern_state_load(&p, table->shape, near, &state);
     }
     tern_room_free(&room);
     return status;

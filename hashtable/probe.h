@@ -165,9 +165,9 @@ static inline tern_status tern_probe_step(tern_context *context, tern_wait_state
  * rank's death ends it. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
-/* Waits until the entry of a taken bucket is whole. [out] verdict. The probe goes by value, so that
- * the hot path keeps its own in registers. */
-tern_status tern_probe_settle(tern_search p, uint64_t state, tern_verdict *verdict);
+/* Waits until the entry of a bucket that is not free is whole. [out] verdict. The probe goes by
+ * value, so that the hot path keeps its own in registers. */
+tern_status tern_probe_settle(tern_search p, tern_verdict *verdict);
 
 /* A far probe looks at so many buckets one by one; one that has to go on goes on in groups. */
 enum { TERN_PROBE_SINGLY = 8 };
@@ -251,7 +251,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
         }
         if (TERN_BROKEN(TERN_BREAK_SETTLE))
             continue;
-        status = tern_probe_settle(*p, state, &verdict);
+        status = tern_probe_settle(*p, &verdict);
         if (status != TERN_OK)
             return status;
         if (verdict == TERN_ENTRY_MOVED)
