@@ -194,7 +194,13 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
     if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
         tern_search q;
         tern_claim claimed;
-        p->hash = tern_key_hash(growth->table, entry + 1);
+        uint64_t now;
+        /* It may have unlocked before it died, and what tore the entry be alive. */
+        status = tern_state_load(p, s, p->part->near != NULL, &now);
+        if (status != TERN_OK || now != state)
+            return status == TERN_OK ? TERN_ERR_AGAIN : status;
+        p->key = entry + 1;
+        p->hash = tern_key_hash(growth->table, p->key);
         const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
         status = claim(growth, p, locked, copy, &q, &claimed);
         /* Its check fits nowhere: a grave for the next array, too. */
