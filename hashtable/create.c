@@ -244,6 +244,8 @@ fail:
         tern_growth_free(worker, t->growth);
         tern_chooser_free(&t->chooser);
     }
+    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
+        *(tern_anchor *)tern_local(context, memory) = (tern_anchor){0};
     (void)tern_free(worker, memory);
     free(t);
     free(requests);

@@ -219,7 +219,8 @@ static void wait_for_flight(tern_worker *worker, const tern_hashtable_request *r
     while (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES) {
         (void)tern_puts_deliver(worker); /* other flights may have put meanwhile */
         (void)tern_progress_round(worker);
-        (void)tern_wait_step(worker->context, &wait, owner);
+        if (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES)
+            (void)tern_wait_step(worker->context, &wait, owner);
     }
 }
 

@@ -87,7 +87,8 @@ void tern_requests_end(tern_worker *worker, tern_hashtable *table) {
     while (mine != NULL && mine->under_way != 0) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        (void)tern_wait_step(table->context, &wait, TERN_ANYBODY); /* a death ends flights */
+        if (mine->under_way != 0) /* a death ends flights */
+            (void)tern_wait_step(table->context, &wait, TERN_ANYBODY);
     }
     for (uint32_t i = 0; i < table->context->workers; i++)
         if (table->requests[i] != NULL && table->requests[i]->lost == 0)
