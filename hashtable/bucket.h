@@ -137,8 +137,9 @@ static inline uint32_t tern_state_rank(uint64_t state) {
     return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
 }
 
-/* Who is writing the bucket; TERN_NOBODY if the write is over, where the rank's bits are 0 and do
- * not mean rank 0. */
+/* Who holds the lock or, if the entry was never updated, who inserts or has inserted it, which the
+ * state names for good: that the write is not over is said by an entry that, read before the state,
+ * is not whole. Else TERN_NOBODY: the rank's bits are 0 and do not mean rank 0. */
 static inline uint32_t tern_state_writer(uint64_t state) {
     const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
     return arriving || (state & TERN_KIND) == TERN_LOCKED ? tern_state_rank(state) : TERN_NOBODY;

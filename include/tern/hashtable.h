@@ -96,7 +96,7 @@ typedef struct tern_hashtable_options {
  * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return, the
  * classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a rank died;
  * others may have got the table nevertheless, and this rank's part may stay with them until the
- * context goes. */
+ * context goes: key_hash, key_equal and key_argument must last as long then. */
 TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                            const tern_hashtable_options *options,
                                            tern_hashtable **table);
