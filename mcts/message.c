@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mcts/work.h"
+#include "rpc/extended.h"
 
 /* The calls that carry tokens. What finds no room is kept by its worker and sent later, so that no
  * token is lost and no handler has to be run twice. */
@@ -10,8 +11,7 @@
 enum {
     BACK_BYTES = offsetof(tern_mcts_message, from),
     CREATED_BYTES = offsetof(tern_mcts_message, depth),
-    MESSAGE_BYTES = sizeof(tern_mcts_message),
-    HEADER_BYTES = 8
+    MESSAGE_BYTES = sizeof(tern_mcts_message)
 };
 
 tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
@@ -171,17 +171,29 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
     return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
 }
 
+/* What a message takes in a ring. The state goes behind the extension and the arguments. */
+static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
+    switch (kind) {
+    case TERN_MCTS_CREATE:
+        return tern_record_size(sizeof(tern_extension) + MESSAGE_BYTES + s->game.state_bytes);
+    case TERN_MCTS_CREATED:
+        return tern_record_size(CREATED_BYTES);
+    case TERN_MCTS_BACK:
+        return tern_record_size(BACK_BYTES);
+    default:
+        return tern_record_size(MESSAGE_BYTES);
+    }
+}
+
 static bool sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
                  const tern_mcts_message *m, const char *state) {
-    static const size_t bytes[] = {MESSAGE_BYTES, MESSAGE_BYTES, CREATED_BYTES, BACK_BYTES};
     tern_status status = try_send(w, kind, target, m, state);
     if (status == TERN_ERR_AGAIN)
         return false;
     if (status != TERN_OK)
         tern_mcts_fail(w->search, status);
     w->statistics.calls++;
-    w->statistics.bytes +=
-        HEADER_BYTES + bytes[kind] + (state != NULL ? w->search->game.state_bytes : 0);
+    w->statistics.bytes += record_bytes(w->search, kind);
     return true;
 }
 

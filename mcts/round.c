@@ -114,7 +114,9 @@ tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uin
     return tern_mcts_failure(w->search);
 }
 
-/* Gives back what has come back and starts rollouts, as many as may be under way. */
+static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >= s->until; }
+
+/* Gives back what has come back and starts rollouts, as many as may be under way, in time. */
 static bool start(tern_mcts_worker *w) {
     tern_search *s = w->search;
     const uint64_t back = w->back, most = s->options.under_way;
@@ -123,6 +125,8 @@ static bool start(tern_mcts_worker *w) {
         uint64_t under_way = tokens % TERN_MCTS_START - back, left = tokens / TERN_MCTS_START;
         some = under_way < most ? most - under_way : 0;
         some = some < left ? some : left;
+        if (some > 0 && is_late(s))
+            some = 0;
         if (some == 0 && back == 0)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&s->tokens, &tokens,
@@ -139,7 +143,7 @@ static bool start(tern_mcts_worker *w) {
 static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan,
                   uint64_t *due) {
     tern_search *s = w->search;
-    bool late = plan->until != 0 && tern_now() >= plan->until;
+    bool late = is_late(s);
     if (late)
         *due -= atomic_fetch_and_explicit(&s->tokens, TERN_MCTS_START - 1, memory_order_acquire) /
                 TERN_MCTS_START;

@@ -5,11 +5,10 @@
 
 #include "mcts/search.h"
 
-/* Of the process that owns the root, by its leader, at a quiet point: so many rollouts, and until
- * when (tern_now; 0: no end). last: no round follows, unless time is left. */
+/* Of the process that owns the root, by its leader, at a quiet point: so many rollouts, if time
+ * does not run out. last: no round follows. */
 typedef struct tern_mcts_round {
     uint64_t rollouts;
-    uint64_t until;
     bool last;
 } tern_mcts_round;
 

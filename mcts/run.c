@@ -52,6 +52,10 @@ static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
     s->begun = begin(w, limits);
     if (s->begun != TERN_OK)
         strncpy(s->begun_why, tern_error_detail(), sizeof s->begun_why - 1);
+    s->began = tern_now();
+    s->until = s->begun == TERN_OK && limits->seconds > 0
+                   ? s->began + (uint64_t)(limits->seconds * 1e9)
+                   : 0;
     atomic_store_explicit(&s->run, w->run, memory_order_release);
     return s->begun;
 }
@@ -85,7 +89,7 @@ static void set_policy(tern_mcts_worker *w) {
     }
 }
 
-static tern_mcts_round plan_of(const tern_search *s, uint64_t began) {
+static tern_mcts_round plan_of(const tern_search *s) {
     const tern_search_limits *l = &s->limits;
     const uint64_t round = s->options.round;
     tern_mcts_round plan = {.rollouts = round < UINT32_MAX ? round : UINT32_MAX};
@@ -93,19 +97,17 @@ static tern_mcts_round plan_of(const tern_search *s, uint64_t began) {
         plan.rollouts = l->rollouts - s->result_rollouts;
         plan.last = true;
     }
-    if (l->seconds > 0)
-        plan.until = began + (uint64_t)(l->seconds * 1e9);
     return plan;
 }
 
-static tern_status all_rounds(tern_mcts_worker *w, uint64_t began) {
+static tern_status all_rounds(tern_mcts_worker *w) {
     tern_search *s = w->search;
     bool plans = w->index == 0 && tern_mcts_has_root(s);
     tern_status status = TERN_OK;
     for (bool last = false; !last && status == TERN_OK;) {
-        tern_mcts_round plan = {0, 0, false};
+        tern_mcts_round plan = {0, false};
         if (plans)
-            plan = plan_of(s, began);
+            plan = plan_of(s);
         status = tern_mcts_round_run(w, ++w->round, plans ? &plan : NULL);
         last = atomic_load_explicit(&s->last, memory_order_relaxed) == w->round;
     }
@@ -115,12 +117,12 @@ static tern_status all_rounds(tern_mcts_worker *w, uint64_t began) {
 static tern_status rounds_and_result(tern_mcts_worker *w) {
     tern_search *s = w->search;
     uint64_t began = tern_now();
-    tern_status status = all_rounds(w, began);
+    tern_status status = all_rounds(w);
     w->statistics.run_ns += tern_now() - began;
     if (w->index != 0)
         return status == TERN_OK ? tern_mcts_await(w, &s->finished, w->run) : status;
     if (status == TERN_OK) {
-        s->result.seconds = (double)(tern_now() - began) * 1e-9;
+        s->result.seconds = (double)(tern_now() - s->began) * 1e-9;
         status = tern_mcts_result(w);
         if (status != TERN_OK)
             tern_mcts_fail(s, status);

@@ -150,6 +150,7 @@ struct tern_search {
     tern_status begun;             /* outcome of the run's beginning */
     char begun_why[256];
     tern_search_limits limits;
+    uint64_t began, until; /* of this process (tern_now); until 0: no limit of time */
     tern_search_result result;
     tern_search_move *result_moves;
     uint32_t *result_line;

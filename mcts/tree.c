@@ -70,8 +70,10 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
         return NULL;
     }
     tern_mcts_edges *made = tern_mcts_edges_take(&w->slab, count);
-    if (made == NULL)
+    if (made == NULL) {
+        w->statistics.refused++;
         return NULL;
+    }
     shuffle(w, made);
     /* Two threads may come here at once: the first one's stay. */
     if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
@@ -156,7 +158,8 @@ static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, u
         tern_mcts_send(w, TERN_MCTS_CREATE, owner, &m, w->played);
         return 0;
     }
-    /* The owner shares this process: what it would do is done for it, in memory of this worker. */
+    /* The owner shares this process: nobody is called, and this worker owns the child, since only
+     * its thread takes memory from a slab. */
     uint64_t child = tern_mcts_make(w, w->played, name, slot, depth);
     if (child == 0)
         tern_mcts_simulate(w, w->played, name, slot | TERN_MCTS_LOOSE, depth);

@@ -5,17 +5,18 @@
 
 #include "mcts/message.h"
 #include "mcts/result.h"
+#include "mcts/work.h"
 #include "rpc/state.h"
 #include "search_tools.h"
 
 static const tic_tac_toe_state empty;
 static const tern_search_limits limits = {.rollouts = 300};
 
-static tern_search *begin(fixture *f) {
+static tern_search *begin(fixture *f, size_t ring_size) {
     const tern_search_options options = {.memory = (size_t)4 << 20, .simulations = 1};
     tern_search *search = NULL;
     tern_search_result result;
-    CU_ASSERT_TRUE_FATAL(search_open(f, 1, 4096));
+    CU_ASSERT_TRUE_FATAL(search_open(f, 1, ring_size));
     CU_ASSERT_TRUE_FATAL(EXPECT_OK(tern_search_create(f->worker, &tic_tac_toe, &options, &search)));
     EXPECT_OK(tern_search_reset(f->worker, search, &empty));
     EXPECT_OK(search_run(f, search, &limits, &result));
@@ -107,7 +108,7 @@ static void call_with_bad_edges(const fixture *f, const tern_search *s) {
 static void bad_names_do_no_harm(void) {
     fixture f;
     tern_search_result result;
-    tern_search *search = begin(&f);
+    tern_search *search = begin(&f, 4096);
     for (uint32_t rank = 0; rank < f.size; rank++)
         for (int call = 0; call < CALLS; call++)
             call_badly(&f, search, rank, call);
@@ -126,7 +127,7 @@ static void bad_names_do_no_harm(void) {
  * others hear of it. */
 static void all_hear_that_there_is_no_result(void) {
     fixture f;
-    tern_search *search = begin(&f);
+    tern_search *search = begin(&f, 4096);
     tern_mcts_worker *w = &search->worker[0];
     tern_mcts_node *root = tern_mcts_local(search, search->root) != NULL
                                ? tern_mcts_node_of(search, search->root)
@@ -146,9 +147,33 @@ static void all_hear_that_there_is_no_result(void) {
     fixture_close(&f);
 }
 
+/* What is counted of each message is what its ring takes. To a search these have bad names. */
+static void bytes_are_those_of_the_rings(void) {
+    fixture f;
+    tern_search *search = begin(&f, 0); /* rings that come to no end here */
+    tern_mcts_worker *w = &search->worker[0];
+    const uint32_t target = (f.rank + 1) % f.size;
+    for (int kind = TERN_MCTS_SELECT; kind <= TERN_MCTS_BACK && fixture_all_near(&f); kind++) {
+        tern_mcts_message m = {.name = 0};
+        tern_out *out = NULL;
+        EXPECT_OK(tern_ring_open(f.worker, target, &out));
+        const uint64_t counted = w->statistics.bytes, at = out->lane.write;
+        tern_mcts_send(w, (tern_mcts_kind)kind, target, &m,
+                       kind == TERN_MCTS_CREATE ? search->root_state : NULL);
+        CU_ASSERT(w->statistics.bytes > counted);
+        CU_ASSERT_EQUAL(w->statistics.bytes - counted, out->lane.write - at);
+        EXPECT_OK(tern_quiesce(f.worker));
+    }
+    if (!fixture_all_near(&f))
+        tern_test_skip("a ring to a far rank has headers of batches, too");
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"bad_names_do_no_harm", bad_names_do_no_harm},
+        {"bytes_are_those_of_the_rings", bytes_are_those_of_the_rings},
         {"all_hear_that_there_is_no_result", all_hear_that_there_is_no_result},
     };
     return tern_test_main(argc, argv, "mcts_names", tests, sizeof tests / sizeof *tests);

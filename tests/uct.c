@@ -11,8 +11,8 @@ typedef struct node {
     char state[STATE_MOST];
     uint32_t moves[MOVES_MOST], count, tried;
     uint64_t visits;
-    double won; /* of player 0, 0 to 1 a visit */
-    struct node *child[MOVES_MOST];
+    double won; /* by who moved here, 0 to 1 a visit that is back */
+    struct node *parent, *child[MOVES_MOST];
 } node;
 
 typedef struct search {
@@ -22,8 +22,13 @@ typedef struct search {
     tern_random random;
 } search;
 
-static node *make(search *s, const char *state) {
+static bool is_first(const search *s, const node *n) {
+    return s->game->player(n->state, s->game->argument) == 0;
+}
+
+static node *make(const search *s, node *parent, const char *state) {
     node *n = calloc(1, sizeof *n);
+    n->parent = parent;
     memcpy(n->state, state, s->game->state_bytes);
     n->count = s->game->result(state, s->game->argument) == TERN_GAME_OPEN
                    ? s->game->moves(state, n->moves, s->game->argument)
@@ -62,13 +67,11 @@ static uint32_t draw_untried(search *s, const node *n) {
 }
 
 static uint32_t best(const search *s, const node *n) {
-    bool first = s->game->player(n->state, s->game->argument) == 0;
     double most = -1;
     uint32_t at = 0;
     for (uint32_t i = 0; i < n->count; i++) {
         const node *c = n->child[i];
-        double mean = c->won / (double)c->visits;
-        double value = (first ? mean : 1 - mean) +
+        double value = c->won / (double)c->visits +
                        s->exploration * sqrt(log((double)n->visits) / (double)c->visits);
         if (value > most) {
             most = value;
@@ -78,35 +81,41 @@ static uint32_t best(const search *s, const node *n) {
     return at;
 }
 
-static double rollout(search *s, node *n) {
-    double won;
-    n->visits++;
-    if (n->visits == 1 || n->count == 0) {
-        won = simulate(s, n);
-    } else {
+/* Counts a visit of each node down to a leaf, which is returned. */
+static node *go_down(search *s, node *n) {
+    while (++n->visits > 1 && n->count > 0) {
         uint32_t i = n->tried < n->count ? draw_untried(s, n) : best(s, n);
         if (n->child[i] == NULL) {
             char next[STATE_MOST];
             memcpy(next, n->state, s->game->state_bytes);
             s->game->play(next, n->moves[i], s->game->argument);
-            n->child[i] = make(s, next);
+            n->child[i] = make(s, n, next);
             n->tried++;
         }
-        won = rollout(s, n->child[i]);
+        n = n->child[i];
     }
-    n->won += won;
-    return won;
+    return n;
 }
 
-void uct_search(const tern_game *game, const void *state, uint32_t rollouts, uint32_t simulations,
-                double exploration, uint64_t seed, uint64_t *visits) {
-    search s = {game, simulations, exploration, tern_random_seeded(seed, 0)};
-    node *root = make(&s, state);
-    for (uint32_t i = 0; i < rollouts; i++)
-        (void)rollout(&s, root);
+static void come_back(search *s, node *leaf) {
+    double won = simulate(s, leaf);
+    for (node *n = leaf; n->parent != NULL; n = n->parent)
+        n->won += is_first(s, n->parent) ? won : 1 - won;
+}
+
+void uct_search(const tern_game *game, const void *state, const uct_options *o, uint64_t seed,
+                uint64_t *visits) {
+    search s = {game, o->simulations, o->exploration, tern_random_seeded(seed, 0)};
+    node *root = make(&s, NULL, state), **leaf = calloc(o->under_way, sizeof *leaf);
+    for (uint32_t i = 0; i < o->rollouts + o->under_way; i++) {
+        if (leaf[i % o->under_way] != NULL)
+            come_back(&s, leaf[i % o->under_way]);
+        leaf[i % o->under_way] = i < o->rollouts ? go_down(&s, root) : NULL;
+    }
     for (uint32_t i = 0; i < root->count; i++)
         visits[i] = root->child[i] != NULL ? root->child[i]->visits : 0;
     destroy(root);
+    free(leaf);
 }
 
 double uct_distance(const uint64_t *a, const uint64_t *b, uint32_t count) {

@@ -36,7 +36,7 @@ typedef struct tern_search tern_search;
 typedef enum tern_search_placement {
     TERN_PLACE_RANDOM, /* a new node's owner is any worker, with equal chances. A tree. Where the
                           one drawn is of the process that makes the node, the worker that makes it
-                          owns it, unless calls_only */
+                          owns it, in its own share of memory, unless calls_only */
     TERN_PLACE_HASH /* the one that game->hash gives, who knows which states have a node: those of
                        the same hash share it. Implies calls_only */
 } tern_search_placement;
@@ -48,12 +48,14 @@ typedef struct tern_search_options {
     uint32_t simulations; /* games played from a leaf, at most 65,535. 0: 16 */
     uint32_t under_way;   /* the most rollouts at a time. 0: 1 for one worker, else 16 for each */
     uint64_t round;       /* the most rollouts between two quiescent points. 0: 4096 a worker */
-    size_t memory; /* bytes of nodes on each rank, of which each worker uses an equal share; touched
-                      as the tree grows, but by TERN_PLACE_HASH what finds nodes by their hashes at
-                      every creation, reset and advance. 0: 1 GiB */
+    size_t memory; /* bytes of nodes on each rank, of which each worker uses an equal share, and no
+                      other's when its own is full; touched as the tree grows, but by
+                      TERN_PLACE_HASH what finds nodes by their hashes at every creation, reset and
+                      advance. 0: 1 GiB */
     tern_search_placement placement;
     int calls_only; /* 1: a node is touched by the worker that owns it alone, also where others
-                       share its process */
+                       share its process: those call it, for creations as for all else. By default
+                       calls go to other processes only */
     tern_publish publish; /* policy of all calls between its workers from the first run on (tern/
                              call.h), TERN_PUBLISH_TRAD with 32 bytes for each rollout that a worker
                              may have under way; TERN_PUBLISH_WRITE: leaves it as it is. Under each,
@@ -82,7 +84,8 @@ TERN_API tern_status tern_search_advance(tern_worker *worker, tern_search *searc
 /* When a run ends: at the first of these; 0: no such limit. */
 typedef struct tern_search_limits {
     uint64_t rollouts; /* so many more */
-    double seconds;    /* no rollout is started after; those under way are waited for */
+    double seconds;    /* no rollout is started after, so there may be none; those under way are
+                          waited for */
 } tern_search_limits;
 
 /* A move of the state that the search holds. */
@@ -121,7 +124,7 @@ TERN_API tern_status tern_search_run(tern_worker *worker, tern_search *search,
     X(completions, "leaves that were simulated, or whose game was over")                           \
     X(created, "nodes added")                                                                      \
     X(shared, "times a state had a node already, by its hash")                                     \
-    X(refused, "nodes not added for want of memory; their states were simulated")                  \
+    X(refused, "times that a node or its moves found no memory; its state was simulated")          \
     X(deferred, "selections that waited for a node to be made")                                    \
     X(kept, "messages that did not fit a ring at once")                                            \
     X(calls, "calls made")                                                                         \
