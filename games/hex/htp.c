@@ -32,12 +32,6 @@ static bool refuse(const request *q, const char *why) {
     return false;
 }
 
-static bool read_number(const char *text, double least, double most, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == 0 && *value >= least && *value <= most;
-}
-
 static bool read_player(const request *q, int at, uint32_t *player) {
     int found = hex_player_parse(q->argument[at]);
     *player = (uint32_t)found;
@@ -74,9 +68,10 @@ static bool quit(request *q) {
 
 static bool boardsize(request *q) {
     double size, other = 0;
-    if (!read_number(q->argument[0], 1, HEX_SIZE_MAX, &size) || size != (double)(uint32_t)size)
+    if (!hex_number_parse(q->argument[0], 1, HEX_SIZE_MAX, &size) || size != (double)(uint32_t)size)
         return refuse(q, "boards have 1 to 19 rows");
-    if (q->count == 2 && (!read_number(q->argument[1], 1, HEX_SIZE_MAX, &other) || other != size))
+    if (q->count == 2 &&
+        (!hex_number_parse(q->argument[1], 1, HEX_SIZE_MAX, &other) || other != size))
         return refuse(q, "boards have as many columns as rows");
     hex_record_resize(&q->htp->record, (uint32_t)size, q->htp->record.geometry.swap);
     return true;
@@ -139,14 +134,21 @@ static bool showboard(request *q) {
     return true;
 }
 
+/* Those from argument at on: seconds, and how many stones they are for. */
+static bool read_times(const request *q, int at, double value[ARGUMENTS_MOST]) {
+    for (int i = at; i < q->count; i++)
+        if (!hex_number_parse(q->argument[i], 0, 1e9, &value[i]))
+            return refuse(q, "times are numbers of seconds, stones a number");
+    return true;
+}
+
 /* main time, then byo-yomi time and moves, which Hex does not have: times are added up. By the
  * protocol a byo-yomi time for no moves means that there is no limit. */
 static bool time_settings(request *q) {
-    double seconds[3];
+    double seconds[ARGUMENTS_MOST];
     hex_record *r = &q->htp->record;
-    for (int i = 0; i < 3; i++)
-        if (!read_number(q->argument[i], 0, 1e9, &seconds[i]))
-            return refuse(q, "times are numbers of seconds");
+    if (!read_times(q, 0, seconds))
+        return false;
     bool unlimited = seconds[1] > 0 && seconds[2] <= 0;
     r->full = unlimited ? 0 : seconds[0] + seconds[1];
     r->clock = r->full > 0;
@@ -157,13 +159,11 @@ static bool time_settings(request *q) {
 static bool time_left(request *q) {
     hex_record *r = &q->htp->record;
     uint32_t player;
-    double seconds;
-    if (!read_player(q, 0, &player))
+    double seconds[ARGUMENTS_MOST];
+    if (!read_player(q, 0, &player) || !read_times(q, 1, seconds))
         return false;
-    if (!read_number(q->argument[1], 0, 1e9, &seconds))
-        return refuse(q, "times are numbers of seconds");
     r->clock = true;
-    r->left[player] = seconds;
+    r->left[player] = seconds[1];
     return true;
 }
 
@@ -268,7 +268,9 @@ static void clean(char *line) {
 
 static bool run(hex_htp *htp, const char *name, char *rest, FILE *text) {
     request q = {.htp = htp, .out = text};
-    const command *c = find(name);
+    const command *c = name != NULL ? find(name) : NULL;
+    if (name == NULL)
+        return refuse(&q, "no command behind the number");
     if (c == NULL)
         return refuse(&q, "unknown command");
     char *word = strtok_r(NULL, " ", &rest);
@@ -288,7 +290,7 @@ bool hex_htp_answer(hex_htp *htp, char *line, FILE *out) {
         number = word;
         word = strtok_r(NULL, " ", &rest);
     }
-    if (word == NULL)
+    if (word == NULL && number[0] == 0)
         return true;
     FILE *answer = open_memstream(&text, &bytes);
     if (answer == NULL) {
@@ -303,5 +305,5 @@ bool hex_htp_answer(hex_htp *htp, char *line, FILE *out) {
     fprintf(out, "%c%s %s\n\n", good ? '=' : '?', number, text);
     (void)fflush(out);
     free(text);
-    return strcmp(word, "quit") != 0 || !good;
+    return !good || strcmp(word, "quit") != 0;
 }

@@ -36,6 +36,7 @@ static bool play_with_person(hex_engine *engine, const options *o) {
     terminal->limits = o->limits;
     terminal->person = (uint32_t)o->person;
     terminal->colours = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
+    terminal->progress = isatty(STDERR_FILENO);
     hex_record_resize(&terminal->record, o->size, o->swap);
     bool good = hex_terminal_play(terminal);
     free(terminal);

@@ -32,6 +32,14 @@ bool hex_move_parse(const hex_geometry *g, const char *text, uint32_t *move) {
     return true;
 }
 
+bool hex_number_parse(const char *text, double least, double most, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    /* strtod takes hexadecimal numbers, infinity and what is no number as well. */
+    return end != text && *end == 0 && strspn(text, "+-.0123456789Ee") == strlen(text) &&
+           *value >= least && *value <= most;
+}
+
 int hex_player_parse(const char *text) {
     static const char *const names[2][3] = {{"black", "b", "red"}, {"white", "w", "blue"}};
     for (int player = 0; player < 2; player++)

@@ -2,8 +2,9 @@
 #define TERN_GAMES_HEX_NOTATION_H
 
 /* How moves are written: the column's letter and the row's number from the top, as in c3, or
- * swap-pieces. */
+ * swap-pieces. And players, and numbers. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "games/hex/board.h"
@@ -20,6 +21,9 @@ bool hex_move_parse(const hex_geometry *g, const char *text, uint32_t *move);
 
 /* 0: black, b, red; 1: white, w, blue, in letters of either case; else -1. */
 int hex_player_parse(const char *text);
+
+/* [out] value: a decimal number from least to most; else returns false. */
+bool hex_number_parse(const char *text, double least, double most, double *value);
 
 extern const char *const hex_player_name[2];
 

@@ -32,15 +32,9 @@ static const char help[] =
     "TERN_WORKERS says how many threads each rank has.\n"
     "Exit status: 0 the game was ended or left, 1 failed, 2 bad usage.\n";
 
-static bool number(const char *text, double least, double most, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == 0 && *value >= least && *value <= most;
-}
-
 static bool whole(const char *text, double least, double most, uint64_t *value) {
     double real;
-    if (!number(text, least, most, &real) || strspn(text, "0123456789") != strlen(text))
+    if (!hex_number_parse(text, least, most, &real) || strspn(text, "0123456789") != strlen(text))
         return false;
     *value = (uint64_t)real;
     return true;
@@ -85,13 +79,13 @@ static bool take(int option, const char *value, options *o) {
         o->size = (uint32_t)n;
         return good;
     case 's':
-        return number(value, 0, 1e9, &o->limits.seconds);
+        return hex_number_parse(value, 0, 1e9, &o->limits.seconds);
     case 'r':
         return whole(value, 0, 1e15, &o->limits.rollouts);
     case 'd':
         return whole(value, 0, 1e15, &o->search.seed);
     case 'x':
-        good = number(value, 0, 100, &o->search.exploration);
+        good = hex_number_parse(value, 0, 100, &o->search.exploration);
         if (good && o->search.exploration <= 0)
             o->search.exploration = -1; /* 0 would be the default of tern_search_options */
         return good;

@@ -23,7 +23,7 @@ static void show_progress(const hex_record *record, const tern_search_result *so
 }
 
 static bool think(hex_terminal *t, tern_search_result *result) {
-    if (hex_think(t->engine, &t->record, &t->limits, t->colours ? show_progress : NULL, result))
+    if (hex_think(t->engine, &t->record, &t->limits, t->progress ? show_progress : NULL, result))
         return true;
     printf("the engine has failed: %s\n", tern_error_detail());
     return false;

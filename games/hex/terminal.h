@@ -12,6 +12,7 @@ typedef struct hex_terminal {
     tern_search_limits limits; /* of one move of the engine */
     uint32_t person;           /* the player who is at the terminal */
     bool colours;
+    bool progress; /* is shown while the engine thinks */
 } hex_terminal;
 
 /* Reads moves from standard input until the game is over or left. Returns false if the engine has
