@@ -1,10 +1,12 @@
 # From the search lines of figures.awk: a table of all configurations and modes, to read, and in file
 # what figure 3 of the paper on invocation shows, one line a configuration, for gnuplot: visits and
-# completions by mode, of a shared tree and of a sequential search. Where nobody is called a mode is
-# as good as another.
+# completions by mode, of a shared tree and of a sequential search. Workers of one process stand there
+# as they call each other, which is the paper's figure; where nobody is called a mode is as good as
+# another.
 
 function both(c, mode) {
-    mode = (c, mode) in at ? mode : "no calls"
+    if (!((c, mode) in at))
+        mode = (c, mode ", calls only") in at ? mode ", calls only" : "no calls"
     return (c, mode) in at ? at[c, mode] : "-\t-"
 }
 function add_configuration(c) {
