@@ -142,11 +142,11 @@ static void end_what_is_left(fixture *f) {
         TOLD(play.victim, end_table(f));
 }
 
-/* Another rank kills it: it does what it does until then. */
+/* The victim's: it does what it does until then. */
 static void *kill_later(void *nanoseconds) {
     const long delay = *(const long *)nanoseconds;
     nanosleep(&(struct timespec){delay / 1000000000, delay % 1000000000}, NULL);
-    tern_test_kill((int)play.victim);
+    die_outside_mpi();
     return NULL;
 }
 
@@ -156,7 +156,6 @@ static void die_in(tern_status (*life)(fixture *f), uint32_t victim, bool all_co
     pthread_t killer;
     if (!survivors_open(&f, victim))
         return;
-    const bool kills = f.rank == (victim == 0 ? 1 : 0);
     const size_t before = heap_at_first(&f);
     start_clock();
     EXPECT_OK(life(&f));
@@ -164,7 +163,7 @@ static void die_in(tern_status (*life)(fixture *f), uint32_t victim, bool all_co
     long delay = (long)below(&random, (uint64_t)((MPI_Wtime() - began) * 1e9));
     EXPECT_OK(tern_barrier(f.worker));
     start_clock();
-    if (kills) {
+    if (f.rank == victim) {
         fprintf(stderr, "rank %u is killed after %ld ns\n", victim, delay);
         CU_ASSERT_EQUAL_FATAL(pthread_create(&killer, NULL, kill_later, &delay), 0);
     }
@@ -181,8 +180,6 @@ static void die_in(tern_status (*life)(fixture *f), uint32_t victim, bool all_co
         CU_ASSERT(heap_in_use(&f) >= before + creation.bytes);
     if (all_comes_back && !creation.left)
         CU_ASSERT_EQUAL(heap_in_use(&f), before);
-    if (kills)
-        pthread_join(killer, NULL);
     survivors_close(&f);
 }
 
