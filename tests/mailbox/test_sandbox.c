@@ -258,13 +258,19 @@ static int64_t report(tern_sandbox *sandbox, const tern_sandbox_request *request
     return 0;
 }
 
+static bool all_reached(void) {
+    return did == TERN_SANDBOX_ALLOW_ALL &&
+           (refused_by_check & TERN_SANDBOX_ALLOW_ALL) == TERN_SANDBOX_ALLOW_ALL;
+}
+
+/* What they call depends on when they are served: as many runs as it takes to do all. */
 static void scribblers(void) {
     int before = sandbox_descriptors(NULL);
     uint64_t calls = 0, refused = 0;
     tern_sandbox_operation own = {TERN_SANDBOX_OWN, "report", NULL, report, NULL};
     did = refused_by_check = calls_by_then = 0;
     CU_ASSERT_FATAL(put("scribbled", "scribbled"));
-    for (uint64_t i = 0; i < (tern_test_full() ? 500u : 20u); i++) {
+    for (uint64_t i = 0; i < 500 && (tern_test_full() || i < 20 || !all_reached()); i++) {
         tern_sandbox_options options = options_of('r', tern_test_seed() * 1000 + i, "scribbled");
         options.operations = &own;
         options.operation_count = 1;
@@ -283,8 +289,7 @@ static void scribblers(void) {
     }
     /* Each operation was reached, was done and was refused; and then, flags and locks and all being
      * scribbled on, calls went on being answered. */
-    CU_ASSERT_EQUAL(did, TERN_SANDBOX_ALLOW_ALL);
-    CU_ASSERT_EQUAL(refused_by_check & TERN_SANDBOX_ALLOW_ALL, TERN_SANDBOX_ALLOW_ALL);
+    CU_ASSERT(all_reached());
     CU_ASSERT(calls > calls_by_then + calls_by_then / 20);
     CU_ASSERT(refused > 0 && refused < calls);
     (void)unlink("scribbled");
