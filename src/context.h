@@ -60,6 +60,7 @@ struct tern_worker {
     bool in_progress; /* tern_progress is never re-entered */
     bool in_handler;  /* waits are refused */
     uint32_t glances; /* tests that found nothing */
+    uint64_t looked;  /* ns: when the last of them looked after the peers */
     tern_mover *movers;
     atomic_bool adopted;
     tern_stats stats;

@@ -8,7 +8,6 @@
 #define SPINS 200u
 #define PAUSES 400u
 #define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a yield within MPI */
-#define GLANCES_PER_LOOK 4096u
 #define LOOK_INTERVAL_NS 5000000u
 
 uint64_t tern_now(void) {
@@ -19,8 +18,11 @@ uint64_t tern_now(void) {
 
 tern_status tern_glance(tern_worker *worker, uint32_t rank) {
     tern_peers *peers = &worker->context->peers;
-    if (++worker->glances % GLANCES_PER_LOOK == 0)
+    if (++worker->glances % ROUNDS_PER_LOOK == 0 &&
+        tern_now() - worker->looked >= LOOK_INTERVAL_NS) {
         tern_peers_look(peers);
+        worker->looked = tern_now();
+    }
     return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
 
