@@ -36,6 +36,15 @@ static inline void *search_work(void *argument) {
     return NULL;
 }
 
+/* A search that begins at this state. */
+static inline tern_search *search_create(fixture *f, const tern_game *game,
+                                         const tern_search_options *options, const void *state) {
+    tern_search *search = NULL;
+    EXPECT_OK(tern_search_create(f->worker, game, options, &search));
+    EXPECT_OK(tern_search_reset(f->worker, search, state));
+    return search;
+}
+
 /* By all workers of this process. The status is that of worker 0, with its detail. */
 static inline tern_status search_run(fixture *f, tern_search *search,
                                      const tern_search_limits *limits, tern_search_result *result) {

@@ -38,6 +38,15 @@ static inline bool told_soon(tern_status status, double since) {
     return status == TERN_ERR_PEER && MPI_Wtime() - since < soon;
 }
 
+/* Opens a context, if two live on when a rank dies. */
+static inline bool open_for_two_survivors(fixture *f) {
+    if (tern_test_size() < 3) {
+        tern_test_skip("two have to be left");
+        return false;
+    }
+    return fixture_open(f, NULL);
+}
+
 static struct {
     tern_ptr counter; /* on the lowest survivor */
     uint32_t victim;

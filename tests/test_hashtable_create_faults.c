@@ -28,11 +28,7 @@ static void fill(fixture *f, tern_hashtable *table) {
 
 static void a_rank_dies_in_the_last_barrier(void) {
     fixture f;
-    if (tern_test_size() < 3) {
-        tern_test_skip("two have to be left");
-        return;
-    }
-    if (!fixture_open(&f, NULL))
+    if (!open_for_two_survivors(&f))
         return;
     const tern_hashtable_options options = {
         .key_bytes = 8, .value_bytes = 8, .capacity = 40, .grow = 1};

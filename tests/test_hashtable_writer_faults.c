@@ -64,11 +64,7 @@ static void wait_for_the_first_update(fixture *f, tern_hashtable *table, uint64_
 
 static void others_update_when_rank_0_is_dead(void) {
     fixture f;
-    if (tern_test_size() < 3) {
-        tern_test_skip("two have to be left");
-        return;
-    }
-    if (!fixture_open(&f, NULL))
+    if (!open_for_two_survivors(&f))
         return;
     const tern_hashtable_options options = {
         .key_bytes = 8, .value_bytes = sizeof value, .capacity = 100};

@@ -16,11 +16,7 @@ static void take_and_give_back(fixture *f, tern_locks *locks) {
 
 static void a_rank_dies_in_the_last_allgather(void) {
     fixture f;
-    if (tern_test_size() < 3) {
-        tern_test_skip("two have to be left");
-        return;
-    }
-    if (!fixture_open(&f, NULL))
+    if (!open_for_two_survivors(&f))
         return;
     const size_t before = in_use(&f);
     tern_locks *locks = NULL;

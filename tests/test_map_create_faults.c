@@ -23,11 +23,7 @@ static void fill(fixture *f, tern_map *map) {
 
 static void a_rank_dies_in_the_last_barrier(void) {
     fixture f;
-    if (tern_test_size() < 3) {
-        tern_test_skip("two have to be left");
-        return;
-    }
-    if (!fixture_open(&f, NULL))
+    if (!open_for_two_survivors(&f))
         return;
     tern_map *map = NULL;
     last_barrier.in = 2; /* the first is its table's */

@@ -73,11 +73,9 @@ static void full_rings_lose_nothing(void) {
     const tern_search_options options = {
         .seed = 1, .simulations = 1, .under_way = 2000, .memory = (size_t)64 << 20};
     const tern_search_limits limits = {.rollouts = 4000};
-    tern_search *search = NULL;
     tern_search_result result;
     tern_search_statistics statistics;
-    EXPECT_OK(tern_search_create(f.worker, &nim, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &piles));
+    tern_search *search = search_create(&f, &nim, &options, &piles);
     /* How full the rings get is a matter of who runs when. */
     for (uint64_t i = 1; i <= 6; i++) {
         EXPECT_OK(search_run(&f, search, &limits, &result));
@@ -188,10 +186,8 @@ static uint32_t rank_of_search(const tic_tac_toe_state *state, const uint64_t *o
 static void search_once(fixture *f, const tern_search_options *options, uint64_t rollouts,
                         const tic_tac_toe_state *state, uint64_t *visits) {
     const tern_search_limits limits = {.rollouts = rollouts};
-    tern_search *search = NULL;
     tern_search_result result;
-    EXPECT_OK(tern_search_create(f->worker, &tic_tac_toe, options, &search));
-    EXPECT_OK(tern_search_reset(f->worker, search, state));
+    tern_search *search = search_create(f, &tic_tac_toe, options, state);
     EXPECT_OK(search_run(f, search, &limits, &result));
     search_visits(&tic_tac_toe, state, &result, visits);
     EXPECT_OK(tern_search_destroy(f->worker, search));
@@ -313,11 +309,9 @@ static void memory_is_kept_to(void) {
         tern_search_options options = {.memory = 20000, .placement = (tern_search_placement)hash};
         const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 1000) + 600},
                                  some = {.rollouts = (uint64_t)fixture_times(&f, 1600)};
-        tern_search *search = NULL;
         tern_search_result result;
         tern_search_statistics full, after;
-        EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
-        EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+        tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
         EXPECT_OK(search_run(&f, search, &limits, &result));
         EXPECT_OK(search_run(&f, search, &limits, &result));
         search_check(&f, search, &result, 2 * limits.rollouts - 1);
@@ -345,11 +339,9 @@ static void what_is_refused_is_counted(void) {
         return;
     const tern_search_options options = {.memory = 5000, .simulations = 1};
     const tern_search_limits limits = {.rollouts = 400};
-    tern_search *search = NULL;
     tern_search_result result;
     tern_search_statistics statistics;
-    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
     CU_ASSERT(statistics.refused > 0);
@@ -421,10 +413,8 @@ static void calls_do_not_wait_for_long_simulations(void) {
     game.rollouts = slow_rollouts;
     const tern_search_options options = {.memory = (size_t)16 << 20};
     const tern_search_limits limits = {.rollouts = 100};
-    tern_search *search = NULL;
     tern_search_result result;
-    EXPECT_OK(tern_search_create(f.worker, &game, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &game, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     CU_ASSERT(slow.played > 0);
     CU_ASSERT_EQUAL(slow.corked, fixture_all_near(&f) ? slow.played - 1 : 0);
@@ -440,11 +430,9 @@ static void states_are_shared(void) {
     const tern_search_options options = {
         .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH};
     const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 20000)};
-    tern_search *search = NULL;
     tern_search_result result;
     tern_search_statistics statistics;
-    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     search_check(&f, search, &result, limits.rollouts - 1);
     EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
@@ -463,10 +451,8 @@ static void time_is_kept_to(void) {
         return;
     const tern_search_options options = {.memory = (size_t)16 << 20};
     const tern_search_limits limits = {.seconds = 0.1};
-    tern_search *search = NULL;
     tern_search_result result;
-    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     CU_ASSERT(result.rollouts > 0);
     CU_ASSERT(result.seconds >= 0.1 && result.seconds < 5);

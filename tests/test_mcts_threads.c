@@ -10,11 +10,9 @@ static void search_by(uint32_t workers, const tern_search_options *options) {
     if (!search_open(&f, workers, 4096))
         return;
     const tern_search_limits limits = {.rollouts = (uint64_t)fixture_times(&f, 2000) + 100};
-    tern_search *search = NULL;
     tern_search_result result;
     tern_search_statistics statistics;
-    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &tic_tac_toe, options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     search_check(&f, search, &result, limits.rollouts - 1);
     EXPECT_OK(tern_search_advance(f.worker, search, result.best));
@@ -58,10 +56,8 @@ static void short_rounds_follow_each_other(void) {
         return;
     /* Between ranks a round is dear. */
     const tern_search_limits limits = {.rollouts = f.size == 1 ? 60000 : 400};
-    tern_search *search = NULL;
     tern_search_result result;
-    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     search_check(&f, search, &result, limits.rollouts - 1);
     EXPECT_OK(tern_search_destroy(f.worker, search));
@@ -99,10 +95,8 @@ static void idle_threads_play(void) {
     game.rollouts = seen_rollouts;
     players[0] = players[1] = NULL;
     const tern_search_limits limits = {.rollouts = 20000};
-    tern_search *search = NULL;
     tern_search_result result;
-    EXPECT_OK(tern_search_create(f.worker, &game, &options, &search));
-    EXPECT_OK(tern_search_reset(f.worker, search, &empty));
+    tern_search *search = search_create(&f, &game, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     CU_ASSERT_EQUAL(players[0] != NULL, f.rank == 0);
     CU_ASSERT_EQUAL(players[1] != NULL, f.rank == 0);

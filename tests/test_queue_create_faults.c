@@ -22,11 +22,7 @@ static void push_and_pop(fixture *f, tern_queue *queue) {
 
 static void a_rank_dies_in_the_last_barrier(void) {
     fixture f;
-    if (tern_test_size() < 3) {
-        tern_test_skip("two have to be left");
-        return;
-    }
-    if (!fixture_open(&f, NULL))
+    if (!open_for_two_survivors(&f))
         return;
     const size_t before = in_use(&f);
     const tern_queue_options options = {.item_bytes = 8, .capacity = ITEMS};
