@@ -109,7 +109,7 @@ typedef struct tern_mcts_worker {
     char *state, *played; /* for a state each */
     tern_search_statistics statistics;
     tern_mcts_sums *sums;                           /* by node; NULL: nobody checks */
-    _Alignas(64) atomic_bool idle;                  /* has nothing to do; others look */
+    _Alignas(64) atomic_bool idle;                  /* has nothing to do; to others a hint */
     _Alignas(64) _Atomic(tern_mcts_record *) inbox; /* simulations from other workers */
     _Alignas(64) _Atomic(tern_mcts_record *) returned;
 } tern_mcts_worker;

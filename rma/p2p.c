@@ -168,6 +168,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
+/* Pairs with serve_credit: what is told to be consumed has been read. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     _Atomic uint64_t *credits = (void *)(tern_board(worker->context, out->origin) +
                                          tern_rma_of(worker->context)->layout.credits);
