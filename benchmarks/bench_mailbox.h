@@ -25,6 +25,8 @@ typedef struct mailbox_run {
 typedef struct mailbox_way {
     const char *layout;
     size_t (*bytes)(void);
+    /* A word that mailboxes do not use, on the line of a side's flag of the slot of one's own. */
+    uint64_t *(*beside_flag)(void *memory, int server);
     /* The client of that number makes n calls, and is through with the mailbox. */
     void (*call)(mailbox_run *run, uint32_t number, uint64_t n);
     /* The server of that number, until all have taken so many steps. */

@@ -115,4 +115,12 @@ static size_t bytes_of(void) {
            tern_mailbox_bytes(1, MAILBOX_PACKET);
 }
 
-const mailbox_way MAILBOX_WAY = {MAILBOX_NAME, bytes_of, call_n, serve_until};
+static uint64_t *beside_flag(void *memory, int server) {
+    const mailbox_run run = {.memory = memory, .own = 1};
+    tern_mailbox box = box_of(&run);
+    char *line = (char *)box.packets + (size_t)box.slots * box.bytes +
+                 (server ? tern_mailbox_flags_bytes(box.slots) : 0);
+    return (uint64_t *)(void *)line + 1;
+}
+
+const mailbox_way MAILBOX_WAY = {MAILBOX_NAME, bytes_of, beside_flag, call_n, serve_until};
