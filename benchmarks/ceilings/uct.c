@@ -14,10 +14,17 @@ typedef struct node {
     uint8_t result, player;
 } node;
 
-/* Of a move: what a scan reads, and the rest. */
+enum { LANES = 4 };
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+
+/* Of some moves: what a scan reads. A node's begin with an edge whose number is a multiple of
+ * LANES. */
 typedef struct value {
-    float mean, seldom; /* 1 / sqrt(visits) */
+    floats mean, seldom; /* 1 / sqrt(visits) */
 } value;
+
+/* Of a move: the rest. */
 
 typedef struct edge {
     uint32_t visits, won; /* half points of who moves */
@@ -54,7 +61,7 @@ void ceiling_uct_close(ceiling_uct *t) {
 ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t simulations,
                               double exploration) {
     ceiling_uct *t = calloc(1, sizeof *t);
-    size_t edges = (rollouts + 1) * game->moves_max;
+    size_t edges = (rollouts + 1) * ((game->moves_max + LANES - 1) / LANES * LANES);
     if (t == NULL)
         return NULL;
     t->game = game;
@@ -62,7 +69,7 @@ ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t
     t->exploration = (float)exploration;
     t->share = 0.5f / (float)simulations;
     t->nodes = malloc((rollouts + 1) * sizeof *t->nodes);
-    t->values = malloc(edges * sizeof *t->values);
+    t->values = aligned_alloc(64, edges / LANES * sizeof *t->values);
     t->edges = malloc(edges * sizeof *t->edges);
     t->moves = malloc(game->moves_max * sizeof *t->moves);
     t->state = aligned_alloc(16, (game->state_bytes + 15) / 16 * 16);
@@ -86,8 +93,10 @@ static uint32_t make(ceiling_uct *t) {
 static void expand(ceiling_uct *t, node *n) {
     n->count = t->game->moves(t->state, t->moves, t->game->argument);
     n->edges = t->edge_count;
-    t->edge_count += n->count;
+    t->edge_count += (n->count + LANES - 1) / LANES * LANES;
     edge *edges = &t->edges[n->edges];
+    for (uint32_t i = 0; i < n->count; i += LANES)
+        t->values[(n->edges + i) / LANES] = (value){0};
     for (uint32_t i = 0; i < n->count; i++) {
         uint32_t j = tern_random_below(&t->random, i + 1);
         edges[i] = edges[j];
@@ -96,16 +105,20 @@ static void expand(ceiling_uct *t, node *n) {
 }
 
 static uint32_t best(const ceiling_uct *t, const node *n) {
-    const value *values = &t->values[n->edges];
+    const value *values = &t->values[n->edges / LANES];
     const float wide = t->exploration * sqrtf(logf((float)n->visits));
-    float most = -1;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < n->count; i++) {
-        float v = values[i].mean + wide * values[i].seldom;
-        at = v > most ? i : at;
-        most = v > most ? v : most;
+    floats most = {0};
+    ints best = {0}, at = {0, 1, 2, 3};
+    for (uint32_t i = 0; i < n->count; i += LANES, at += LANES, values++) {
+        floats v = values->mean + wide * values->seldom;
+        ints more = v > most;
+        most = (floats)((more & (ints)v) | (~more & (ints)most));
+        best = (more & at) | (~more & best);
     }
-    return n->edges + at;
+    int first = 0;
+    for (int lane = 1; lane < LANES; lane++)
+        first = most[lane] > most[first] ? lane : first;
+    return n->edges + (uint32_t)best[first];
 }
 
 static void count(ceiling_uct *t, uint32_t at, uint32_t won) {
@@ -113,7 +126,9 @@ static void count(ceiling_uct *t, uint32_t at, uint32_t won) {
     e->visits++;
     e->won += won;
     float seldom = 1 / sqrtf((float)e->visits);
-    t->values[at] = (value){(float)e->won * t->share * seldom * seldom, seldom};
+    value *v = &t->values[at / LANES];
+    v->mean[at % LANES] = (float)e->won * t->share * seldom * seldom;
+    v->seldom[at % LANES] = seldom;
 }
 
 static void rollout(ceiling_uct *t, const void *state) {
