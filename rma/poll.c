@@ -191,8 +191,8 @@ size_t tern_ring_poll(tern_worker *worker) {
             continue;
         uint64_t header = tern_ring_peek(worker, in);
         if (header != 0) {
-            in->streaming =
-                in->empty == 0 && in->via == &tern_transport_shm && in->origin != worker->id;
+            in->streaming = in->empty == 0 && !mine->corked && in->via == &tern_transport_shm &&
+                            in->origin != worker->id;
             in->empty = 0;
             if (in->via != &tern_transport_shm)
                 tern_ring_warm(worker);

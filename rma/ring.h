@@ -169,8 +169,8 @@ void tern_ring_publish_pending(tern_worker *worker);
 
 /* Between the two, records for far rings gather, and the second publishes what its policy does not
  * gather on: one message instead of many. Only full rings and those that are flushed are published
- * meanwhile; progress publishes nothing, not even of near rings that gather. So who corks waits for
- * no answer. */
+ * meanwhile; progress publishes nothing, not even of near rings that gather, and lingers at no ring
+ * that has just been emptied. So who corks waits for no answer, and has other things to do. */
 void tern_ring_cork(tern_worker *worker);
 void tern_ring_uncork(tern_worker *worker);
 
