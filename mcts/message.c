@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "mcts/work.h"
-#include "rpc/extended.h"
+#include "rma/ring.h"
 
 /* The calls that carry tokens. What finds no room is kept by its worker and sent later, so that no
  * token is lost and no handler has to be run twice. */
@@ -175,7 +175,7 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
 static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
     switch (kind) {
     case TERN_MCTS_CREATE:
-        return tern_record_size(sizeof(tern_extension) + MESSAGE_BYTES + s->game.state_bytes);
+        return tern_record_size(sizeof(uint64_t) + MESSAGE_BYTES + s->game.state_bytes);
     case TERN_MCTS_CREATED:
         return tern_record_size(CREATED_BYTES);
     case TERN_MCTS_BACK:

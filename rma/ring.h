@@ -50,6 +50,7 @@ enum {
     TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/grow.h) */
     TERN_RECORD_SERVICE,
     TERN_RECORD_CALL,
+    TERN_RECORD_CALL_BUFFER,
     TERN_RECORD_CALL_RETURN,
     TERN_RECORD_CALL_EXTENDED,
     TERN_RECORD_NOTIFY,

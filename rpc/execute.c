@@ -48,6 +48,25 @@ static void let_origin_run_ahead(void) {
         tern_relax();
 }
 
+/* What tern_call_with sends of a call that has a buffer inside and no more to say: a word with the
+ * bytes of the arguments, these, and from the next multiple of 8 bytes on the buffer. False: the
+ * arguments are more than there is. */
+static bool find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
+    uint64_t own;
+    if (*bytes < sizeof own)
+        return false;
+    memcpy(&own, *arguments, sizeof own);
+    size_t left = *bytes - sizeof own;
+    if (own > left)
+        return false;
+    size_t at = (own + 7) & ~(size_t)7;
+    *arguments += sizeof own;
+    *bytes = own;
+    info->buffer = *arguments + at;
+    info->buffer_bytes = at < left ? left - at : 0;
+    return true;
+}
+
 size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
     const tern_handler *const handler = rpc->handler;
@@ -66,7 +85,9 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         /* Pairs with the release store of a publish. */
         uint64_t header =
             atomic_load_explicit(tern_ring_word(data, mask, position), memory_order_acquire);
-        if (__builtin_expect(tern_record_kind(header) != TERN_RECORD_CALL, 0)) {
+        unsigned kind = tern_record_kind(header);
+        bool has_buffer = kind == TERN_RECORD_CALL_BUFFER;
+        if (__builtin_expect(kind != TERN_RECORD_CALL && !has_buffer, 0)) {
             if (header != 0 || !patient)
                 break;
             patient = false;
@@ -76,17 +97,24 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         patient = in->streaming;
         uint32_t id = tern_record_id(header);
         uint64_t at = position & mask, size = tern_record_size(tern_record_bytes(header));
-        if (__builtin_expect(id >= count || size > mask + 1 - at || size > limit - position, 0)) {
+        const char *arguments = data + at + 8;
+        size_t bytes = tern_record_bytes(header);
+        bool bad = id >= count || size > mask + 1 - at || size > limit - position;
+        if (__builtin_expect(bad || (has_buffer && !find_buffer(&arguments, &bytes, &info)), 0)) {
             in->position = position;
             tern_ring_refuse(worker, in, header, bad_call);
             break;
         }
         info.result_bytes = 0;
-        tern_status status = handler[id](&info, data + at + 8, tern_record_bytes(header));
+        tern_status status = handler[id](&info, arguments, bytes);
         if (__builtin_expect(status != TERN_OK, 0)) {
             if (status == TERN_ERR_AGAIN)
                 break; /* stays at the head, to be run again before anything else of its caller */
             note_refusal(worker, in->origin_id, id, status);
+        }
+        if (has_buffer) {
+            info.buffer = NULL;
+            info.buffer_bytes = 0;
         }
         position += size;
         run++;

@@ -63,6 +63,7 @@ static tern_status open_layer(tern_context *context) {
         view->functions = rpc->ids;
     }
     tern_record_handle(context, TERN_RECORD_CALL, tern_calls_execute);
+    tern_record_handle(context, TERN_RECORD_CALL_BUFFER, tern_calls_execute);
     tern_record_handle(context, TERN_RECORD_CALL_RETURN, tern_call_answer);
     tern_record_handle(context, TERN_RECORD_CALL_EXTENDED, tern_call_extended);
     return TERN_OK;

@@ -116,6 +116,14 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
             tern_worker_number(worker->context, target), header, {{arguments, bytes}}};
         return tern_outgoing_send(worker, &call, o->full);
     }
+    if (o->synchronizer == NULL && o->way == TERN_BUFFER_INSIDE && tern_ptr_is_null(o->place)) {
+        uint64_t own = bytes;
+        tern_outgoing call = {
+            tern_worker_number(worker->context, target),
+            tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0),
+            {{&own, sizeof own}, {arguments, bytes}, {o->buffer, o->buffer_bytes}}};
+        return tern_outgoing_send(worker, &call, o->full);
+    }
     return send_extended(worker, target, header, arguments, bytes, o, 0);
 }
 

@@ -32,6 +32,7 @@ typedef struct {
     uint32_t id;
     size_t bytes, said; /* of the payload, and what the header says */
     tern_extension e;   /* of extended calls */
+    uint64_t arguments; /* bytes, of calls with a buffer */
 } hostile;
 
 /* Is right but for what is then changed. */
@@ -45,12 +46,15 @@ static tern_extension plain(void) {
 #define EXTENDED(text, ...)                                                                        \
     do {                                                                                           \
         hostile *h = &all[count++];                                                                \
-        *h = (hostile){text, TERN_RECORD_CALL_EXTENDED, 0, ROOM, ROOM, plain()};                   \
+        *h = (hostile){text, TERN_RECORD_CALL_EXTENDED, 0, ROOM, ROOM, plain(), 0};                \
         __VA_ARGS__;                                                                               \
     } while (0)
 
+#define WITH_BUFFER(text, bytes, arguments)                                                        \
+    (all[count++] = (hostile){text, TERN_RECORD_CALL_BUFFER, 0, bytes, bytes, plain(), arguments})
+
 /* As many as there are workers, at the most. */
-enum { MOST = 24 };
+enum { MOST = 27 };
 
 static size_t list(hostile *all) {
     static const struct {
@@ -74,8 +78,13 @@ static size_t list(hostile *all) {
     };
     size_t count = sizeof simple / sizeof simple[0];
     for (size_t i = 0; i < count; i++)
-        all[i] = (hostile){simple[i].name,  simple[i].kind, simple[i].id,
-                           simple[i].bytes, simple[i].said, plain()};
+        all[i] = (hostile){simple[i].name,
+                           simple[i].kind,
+                           simple[i].id,
+                           simple[i].bytes,
+                           simple[i].said,
+                           plain(),
+                           0};
     EXTENDED("cut short", h->said = sizeof h->e - 8);
     EXTENDED("more arguments than there are", h->e.arguments = UINT32_MAX);
     EXTENDED("arguments up to the buffer's end", h->e.arguments = 17);
@@ -88,6 +97,9 @@ static size_t list(hostile *all) {
              h->e.counter = (tern_ptr){f.rank, 0, 0, UINT64_C(1) << 50});
     EXTENDED("a counter of a rank there is not", h->e.counter = (tern_ptr){f.size, 0, 0, 4096});
     EXTENDED("a function there is not", h->id = 9999);
+    WITH_BUFFER("no room for the arguments' length", 7, 0);
+    WITH_BUFFER("one more byte of arguments than there is", 16, 9);
+    WITH_BUFFER("arguments without end", 16, UINT64_MAX);
     return count;
 }
 
@@ -118,6 +130,8 @@ static void send(const hostile *h, tern_worker_id to) {
     unsigned char room[ROOM] = {0};
     if (payload != NULL)
         memcpy(room, payload, sizeof h->e);
+    if (h->kind == TERN_RECORD_CALL_BUFFER)
+        memcpy(room, &h->arguments, sizeof h->arguments);
     EXPECT_OK(
         inject_record(f.worker, out, tern_record_header(h->kind, h->id, h->said), room, h->bytes));
     tern_ring_publish(f.worker, out);
