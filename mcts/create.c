@@ -118,6 +118,7 @@ static bool worker_open(tern_search *s, uint32_t index) {
     size_t bytes = (s->game.state_bytes + 63) / 64 * 64;
     w->search = s;
     w->index = index;
+    w->alone = s->workers == 1 || s->options.calls_only;
     w->number = s->context->rank * s->workers + index;
     w->work.end = &w->work.first;
     w->kept.end = &w->kept.first;

@@ -103,6 +103,7 @@ typedef struct tern_mcts_worker {
     uint32_t returns_free, returns_size;
     uint64_t run, round; /* the last that it took part in */
     uint32_t back;       /* rollouts that came back here; not given back to tokens yet */
+    bool alone;          /* no other thread touches its nodes */
     bool policy_set;
     bool slow;            /* its last simulation was longer than calls for far ranks may wait */
     uint32_t *moves;      /* room for moves_max */

@@ -19,10 +19,8 @@ static uint32_t round_up(uint32_t count, uint32_t *class) {
 }
 
 static size_t edges_bytes(uint32_t rounded) {
-    size_t bytes = sizeof(tern_mcts_edges) +
-                   (size_t)rounded *
-                       (sizeof(tern_mcts_pair) + sizeof(tern_mcts_link) + sizeof(tern_mcts_value));
-    return (bytes + LINE - 1) / LINE * LINE;
+    return tern_mcts_values_at(rounded) +
+           ((size_t)rounded + TERN_MCTS_LANES - 1) / TERN_MCTS_LANES * sizeof(tern_mcts_values);
 }
 
 size_t tern_mcts_slab_least(size_t state_bytes, uint32_t moves_max) {

@@ -10,8 +10,8 @@
  * A node and its first lines, as a step down touches them:
  *
  *     node    | visits edges parent slot depth ... own | state
- *     edges   | count next | visits won | visits won | ... | child move ... | ... | share seldom |
- * ...
+ *     edges   | count next | visits won | visits won | ... | child move | ... | 8 shares 8 seldom |
+ *             | ...
  *
  * The step reads the node's first line and the values of those moves that have been tried, and
  * writes one pair, its value and the node's visits; of the links it reads one.
@@ -29,11 +29,13 @@ typedef struct tern_mcts_pair {
 
 /* What a scan for the best move reads, made from the pair by whoever has just changed it, so that
  * the scan takes neither division nor root. Of two at once the slower may leave what it saw before
- * the other: the next that passes mends it, and the pair itself is always exact. */
-typedef struct tern_mcts_value {
-    _Atomic float share;  /* won, of all that the visits could win */
-    _Atomic float seldom; /* 1 / sqrt(visits) */
-} tern_mcts_value;
+ * the other: the next that passes mends it, and the pair itself is always exact. A line holds as
+ * many moves as the scan takes at a time (mcts/scan.h). */
+#define TERN_MCTS_LANES 8
+typedef struct tern_mcts_values {
+    _Alignas(64) _Atomic float share[TERN_MCTS_LANES]; /* won, of all that the visits could win */
+    _Atomic float seldom[TERN_MCTS_LANES];             /* 1 / sqrt(visits); 0: not drawn yet */
+} tern_mcts_values;
 
 /* child: 0, none yet; TERN_MCTS_MAKING; or the name of a node. */
 #define TERN_MCTS_MAKING UINT64_MAX
@@ -50,7 +52,7 @@ typedef struct tern_mcts_edges {
     atomic_uint next; /* moves before it, which are in random order, have been tried */
     uint32_t class;   /* of its size */
     tern_mcts_pair pair[];
-    /* then count links, then count values */
+    /* then count links, then, at a line's start, the values of count moves */
 } tern_mcts_edges;
 
 typedef struct tern_mcts_node {
@@ -98,8 +100,15 @@ static inline tern_mcts_link *tern_mcts_links(tern_mcts_edges *edges) {
     return (tern_mcts_link *)(void *)(edges->pair + edges->count);
 }
 
-static inline tern_mcts_value *tern_mcts_values(tern_mcts_edges *edges) {
-    return (tern_mcts_value *)(void *)(tern_mcts_links(edges) + edges->count);
+static inline size_t tern_mcts_values_at(uint32_t count) {
+    size_t before =
+        sizeof(tern_mcts_edges) + (size_t)count * (sizeof(tern_mcts_pair) + sizeof(tern_mcts_link));
+    return (before + sizeof(tern_mcts_values) - 1) / sizeof(tern_mcts_values) *
+           sizeof(tern_mcts_values);
+}
+
+static inline tern_mcts_values *tern_mcts_values_of(tern_mcts_edges *edges) {
+    return (tern_mcts_values *)(void *)((char *)edges + tern_mcts_values_at(edges->count));
 }
 
 static inline tern_mcts_edges *tern_mcts_edges_of(const tern_mcts_node *node) {

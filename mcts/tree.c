@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "mcts/returns.h"
+#include "mcts/scan.h"
 #include "mcts/work.h"
 
 /*
@@ -13,14 +14,45 @@
 
 enum { RELAXED = memory_order_relaxed };
 
+/* Adds to a counter of a node; what it was before. Where no other thread comes a plain addition
+ * does: one that is locked waits until all stores before it have got where they go, those to the
+ * rings of other processes too, and a rollout makes a dozen. */
+static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, uint64_t more) {
+    if (!w->alone)
+        return atomic_fetch_add_explicit(counter, more, RELAXED);
+    uint64_t before = atomic_load_explicit(counter, RELAXED);
+    atomic_store_explicit(counter, before + more, RELAXED);
+    return before;
+}
+
+/* The next move that has not been tried; count if all have. */
+static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
+    uint32_t next = atomic_load_explicit(&edges->next, RELAXED);
+    if (next >= edges->count)
+        return edges->count;
+    if (!w->alone)
+        return atomic_fetch_add_explicit(&edges->next, 1, RELAXED);
+    atomic_store_explicit(&edges->next, next + 1, RELAXED);
+    return next;
+}
+
+/* Whether it is this token that makes the child of an edge that has none. */
+static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
+    if (!w->alone)
+        return atomic_compare_exchange_strong(&link->child, child, TERN_MCTS_MAKING);
+    atomic_store_explicit(&link->child, TERN_MCTS_MAKING, RELAXED);
+    return true;
+}
+
 /* Of a pair that this worker has just changed. */
 static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
-    tern_mcts_value *value = &tern_mcts_values(edges)[slot];
+    tern_mcts_values *values = &tern_mcts_values_of(edges)[slot / TERN_MCTS_LANES];
     int64_t visits = (int64_t)atomic_load_explicit(&edges->pair[slot].visits, RELAXED);
     int64_t won = (int64_t)atomic_load_explicit(&edges->pair[slot].won, RELAXED);
     float one = 1 / (float)visits;
-    atomic_store_explicit(&value->share, (float)won * one * w->search->share, RELAXED);
-    atomic_store_explicit(&value->seldom, sqrtf(one), RELAXED);
+    uint32_t lane = slot % TERN_MCTS_LANES;
+    atomic_store_explicit(&values->share[lane], (float)won * one * w->search->share, RELAXED);
+    atomic_store_explicit(&values->seldom[lane], sqrtf(one), RELAXED);
 }
 
 /* UCB: the share of points won, and more for what is seldom visited. A visit that is not back yet
@@ -29,28 +61,17 @@ static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
                         tern_mcts_edges *edges) {
     const double visits = (double)atomic_load_explicit(&node->visits, RELAXED);
     const float wide = (float)(w->search->options.exploration * sqrt(log(visits)));
-    const tern_mcts_value *values = tern_mcts_values(edges);
-    float most = -1;
-    uint32_t best = 0;
-    for (uint32_t i = 0; i < edges->count; i++) {
-        float seldom = atomic_load_explicit(&values[i].seldom, RELAXED);
-        float value = atomic_load_explicit(&values[i].share, RELAXED) + wide * seldom;
-        /* seldom 0: another thread has just drawn it. */
-        if (value > most && seldom > 0) {
-            most = value;
-            best = i;
-        }
-    }
-    return best;
+    return tern_mcts_scan(tern_mcts_values_of(edges), edges->count, wide);
 }
 
-/* In random order, so that the next one is a random one of those that are left. */
+/* In random order, so that the next one is a random one of those that are left. In the worker's
+ * own memory, which its caches have, before they go to the edges. */
 static void shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
     tern_mcts_link *links = tern_mcts_links(edges);
-    for (uint32_t i = 0; i < edges->count; i++) {
-        uint32_t j = tern_random_below(&w->random, i + 1);
-        links[i].move = links[j].move;
-        links[j].move = w->moves[i];
+    for (uint32_t i = edges->count; i-- > 0;) {
+        uint32_t j = tern_random_below(&w->random, i + 1), move = w->moves[j];
+        w->moves[j] = w->moves[i];
+        links[i].move = move;
     }
 }
 
@@ -88,12 +109,10 @@ static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
     tern_mcts_edges *edges = edges_for(w, node);
     if (edges == NULL)
         return TERN_MCTS_OWN;
-    uint32_t slot = edges->count;
-    if (atomic_load_explicit(&edges->next, RELAXED) < edges->count)
-        slot = atomic_fetch_add_explicit(&edges->next, 1, RELAXED);
+    uint32_t slot = draw(w, edges);
     if (slot >= edges->count)
         slot = best_of(w, node, edges);
-    atomic_fetch_add_explicit(&edges->pair[slot].visits, 1, RELAXED);
+    add(w, &edges->pair[slot].visits, 1);
     renew(w, edges, slot);
     return slot;
 }
@@ -102,11 +121,11 @@ static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
  * try. */
 static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
-    uint32_t count = atomic_exchange(&link->deferred, 0);
-    uint64_t child = atomic_load(&link->child);
-    bool there = child != 0 && child != TERN_MCTS_MAKING;
+    uint32_t count = atomic_load(&link->deferred) != 0 ? atomic_exchange(&link->deferred, 0) : 0;
     if (count == 0)
         return;
+    uint64_t child = atomic_load(&link->child);
+    bool there = child != 0 && child != TERN_MCTS_MAKING;
     tern_mcts_message m = {.name = child, .slot = slot, .count = count, .from = name};
     m.depth = tern_mcts_below(w->search, node) + 1;
     if (there && tern_mcts_reach(w, child) == NULL) {
@@ -128,8 +147,9 @@ static void settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uin
                    uint64_t child) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* Pairs with the load behind the addition in at_edge: either that one sees the child, or the
-     * exchange in release sees the token. */
-    atomic_store(&link->child, child);
+     * load in release sees the token. */
+    atomic_store_explicit(&link->child, child,
+                          w->alone ? memory_order_release : memory_order_seq_cst);
     release(w, node, name, slot);
 }
 
@@ -172,7 +192,7 @@ static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name
                         uint32_t depth) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     uint64_t child = atomic_load_explicit(&link->child, memory_order_acquire);
-    if (child == 0 && atomic_compare_exchange_strong(&link->child, &child, TERN_MCTS_MAKING))
+    if (child == 0 && claim(w, link, &child))
         return make(w, node, name, slot, depth);
     if (child != TERN_MCTS_MAKING)
         return child;
@@ -232,7 +252,7 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
             tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(name), &m, NULL);
             return;
         }
-        uint64_t before = atomic_fetch_add_explicit(&node->visits, 1, RELAXED);
+        uint64_t before = add(w, &node->visits, 1);
         w->statistics.visits++;
         if (w->slab.heads != NULL) {
             tern_mcts_return_push(w, node, from, slot);
@@ -259,19 +279,19 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
 /* Counts what a token brings to a node. */
 static void count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot, uint32_t won) {
     if (slot == TERN_MCTS_OWN) {
-        atomic_fetch_add_explicit(&node->own_visits, 1, RELAXED);
-        atomic_fetch_add_explicit(&node->own_won, won, RELAXED);
+        add(w, &node->own_visits, 1);
+        add(w, &node->own_won, won);
         return;
     }
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint32_t edge = slot & ~TERN_MCTS_LOOSE;
     uint64_t mine = tern_mcts_turn(node, won, 1, w->search->options.simulations);
-    atomic_fetch_add_explicit(&edges->pair[edge].won, mine, RELAXED);
+    add(w, &edges->pair[edge].won, mine);
     renew(w, edges, edge);
     if (slot != edge) {
         tern_mcts_link *link = &tern_mcts_links(edges)[edge];
-        atomic_fetch_add_explicit(&link->loose_visits, 1, RELAXED);
-        atomic_fetch_add_explicit(&link->loose_won, mine, RELAXED);
+        add(w, &link->loose_visits, 1);
+        add(w, &link->loose_won, mine);
     }
 }
 
