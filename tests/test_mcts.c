@@ -64,6 +64,32 @@ static void books_balance(void) {
     }
 }
 
+/* Paper 000, 2.1 and 5.3: owners are drawn with equal chances, 16 simulations a leaf, rounds of
+ * 4096 rollouts a worker. */
+static void defaults_are_the_papers(void) {
+    fixture f;
+    if (!search_open(&f, 1, 0))
+        return;
+    const nim_state piles = {{7, 6, 5}, 0};
+    const tern_search_options options = {.seed = tern_test_seed(), .memory = (size_t)64 << 20};
+    tern_search *search = search_create(&f, &nim, &options, &piles);
+    const tern_search_limits limits = {.rollouts = 4096 * (uint64_t)f.size + 1};
+    tern_search_result result;
+    tern_search_statistics statistics;
+    EXPECT_OK(search_run(&f, search, &limits, &result));
+    search_check(&f, search, &result, limits.rollouts - 1);
+    EXPECT_OK(tern_search_get_statistics(f.worker, search, &statistics));
+    const tern_mcts_worker *w = &search->worker[0];
+    CU_ASSERT_EQUAL(w->round, 2);
+    CU_ASSERT_EQUAL(search->options.simulations, 16);
+    const double share = 1.0 / f.size, made = (double)statistics.created;
+    const double spread = sqrt(made * share * (1 - share));
+    CU_ASSERT(made > 300);
+    CU_ASSERT_DOUBLE_EQUAL((double)w->statistics.created, made * share, 6 * spread + 1);
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    fixture_close(&f);
+}
+
 /* Far more rollouts at a time than rings take: messages are kept, and nothing is lost. */
 static void full_rings_lose_nothing(void) {
     fixture f;
@@ -522,6 +548,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nonsense_is_refused", nonsense_is_refused},
         {"books_balance", books_balance},
+        {"defaults_are_the_papers", defaults_are_the_papers},
         {"full_rings_lose_nothing", full_rings_lose_nothing},
         {"known_wins_are_found", known_wins_are_found},
         {"visits_are_those_of_the_reference", visits_are_those_of_the_reference},
