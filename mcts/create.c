@@ -34,7 +34,7 @@ static tern_status check_game(const tern_game *g) {
 
 static tern_status check_options(const tern_context *context, const tern_game *g,
                                  const tern_search_options *o) {
-    /* A creation is the longest message: an extension, its arguments and the state. */
+    /* A creation is the longest message: a state, and less than 256 bytes beside it. */
     size_t message = 256 + g->state_bytes, room = context->config.ring_size / 2 - 64;
     size_t least = tern_mcts_slab_least(g->state_bytes, g->moves_max) * context->config.workers;
     if (o->exploration != o->exploration || o->exploration > 1e6)

@@ -171,7 +171,8 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
     return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
 }
 
-/* What a message takes in a ring. The state goes behind the extension and the arguments. */
+/* What a message takes in a ring. A state goes behind the message, and in front of both the length
+ * of the message. */
 static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
     switch (kind) {
     case TERN_MCTS_CREATE:

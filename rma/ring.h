@@ -121,7 +121,7 @@ typedef struct tern_in {
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed;
-    bool streaming; /* near, another worker's: the last poll found records too */
+    bool streaming; /* near, another worker's: the last poll found records too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *via;
     uint64_t skip; /* rma: bytes to leave out when limit is reached */

@@ -53,7 +53,7 @@ typedef struct tern_rma_worker {
         size_t count;
     } active[TERN_CHANNELS];
     tern_out *pending; /* rings with records that progress is to publish */
-    bool corked;       /* far rings gather (tern_ring_cork) */
+    bool corked;       /* tern_ring_cork */
     uint32_t rounds;
     uint32_t warm;                   /* rounds in which MPI is asked at once */
     _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */

@@ -52,10 +52,11 @@ static void let_origin_run_ahead(void) {
  * bytes of the arguments, these, and from the next multiple of 8 bytes on the buffer. False: the
  * arguments are more than there is. */
 static bool find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
-    uint64_t own;
-    if (*bytes < sizeof own)
+    if (*bytes < sizeof(uint64_t))
         return false;
-    memcpy(&own, *arguments, sizeof own);
+    /* Once: the origin may write there again. */
+    const uint64_t own =
+        __atomic_load_n((const uint64_t *)(const void *)*arguments, __ATOMIC_RELAXED);
     size_t left = *bytes - sizeof own;
     if (own > left)
         return false;
@@ -96,9 +97,9 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         }
         patient = in->streaming;
         uint32_t id = tern_record_id(header);
-        uint64_t at = position & mask, size = tern_record_size(tern_record_bytes(header));
-        const char *arguments = data + at + 8;
         size_t bytes = tern_record_bytes(header);
+        uint64_t at = position & mask, size = tern_record_size(bytes);
+        const char *arguments = data + at + 8;
         bool bad = id >= count || size > mask + 1 - at || size > limit - position;
         if (__builtin_expect(bad || (has_buffer && !find_buffer(&arguments, &bytes, &info)), 0)) {
             in->position = position;

@@ -2,7 +2,8 @@
 #define TERN_RPC_EXTENDED_H
 
 /*
- * Extended calls: what tern_call_with and tern_broadcast send. The record's payload:
+ * Extended calls: what tern_call_with and tern_broadcast send, but for calls with a buffer inside
+ * and no synchronizer, which are plain ones (rpc/execute.c). The record's payload:
  *
  *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *

@@ -4,7 +4,7 @@
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 
-/* Making extended calls and broadcasts (paper 000, table 1). */
+/* Making calls with options and broadcasts (paper 000, table 1). */
 
 static bool is_got(const tern_call_options *o) {
     return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
@@ -111,17 +111,16 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     tern_status status = check(worker, o, false);
     if (status != TERN_OK)
         return status;
-    if (o->synchronizer == NULL && o->way == TERN_BUFFER_NONE) {
-        tern_outgoing call = {
-            tern_worker_number(worker->context, target), header, {{arguments, bytes}}};
-        return tern_outgoing_send(worker, &call, o->full);
-    }
-    if (o->synchronizer == NULL && o->way == TERN_BUFFER_INSIDE && tern_ptr_is_null(o->place)) {
-        uint64_t own = bytes;
-        tern_outgoing call = {
-            tern_worker_number(worker->context, target),
-            tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0),
-            {{&own, sizeof own}, {arguments, bytes}, {o->buffer, o->buffer_bytes}}};
+    const bool inside = o->way == TERN_BUFFER_INSIDE;
+    if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE)) {
+        const uint64_t own = bytes;
+        if (inside)
+            header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
+        tern_outgoing call = {tern_worker_number(worker->context, target),
+                              header,
+                              {{&own, inside ? sizeof own : 0},
+                               {arguments, bytes},
+                               {o->buffer, inside ? o->buffer_bytes : 0}}};
         return tern_outgoing_send(worker, &call, o->full);
     }
     return send_extended(worker, target, header, arguments, bytes, o, 0);

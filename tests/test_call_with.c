@@ -137,12 +137,17 @@ static void ways(tern_publish policy) {
         }
         bool placed = l.way == TERN_BUFFER_GET && below(&random, 2) == 0;
         bool leaves = below(&random, 2) == 0;
+        /* Nobody waits for some of those that come as a whole. */
+        bool counted = l.way > TERN_BUFFER_INSIDE || below(&random, 2) == 0;
         /* Places are written once at a time. */
         if (placed || l.way == TERN_BUFFER_PUT) {
             EXPECT_OK(tern_synchronizer_wait(p.f.worker, p.s));
             leaves = false;
         }
-        post_letter(&p, r, &l, slot, leaves ? &p.sent : &p.s,
+        post_letter(&p, r, &l, slot,
+                    !counted ? NULL
+                    : leaves ? &p.sent
+                             : &p.s,
                     leaves ? TERN_ON_SENT : TERN_ON_EXECUTED, placed);
     }
     EXPECT_OK(tern_synchronizer_wait(p.f.worker, p.sent));
@@ -161,6 +166,66 @@ static void ways_at_once(void) { ways(TERN_PUBLISH_WRITE); }
 static void ways_gathered(void) { ways(TERN_PUBLISH_TRAD); }
 
 static void ways_kept(void) { ways(TERN_PUBLISH_OVFL); }
+
+static const uint32_t argument_sizes[] = {0, 1, 7, 8, 9, 40}, buffer_sizes[] = {0, 1, 8, 9, 333};
+enum { ARGUMENTS = 6, BUFFERS = 5, SIZES = ARGUMENTS * BUFFERS };
+
+/* The calls of each origin come in order, so their number says what they bring. */
+static tern_status read_sizes(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint64_t number = got.next[call->origin.rank];
+    size_t own = argument_sizes[number / BUFFERS % ARGUMENTS],
+           more = buffer_sizes[number % BUFFERS];
+    const unsigned char *argument = arguments, *buffer = call->buffer;
+    if (number % 7 == 0 && got.again++ == 0)
+        return TERN_ERR_AGAIN;
+    got.again = 0;
+    got.next[call->origin.rank]++;
+    got.run++;
+    if (bytes != own || call->buffer_bytes != more) {
+        got.wrong++;
+        return TERN_OK;
+    }
+    for (size_t i = 0; i < own; i++)
+        got.wrong += argument[i] != (unsigned char)(number + i);
+    for (size_t i = 0; i < more; i++)
+        got.wrong += buffer[i] != (unsigned char)(number * 3 + i);
+    return TERN_OK;
+}
+TERN_FUNCTION(read_sizes)
+
+/* Arguments and buffers of all sizes together, whatever a full ring does to them. */
+static void sizes(tern_publish policy) {
+    post p;
+    unsigned char arguments[40], buffer[333];
+    if (!open_post(&p, 1, policy))
+        return;
+    uint64_t times = (uint64_t)fixture_times(&p.f, 20 * SIZES);
+    for (uint64_t number = 0; number < times; number++) {
+        for (size_t i = 0; i < sizeof arguments; i++)
+            arguments[i] = (unsigned char)(number + i);
+        for (size_t i = 0; i < sizeof buffer; i++)
+            buffer[i] = (unsigned char)(number * 3 + i);
+        size_t own = argument_sizes[number / BUFFERS % ARGUMENTS];
+        const tern_call_options options = {.full = (tern_full)(number / SIZES % 3),
+                                           .way = TERN_BUFFER_INSIDE,
+                                           .buffer = buffer,
+                                           .buffer_bytes = buffer_sizes[number % BUFFERS]};
+        tern_status status;
+        while ((status = tern_call_with(p.f.worker, to((p.f.rank + 1) % p.f.size),
+                                        &read_sizes_function, arguments, own, &options)) ==
+               TERN_ERR_AGAIN)
+            (void)tern_progress(p.f.worker);
+        EXPECT_OK(status);
+        memset(buffer, 0, sizeof buffer); /* it was copied */
+    }
+    EXPECT_OK(tern_quiesce(p.f.worker));
+    CU_ASSERT_EQUAL(got.run, times);
+    close_post(&p);
+}
+
+static void sizes_at_once(void) { sizes(TERN_PUBLISH_WRITE); }
+
+static void sizes_gathered(void) { sizes(TERN_PUBLISH_TRAD); }
 
 /* A wait for a synchronizer is enough: what it counts has run, without any other collective. */
 static void executed(void) {
@@ -385,10 +450,16 @@ static void refusals(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"refusals", refusals},         {"executed", executed},
-        {"ways_at_once", ways_at_once}, {"ways_gathered", ways_gathered},
-        {"ways_kept", ways_kept},       {"from_handlers", from_handlers},
-        {"broadcasts", broadcasts},     {"broadcasts_to_a_place", broadcasts_to_a_place},
+        {"refusals", refusals},
+        {"executed", executed},
+        {"ways_at_once", ways_at_once},
+        {"ways_gathered", ways_gathered},
+        {"ways_kept", ways_kept},
+        {"sizes_at_once", sizes_at_once},
+        {"sizes_gathered", sizes_gathered},
+        {"from_handlers", from_handlers},
+        {"broadcasts", broadcasts},
+        {"broadcasts_to_a_place", broadcasts_to_a_place},
         {"a_bad_place", a_bad_place},
     };
     return tern_test_main(argc, argv, "call_with", tests, sizeof tests / sizeof tests[0]);

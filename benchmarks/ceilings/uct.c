@@ -25,7 +25,6 @@ typedef struct value {
 } value;
 
 /* Of a move: the rest. */
-
 typedef struct edge {
     uint32_t visits, won; /* half points of who moves */
     uint32_t child, move;
@@ -108,17 +107,17 @@ static uint32_t best(const ceiling_uct *t, const node *n) {
     const value *values = &t->values[n->edges / LANES];
     const float wide = t->exploration * sqrtf(logf((float)n->visits));
     floats most = {0};
-    ints best = {0}, at = {0, 1, 2, 3};
+    ints chosen = {0}, at = {0, 1, 2, 3};
     for (uint32_t i = 0; i < n->count; i += LANES, at += LANES, values++) {
         floats v = values->mean + wide * values->seldom;
         ints more = v > most;
         most = (floats)((more & (ints)v) | (~more & (ints)most));
-        best = (more & at) | (~more & best);
+        chosen = (more & at) | (~more & chosen);
     }
     int first = 0;
     for (int lane = 1; lane < LANES; lane++)
         first = most[lane] > most[first] ? lane : first;
-    return n->edges + (uint32_t)best[first];
+    return n->edges + (uint32_t)chosen[first];
 }
 
 static void count(ceiling_uct *t, uint32_t at, uint32_t won) {
