@@ -194,10 +194,7 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
     status = tern_call(worker, keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !tern_reply_arrived(worker, &m.back)) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(locks->context, &wait, TERN_ANYBODY);
+        status = tern_wait_round(locks->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
     }
     tern_reply_release(worker, &m.back);
     if (status == TERN_OK)

@@ -96,21 +96,17 @@ static bool has_failed(const tern_search *s) {
     return atomic_load_explicit(&s->failed, memory_order_relaxed) != TERN_OK;
 }
 
-/* A try that found nothing. */
-static void idle(tern_mcts_worker *w, tern_wait_state *wait) {
-    tern_status status = tern_wait_step(w->search->context, wait, TERN_ANYBODY);
+/* After a round that has found something to do, or has not. */
+static void rest(tern_mcts_worker *w, tern_wait_state *wait, bool busy) {
+    tern_status status = tern_wait_round(w->search->context, wait, busy, TERN_ANYBODY);
     if (status != TERN_OK)
         tern_mcts_fail(w->search, status);
 }
 
 tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
     tern_wait_state wait = TERN_WAIT_START;
-    while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search)) {
-        if (tern_progress_round(w->worker) > 0)
-            wait.rounds = 0;
-        else
-            idle(w, &wait);
-    }
+    while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search))
+        rest(w, &wait, tern_progress_round(w->worker) > 0);
     return tern_mcts_failure(w->search);
 }
 
@@ -202,10 +198,7 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
         told = told || watch(w, number, plan, &due);
         if (busy != (idle_since == 0))
             turn(w, &idle_since);
-        if (busy)
-            wait.rounds = 0;
-        else
-            idle(w, &wait);
+        rest(w, &wait, busy);
     }
     if (idle_since != 0)
         turn(w, &idle_since);
@@ -216,10 +209,7 @@ static void send_rest(tern_mcts_worker *w) {
     tern_wait_state wait = TERN_WAIT_START;
     while (w->kept.first != NULL && !has_failed(w->search)) {
         bool busy = tern_progress_round(w->worker) > 0;
-        if (tern_mcts_send_kept(w) || busy)
-            wait.rounds = 0;
-        else
-            idle(w, &wait);
+        rest(w, &wait, tern_mcts_send_kept(w) || busy);
     }
     (void)tern_call_flush_all(w->worker);
 }

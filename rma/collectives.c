@@ -68,10 +68,7 @@ void tern_collectives_discard(tern_worker *worker) {
 
 /* One round of waiting for a rank. */
 static tern_status step(tern_worker *worker, tern_wait_state *wait) {
-    if (tern_progress_round(worker) == 0)
-        return tern_wait_step(worker->context, wait, TERN_ANYBODY);
-    wait->rounds = 0;
-    return TERN_OK;
+    return tern_wait_round(worker->context, wait, tern_progress_round(worker), TERN_ANYBODY);
 }
 
 static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,

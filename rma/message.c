@@ -174,11 +174,8 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
 
 /* A round of a wait for a far rank: progress, or at least service for others. */
 static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
-    if (tern_progress_round(worker) + tern_rma_of(worker->context)->far->poll(worker) > 0) {
-        wait->rounds = 0;
-        return TERN_OK;
-    }
-    return tern_wait_step(worker->context, wait, rank);
+    size_t found = tern_progress_round(worker) + tern_rma_of(worker->context)->far->poll(worker);
+    return tern_wait_round(worker->context, wait, found, rank);
 }
 
 tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,

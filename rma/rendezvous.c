@@ -134,10 +134,8 @@ tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes
     if (status == TERN_ERR_AGAIN && worker->in_handler)
         return tern_worker_may_wait(worker, "tern_post_wait");
     while (status == TERN_ERR_AGAIN) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            (void)tern_wait_step(worker->context, &wait, TERN_ANYBODY); /* look tells of deaths */
+        /* look tells of deaths */
+        (void)tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
         status = look(worker, post, bytes);
     }
     return status;
@@ -203,11 +201,8 @@ tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source, uns
         status = tern_worker_may_wait(worker, "tern_descriptor_wait");
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !take(worker, source, which, tag, descriptor)) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(worker->context, &wait,
-                                    is_anybody(source) ? TERN_ANYBODY : source.rank);
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
+                                 is_anybody(source) ? TERN_ANYBODY : source.rank);
     }
     return status;
 }

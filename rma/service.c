@@ -48,9 +48,8 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
             if (!sent && status != TERN_ERR_AGAIN)
                 goto out;
         }
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else if ((status = tern_wait_step(context, &wait, rank)) != TERN_OK)
+        status = tern_wait_round(context, &wait, tern_progress_round(worker), rank);
+        if (status != TERN_OK)
             goto out;
     }
     const tern_cell *cell = tern_reply_cell(worker, &request->back);

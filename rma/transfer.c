@@ -188,10 +188,9 @@ tern_status tern_wait(tern_worker *worker, tern_request *request) {
         status = look(worker, request, &done);
         if (status != TERN_OK || done)
             break;
-        if (tern_progress_round(worker) + far->poll(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(worker->context, &wait, request_rank(request));
+        status =
+            tern_wait_round(worker->context, &wait, tern_progress_round(worker) + far->poll(worker),
+                            request_rank(request));
     }
     return status;
 }
@@ -274,10 +273,7 @@ static tern_status near_barrier(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(context, &wait, TERN_ANYBODY);
+        status = tern_wait_round(context, &wait, tern_progress_round(worker), TERN_ANYBODY);
     }
     /* The last may have come while a death was noticed. */
     return atomic_load_explicit(generation, memory_order_acquire) != mine ? TERN_OK : status;

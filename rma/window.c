@@ -170,9 +170,9 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
         tern_status status = TERN_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
-        if (tern_progress_round(worker) + tern_message_poll(worker) > 0)
-            wait.rounds = 0;
-        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+        status = tern_wait_round(worker->context, &wait,
+                                 tern_progress_round(worker) + tern_message_poll(worker), rank);
+        if (status != TERN_OK)
             return status;
     }
 }

@@ -127,10 +127,7 @@ tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *res
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back)) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(worker->context, &wait, rank);
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
     }
     if (status == TERN_OK)
         status = take_result(tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);

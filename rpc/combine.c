@@ -78,10 +78,7 @@ static tern_status send(tern_worker *worker, const tern_combiner *c, entry *e) {
 static tern_status wait_for_room(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     if (worker->in_progress)
         return TERN_ERR_AGAIN;
-    if (tern_progress_round(worker) == 0)
-        return tern_wait_step(worker->context, wait, rank);
-    wait->rounds = 0;
-    return TERN_OK;
+    return tern_wait_round(worker->context, wait, tern_progress_round(worker), rank);
 }
 
 static tern_status check(const tern_worker *worker, const tern_combiner *c, const char *function) {

@@ -19,10 +19,8 @@ static void count_sent(tern_worker *worker, int64_t by) {
 
 /* A round of a wait. Nobody makes no progress; what it tried has served messages. */
 static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
-    if (worker->index == TERN_NO_WORKER || tern_progress_round(worker) == 0)
-        return tern_wait_step(worker->context, wait, rank);
-    wait->rounds = 0;
-    return TERN_OK;
+    size_t found = worker->index == TERN_NO_WORKER ? 0 : tern_progress_round(worker);
+    return tern_wait_round(worker->context, wait, found, rank);
 }
 
 static tern_status call(tern_worker *worker, tern_worker_id target, const tern_function *function,

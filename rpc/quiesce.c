@@ -118,10 +118,7 @@ tern_status tern_quiesce(tern_worker *worker) {
     }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !answers_are_here(worker)) {
-        if (progress_all(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(context, &wait, TERN_ANYBODY);
+        status = tern_wait_round(context, &wait, progress_all(worker), TERN_ANYBODY);
     }
     return status;
 }

@@ -91,9 +91,8 @@ tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern
                              c->target);
         if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
             return status;
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else if ((status = tern_wait_step(worker->context, &wait, rank)) != TERN_OK)
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
+        if (status != TERN_OK)
             return status;
     }
 }

@@ -185,10 +185,7 @@ static tern_status wait_for_one(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (mine->shipments_over == over && status == TERN_OK) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
     }
     return status;
 }

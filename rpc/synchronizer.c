@@ -229,10 +229,7 @@ tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchr
         status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0) {
-        if (tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
     }
     return status;
 }

@@ -26,11 +26,8 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
             return status;
         if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
             return waited;
-        if (worker != NULL && tern_progress_round(worker) > 0)
-            wait.rounds = 0;
-        else
-            waited = tern_wait_step(context, &wait,
-                                    context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
+        waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_round(worker),
+                                 context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
     }
 }
 

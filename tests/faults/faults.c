@@ -275,6 +275,37 @@ static void stopped_rank(void) {
     fixture_close(&f);
 }
 
+static bool streams;
+
+/* Calls itself, so that every round of progress finds something. */
+static tern_status stream(tern_call_info *call, const void *arguments, size_t bytes);
+TERN_FUNCTION(stream)
+
+static tern_status stream(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker_id self = tern_worker_self(call->worker);
+    return streams ? tern_call_queue(call->worker, self, &stream_function, arguments, bytes)
+                   : TERN_OK;
+}
+
+/* Calls without end keep no news away. */
+static void in_a_stream(void) {
+    fixture f;
+    uint32_t victim = (uint32_t)tern_test_size() - 1;
+    if (!survivors_open(&f, victim))
+        return;
+    lose_later(&f);
+    tern_worker_id self = {f.rank, 0}, to = {victim, 0};
+    tern_future future;
+    streams = true;
+    EXPECT_OK(tern_call(f.worker, self, &stream_function, NULL, 0));
+    tern_status status = tern_call_start(f.worker, to, &nothing_function, NULL, 0, &future);
+    if (status == TERN_OK)
+        status = tern_future_wait(f.worker, &future, NULL, 0, NULL);
+    TOLD(victim, status);
+    streams = false;
+    go_on_without(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"in_calls", in_calls},         {"in_call_return", in_call_return},
@@ -282,7 +313,7 @@ int main(int argc, char **argv) {
         {"in_quiesce", in_quiesce},     {"in_alloc_on", in_alloc_on},
         {"in_free", in_free},           {"one_sided", one_sided},
         {"in_destroy", in_destroy},     {"a_new_context", a_new_context},
-        {"stopped_rank", stopped_rank},
+        {"stopped_rank", stopped_rank}, {"in_a_stream", in_a_stream},
     };
     return tern_test_main(argc, argv, "faults", tests, sizeof tests / sizeof tests[0]);
 }
