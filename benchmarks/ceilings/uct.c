@@ -68,7 +68,7 @@ ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t
     t->exploration = (float)exploration;
     t->share = 0.5f / (float)simulations;
     t->nodes = malloc((rollouts + 1) * sizeof *t->nodes);
-    t->values = aligned_alloc(64, edges / LANES * sizeof *t->values);
+    t->values = aligned_alloc(sizeof *t->values, edges / LANES * sizeof *t->values);
     t->edges = malloc(edges * sizeof *t->edges);
     t->moves = malloc(game->moves_max * sizeof *t->moves);
     t->state = aligned_alloc(16, (game->state_bytes + 15) / 16 * 16);
