@@ -193,9 +193,8 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
         return status;
     status = tern_call(worker, keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !tern_reply_arrived(worker, &m.back)) {
+    while (status == TERN_OK && !tern_reply_arrived(worker, &m.back))
         status = tern_wait_round(locks->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    }
     tern_reply_release(worker, &m.back);
     if (status == TERN_OK)
         *held(locks, worker, index) = 1;

@@ -200,10 +200,9 @@ tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source, uns
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_descriptor_wait");
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !take(worker, source, which, tag, descriptor)) {
+    while (status == TERN_OK && !take(worker, source, which, tag, descriptor))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
                                  is_anybody(source) ? TERN_ANYBODY : source.rank);
-    }
     return status;
 }
 

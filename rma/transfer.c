@@ -272,9 +272,8 @@ static tern_status near_barrier(tern_worker *worker) {
     }
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine) {
+    while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
         status = tern_wait_round(context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    }
     /* The last may have come while a death was noticed. */
     return atomic_load_explicit(generation, memory_order_acquire) != mine ? TERN_OK : status;
 }

@@ -126,9 +126,8 @@ tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *res
     tern_wait_state wait = TERN_WAIT_START;
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
-    while (status == TERN_OK && !tern_reply_arrived(worker, &back)) {
+    while (status == TERN_OK && !tern_reply_arrived(worker, &back))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
-    }
     if (status == TERN_OK)
         status = take_result(tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);
     tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);

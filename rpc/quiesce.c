@@ -117,8 +117,7 @@ tern_status tern_quiesce(tern_worker *worker) {
         status = wave(worker, before, &alike, &quiet);
     }
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !answers_are_here(worker)) {
+    while (status == TERN_OK && !answers_are_here(worker))
         status = tern_wait_round(context, &wait, progress_all(worker), TERN_ANYBODY);
-    }
     return status;
 }

@@ -184,9 +184,8 @@ static tern_status wait_for_one(tern_worker *worker) {
     const uint64_t over = mine->shipments_over;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    while (mine->shipments_over == over && status == TERN_OK) {
+    while (mine->shipments_over == over && status == TERN_OK)
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    }
     return status;
 }
 

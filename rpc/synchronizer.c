@@ -228,8 +228,7 @@ tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchr
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0) {
+    while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    }
     return status;
 }

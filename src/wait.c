@@ -26,14 +26,11 @@ tern_status tern_glance(tern_worker *worker, uint32_t rank) {
     return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
 
-/* Whether it ends a wait for rank. */
-static tern_status death_of(const tern_context *context, uint32_t rank) {
-    uint32_t dead = tern_peers_dead(&context->peers);
-    if (dead == TERN_NOBODY)
-        return TERN_OK;
+/* The dead one whose death ends a wait for rank, or TERN_NOBODY. */
+static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     if (rank == TERN_ANYBODY)
-        return tern_peer_fail(dead);
-    return tern_peer_is_dead(&context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+        return tern_peers_dead(&context->peers);
+    return tern_peer_is_dead(&context->peers, rank) ? rank : TERN_NOBODY;
 }
 
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
@@ -55,7 +52,8 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     /* Before, what is waited for may well come, from whoever is alive. */
     if (!late && round < PAUSES)
         return TERN_OK;
-    return death_of(context, rank);
+    uint32_t dead = dead_for(context, rank);
+    return dead != TERN_NOBODY ? tern_peer_fail(dead) : TERN_OK;
 }
 
 /* What the dead sent before may be among what is still found: the look after this one counts. */
@@ -63,7 +61,8 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     if (rank == TERN_NOBODY)
         return TERN_OK;
     tern_peers_look(&context->peers);
+    const uint32_t dead = dead_for(context, rank);
     const bool known = state->doomed;
-    state->doomed = tern_peers_dead(&context->peers) != TERN_NOBODY;
-    return known ? death_of(context, rank) : TERN_OK;
+    state->doomed = dead != TERN_NOBODY;
+    return known && state->doomed ? tern_peer_fail(dead) : TERN_OK;
 }

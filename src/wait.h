@@ -12,7 +12,7 @@
 typedef struct tern_wait_state {
     uint32_t rounds; /* in a row that found nothing */
     uint32_t found;  /* rounds that found something */
-    bool doomed;     /* at the last look of those a peer was dead */
+    bool doomed;     /* at the last look in those who is waited for was dead */
     uint64_t looked; /* when peers were last looked after in vain rounds, ns */
 } tern_wait_state;
 
