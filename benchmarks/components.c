@@ -257,8 +257,10 @@ static field *open_field(bench *b) {
     bench_ok(tern_alloc(b->worker, AREA, 0, TERN_DOMAIN_GLOBAL, &mine), "tern_alloc");
     memset(tern_local(b->context, mine), 0, AREA);
     bench_meet(b);
+    tern_mpi_lock(); /* service threads use MPI too */
     bench_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, f->area, sizeof mine, MPI_BYTE, b->comm),
               "MPI_Allgather");
+    tern_mpi_unlock();
     return f;
 }
 

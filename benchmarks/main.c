@@ -273,6 +273,16 @@ static int check_ranks(const bench *b, int count, char **names) {
     return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
 }
 
+/* Its frame and its ceilings use MPI from one thread; cases about service threads make their own.
+ */
+static int check_threads(const bench *b) {
+    tern_config config;
+    bench_ok(tern_config_init(&config), "tern_config_init");
+    return config.service_threads == 0
+               ? -1
+               : refuse(b, "TERN_SERVICE_THREADS is to be 0, not %zu", config.service_threads);
+}
+
 static int run(bench *b, int count, char **names) {
     int status = open_output(b);
     if (status >= 0)
@@ -342,6 +352,8 @@ int main(int argc, char **argv) {
         status = check_subjects(&b, argc - optind, argv + optind);
     if (status < 0)
         status = check_ranks(&b, argc - optind, argv + optind);
+    if (status < 0)
+        status = check_threads(&b);
     if (status < 0)
         status = run(&b, argc - optind, argv + optind);
     MPI_Comm_free(&b.comm);
