@@ -17,8 +17,8 @@
  * round grows with active senders, not with ranks.
  */
 
-/* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely.
- */
+/* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely,
+ * unless there are few. */
 #define RARE_ROUNDS 64u
 
 bool tern_membarrier_register(void) {
@@ -187,7 +187,8 @@ size_t tern_ring_poll(tern_worker *worker) {
     for (size_t i = 0; i < *count; i++) {
         tern_in *in = ring[i];
         bool quiet = in->empty >= context->config.idle_polls;
-        if (quiet && in->via->reads_own_batches && round % RARE_ROUNDS != 0)
+        if (quiet && *count > context->config.active_rings && in->via->reads_own_batches &&
+            round % RARE_ROUNDS != 0)
             continue;
         uint64_t header = tern_ring_peek(worker, in);
         if (header != 0) {

@@ -121,6 +121,37 @@ static void idle_rings_wake_up(void) {
     fixture_close(&f);
 }
 
+/* As many quiet rings as TERN_ACTIVE_RINGS says are looked at every round, wherever they come from:
+ * what is there is found at once. */
+static void few_quiet_rings_are_looked_at(void) {
+    enum { TIMES = 32, ROUNDS = 16 /* at most, in the mean */ };
+    fixture f;
+    tern_config config = with_rings(8192);
+    config.idle_polls = 3;
+    config.mpi_interval = 1;
+    if (!fixture_open(&f, &config))
+        return;
+    memset(&arrived, 0, sizeof arrived);
+    unsigned char arguments[64];
+    const uint32_t next = (f.rank + 1) % f.size, previous = (f.rank + f.size - 1) % f.size;
+    uint64_t rounds = 0;
+    for (uint64_t i = 0; i <= TIMES; i++) {
+        for (int k = 0; k < 30; k++)
+            tern_progress(f.worker);
+        EXPECT_OK(tern_barrier(f.worker));
+        compose(arguments, f.rank, i, sizeof arguments);
+        EXPECT_OK(tern_call(f.worker, to(next), &receive_function, arguments, sizeof arguments));
+        if (i > 0) /* the first opens the ring, which takes its target's help */
+            MPI_Barrier(MPI_COMM_WORLD);
+        for (; arrived.next[previous] <= i; rounds += i > 0)
+            tern_progress(f.worker);
+    }
+    CU_ASSERT_EQUAL(arrived.wrong, 0);
+    CU_ASSERT(rounds < (uint64_t)TIMES * ROUNDS);
+    EXPECT_OK(tern_quiesce(f.worker));
+    fixture_close(&f);
+}
+
 /* A target that makes no progress: in the end tern_call_try says AGAIN, and what it took arrives.
  */
 static void full_ring(void) {
@@ -317,6 +348,7 @@ int main(int argc, char **argv) {
         {"order_with_flushed_batches", order_with_flushed_batches},
         {"order_over_idle_rings", order_over_idle_rings},
         {"idle_rings_wake_up", idle_rings_wake_up},
+        {"few_quiet_rings_are_looked_at", few_quiet_rings_are_looked_at},
         {"full_ring", full_ring},
         {"floods", floods},
         {"handlers_that_call_back", handlers_that_call_back},
