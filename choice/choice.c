@@ -5,24 +5,30 @@
 
 /*
  * Learning what each way costs. The chosen way is timed now and then, every time where operations
- * take so long that timing does not matter. The other way is tried now and then: a trial goes on
- * while it takes less than the chosen way, which costs nothing, and what the first that takes more
- * has cost is paid back before the next trial. Trials that keep losing become rarer still, until
- * the cost of the chosen way has changed.
+ * take so long that timing does not matter. The other way is tried now and then, by some operations
+ * in succession: the first, which finds nothing prepared (a ring not looked at, cold code), says
+ * little of the others. A trial goes on while its operations together take less than the chosen way
+ * would, which costs nothing; what one has cost more is paid back before the next. Trials that keep
+ * losing become rarer still, until the cost of the chosen way has changed.
  *
- * Means weigh the latest by an eighth. One operation that was interrupted must not settle anything,
- * and where one in fifty waits for a time slice that must count: so an outlier counts, up to
- * OUTLIER times the mean, and the next operation is timed too.
+ * A mean is over the latest operations timed, up to LATEST: over fewer, a way that takes turns
+ * between quick and slow would be left whenever some slow ones come together. One operation that
+ * was interrupted must not settle anything, and where one in fifty waits for a time slice that must
+ * count: so an outlier counts, up to OUTLIER times the mean, and the next operation is timed too.
+ *
+ * Over a network that needs the target's help, what a rank's operations take depends on how the
+ * other's go: where both call, RMA takes longer than where neither does. Ways that differ little
+ * are so both stable, and which is found is chance, but for CHARGE.
  */
-#define WEIGHT 0.125F
 #define OUTLIER 256.0F
 #define SURPRISE 4.0F     /* times the mean: look again at once */
+#define CHARGE 1.08F      /* a call takes its target's time too, which its caller does not see */
 #define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
 #define CHANGE 1.5F       /* times: the load is another one */
 #define AHEAD 2.0F        /* times: a load that slows a way down takes not its lead */
 #define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
 #define FIRST_SHARE 0.25F /* the first trial opens a ring, a change may be chance: look soon */
-#define TIMING 8000.0F    /* ticks of other operations between two that are timed */
+#define TIMING 24000.0F   /* ticks of other operations between two that are timed */
 
 enum {
     GAP_MAX = 64,   /* operations between two that are timed, */
@@ -36,7 +42,10 @@ enum {
     NEAR_ROUND_NS = 200000,
     ROUND_MOST = 256,
     LINE = 64,
-    KNOWN = 2 /* operations timed until a mean is a measurement */
+    TRIAL = 4,  /* operations of a trial, at least; the first is not taken for what others cost */
+    KNOWN = 2,  /* operations timed until a mean is a measurement */
+    FEW = 8,    /* a mean is over the latest so many at least, */
+    LATEST = 64 /* and at most */
 };
 
 static float less(float a, float b) { return a < b ? a : b; }
@@ -55,11 +64,18 @@ static void plan(tern_choice *c) {
     c->calls = (uint8_t)(c->gap - c->left);
 }
 
-/* [in] excess: ticks that a trial has cost more, or will. */
-static uint32_t pay_back(const tern_choice *c, float excess, float share) {
-    float operations = excess / (share * (c->mean[c->via] + 1));
-    operations *= (float)(1U << c->losses);
-    return operations < TRIAL_MIN ? TRIAL_MIN : (uint32_t)less(operations, 2e9F);
+/* Operations that pay for a trial. [in] excess: ticks that it has cost more, or will. */
+static float price(const tern_choice *c, float excess, float share) {
+    return excess / (share * (c->mean[c->via] + 1)) * (float)(1U << c->losses);
+}
+
+static int32_t whole(float operations) {
+    return (int32_t)(operations < -2e9F ? -2e9F : less(operations, 2e9F));
+}
+
+static int32_t pay_back(const tern_choice *c, float excess, float share) {
+    const int32_t operations = whole(price(c, excess, share));
+    return operations < TRIAL_MIN ? TRIAL_MIN : operations;
 }
 
 void tern_choice_begin(tern_choice *choice, const double *costs) {
@@ -71,15 +87,15 @@ void tern_choice_begin(tern_choice *choice, const double *costs) {
 }
 
 static void count_down(tern_choice *c, uint64_t operations) {
-    c->rest = operations < c->rest ? c->rest - (uint32_t)operations : 0;
+    c->rest = (int64_t)operations < c->rest ? c->rest - (int32_t)operations : 0;
 }
 
 /* An own choice attends to others by the clock, which it reads once a round: a caller that computes
  * between its operations does so at nearly every one, and one that does not at few. */
 static void plan_round(tern_choice *c) {
     const uint64_t now = tern_ticks();
-    const float each = (float)((uint32_t)now - c->rest) / (float)(c->gap + 1);
-    c->rest = (uint32_t)now;
+    const float each = (float)((uint32_t)now - (uint32_t)c->rest) / (float)(c->gap + 1);
+    c->rest = (int32_t)now;
     c->left = c->gap = (uint32_t)less(c->then / (each + 1), ROUND_MOST);
 }
 
@@ -96,9 +112,10 @@ tern_pick tern_choice_sample(tern_choice *choice) {
         choice->calls--;
         return (tern_pick){TERN_VIA_CALL, NULL, 0};
     }
-    count_down(choice, choice->gap);
+    if (choice->tried == 0)
+        count_down(choice, choice->gap);
     choice->gap = 0;
-    bool trial = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
+    bool trial = choice->tried > 0 || (choice->rest == 0 && choice->seen[choice->via] >= KNOWN);
     tern_via via = trial ? other_than(choice->via) : (tern_via)choice->via;
     return (tern_pick){via, choice, tern_ticks()};
 }
@@ -110,11 +127,14 @@ tern_pick tern_choice_sample_many(tern_choice *choice) {
 }
 
 static void learn_mean(tern_choice *c, tern_via via, float ticks) {
-    float *mean = &c->mean[via], most = OUTLIER * (*mean + 1);
-    if (c->seen[via] >= KNOWN)
-        *mean += WEIGHT * (less(ticks, most) - *mean);
-    else if (++c->seen[via] == KNOWN)
-        *mean = less(ticks, most);
+    float *mean = &c->mean[via], measured = less(ticks, OUTLIER * (*mean + 1));
+    uint8_t *seen = &c->seen[via];
+    if (*seen < LATEST)
+        ++*seen;
+    if (*seen > KNOWN)
+        *mean += (measured - *mean) / (float)(*seen > FEW ? *seen : FEW);
+    else if (*seen == KNOWN)
+        *mean = measured;
 }
 
 /* Who changes to and fro does so ever more rarely. */
@@ -130,6 +150,7 @@ static void change_over(tern_choice *c, float count, bool trial) {
     c->via = (uint8_t)other_than(c->via);
     lose(c);
     c->then = c->mean[c->via];
+    c->tried = 0;
     c->rest = pay_back(c, count * (c->mean[other_than(c->via)] - c->then),
                        trial ? TRIAL_SHARE : FIRST_SHARE);
 }
@@ -138,15 +159,30 @@ static bool dearer(const tern_choice *c, float margin) {
     return c->mean[c->via] > margin * c->mean[other_than(c->via)];
 }
 
+/* One operation is enough of a trial. */
+static bool is_hopeless(const tern_choice *c, float ticks) {
+    return ticks >= OUTLIER * (c->mean[c->via] + 1);
+}
+
+/* What its operations took less than the chosen way's pays for what others took more. */
 static void after_trial(tern_choice *c, tern_via way, float ticks, float count) {
-    float chosen = c->mean[c->via];
-    if (ticks >= chosen && c->seen[way] < KNOWN) {
-        c->rest = pay_back(c, count * (ticks - chosen), FIRST_SHARE);
-    } else if (ticks >= chosen) {
-        c->rest = pay_back(c, count * (ticks - chosen), TRIAL_SHARE);
-        lose(c);
-    }
+    const float chosen = c->mean[c->via], tried = (float)c->tried + count;
+    const bool first = c->seen[way] < KNOWN;
+    const bool clear = is_hopeless(c, ticks) || (c->tried > 0 && ticks > SURPRISE * chosen);
+    const float owed = price(c, count * (ticks - chosen), first ? FIRST_SHARE : TRIAL_SHARE);
+    c->tried = (uint8_t)less(tried, UINT8_MAX);
+    c->rest = whole((float)c->rest + owed);
+    if (!clear && tried < TRIAL)
+        return;
     c->then = chosen;
+    c->tried = c->rest <= 0; /* it has won and goes on, or has lost */
+    if (c->tried) {
+        c->rest = 0;
+        return;
+    }
+    c->rest = c->rest > TRIAL_MIN ? c->rest : TRIAL_MIN;
+    if (!first)
+        lose(c);
 }
 
 /* Both ways may have changed with the load, if the chosen one has; one that became dearer and is
@@ -165,7 +201,7 @@ static void notice_change(tern_choice *c, float count) {
     if (ahead)
         return;
     c->losses /= 2;
-    uint32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
+    const int32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
 }
 
@@ -173,8 +209,11 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
     if ((int64_t)ticks < 0 || count == 0)
         return;
     float together = (float)count, each = (float)ticks / together, before = choice->mean[via];
-    learn_mean(choice, via, each);
-    bool trial = via != choice->via;
+    if (via == TERN_VIA_CALL)
+        each *= CHARGE;
+    const bool trial = via != choice->via;
+    if (!trial || choice->tried > 0 || count > 1 || is_hopeless(choice, each))
+        learn_mean(choice, via, each);
     if (trial) {
         after_trial(choice, via, each, together);
     } else {
@@ -187,7 +226,7 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
     plan(choice);
     /* A trial that has won goes on, and so does a look at what was unusual, unless even so it took
      * less than the other way. */
-    if (choice->rest == 0 ||
+    if (choice->tried > 0 || choice->rest == 0 ||
         (each > SURPRISE * before && each > choice->mean[other_than(choice->via)]))
         choice->left = choice->gap = choice->calls = 0;
 }

@@ -8,9 +8,9 @@
  *
  * Budget. An operation by RMA that is not timed pays a load, a decrement and a store: 1 to 2 ns.
  * One number says all that it asks, so by call that is 0, where a function more does not matter.
- * Timing takes about a fiftieth of the time, trials of the dearer way as much (the constants are in
- * choice.c): no operation is timed for nothing that takes less than some 80 ns, and each trial is
- * paid back by operations the cheaper way before the next.
+ * Timing takes at most a hundredth of the time, trials of the dearer way a fiftieth (the constants
+ * are in choice.c): no operation is timed for nothing that takes less than some 80 ns, and each
+ * trial is paid back by operations the cheaper way before the next.
  */
 
 #include <stdbool.h>
@@ -22,16 +22,18 @@
 
 /* 32 bytes, so that one never lies across cache lines. */
 typedef struct tern_choice {
-    uint32_t left;   /* operations by RMA until the next that tern_choice_sample sees */
-    uint32_t gap;    /* operations since it saw the last one, or as many as there will be */
-    uint32_t rest;   /* operations until the next trial; own: when the last round of progress was */
-    float mean[2];   /* of each way, in ticks; at first the model's */
-    float then;      /* the chosen way's, when the last trial ended; own: ticks to the next round */
-    uint8_t via;     /* the chosen way */
+    uint32_t left; /* operations by RMA until the next that tern_choice_sample sees */
+    uint32_t gap;  /* operations since it saw the last one, or as many as there will be */
+    int32_t rest;  /* operations until the next trial, or that pay for this one; own: when the last
+                      round of progress was */
+    float mean[2]; /* of each way, in ticks; at first the model's */
+    float then;    /* the chosen way's, when the last trial ended; own: ticks to the next round */
+    uint8_t via;   /* the chosen way */
     uint8_t seen[2]; /* operations timed of each way, up to 2: the first one warms up */
     uint8_t losses;  /* trials lost in succession */
     uint8_t fixed;   /* there is no other way */
     uint8_t own;     /* the target is the caller's rank */
+    uint8_t tried;   /* operations of the trial under way */
     uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
 } tern_choice;
 

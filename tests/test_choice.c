@@ -12,7 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPERATIONS = 200000, TIMED = 100 /* ticks that timing takes */ };
+enum {
+    OPERATIONS = 200000,
+    TIMED = 100, /* ticks that timing takes */
+    COLD = 32    /* operations by RMA only, after which a call is cold */
+};
 
 /* What a way costs: ticks, some more at random, now and then much more. */
 typedef struct way {
@@ -23,6 +27,9 @@ typedef struct way {
 typedef struct load {
     way way[2];
 } load;
+
+/* Ticks that a call takes more which comes after a while: played with while it is set. */
+static double cold_call;
 
 typedef struct outcome {
     double took, best, fixed[2];
@@ -42,6 +49,7 @@ static outcome play(const double *prior, const load *loads, size_t phases, uint6
                     uint64_t random) {
     tern_choice choice;
     outcome o = {0};
+    uint64_t quiet = 0;
     tern_choice_begin(&choice, prior);
     for (size_t phase = 0; phase < phases; phase++) {
         double rma = mean_of(&loads[phase].way[0]), call = mean_of(&loads[phase].way[1]);
@@ -50,7 +58,10 @@ static outcome play(const double *prior, const load *loads, size_t phases, uint6
         o.fixed[1] += (double)count * call;
         for (uint64_t i = 0; i < count; i++) {
             tern_pick pick = tern_choice_take(&choice);
-            double ticks = cost_of(&loads[phase].way[pick.via], &random);
+            const way *taken = &loads[phase].way[pick.via];
+            double ticks = cost_of(taken, &random) +
+                           (quiet > COLD && pick.via == TERN_VIA_CALL ? cold_call : 0);
+            quiet = pick.via == TERN_VIA_CALL ? 0 : quiet + 1;
             o.took += ticks;
             o.by[pick.via]++;
             if (pick.choice == NULL)
@@ -159,7 +170,7 @@ static void rounds_by_the_clock(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tern_choice choice = {.fixed = 1, .own = 1, .then = cases[i].ticks};
         uint64_t rounds = 0;
-        choice.rest = (uint32_t)tern_ticks();
+        choice.rest = (int32_t)tern_ticks();
         for (uint64_t n = 0; n < MANY; n++) {
             tern_pick pick = tern_choice_take(&choice);
             CU_ASSERT(pick.choice == NULL);
@@ -184,6 +195,40 @@ static void follows_a_change(void) {
         CU_ASSERT(o.took < o.fixed[0] && o.took < o.fixed[1]);
         CU_ASSERT(o.by[0] > OPERATIONS / 2 && o.by[1] > OPERATIONS / 2);
     }
+}
+
+/* What takes turns between quick and slow is not left for a steady way that takes more in the mean.
+ */
+static void turns_settle_nothing(void) {
+    static const double prior[2] = {3400, 9000};
+    static const load turns = {{{3400, 200, 4000, 400}, {5600, 400, 0, 0}}};
+    outcome o = play(prior, &turns, 1, OPERATIONS, tern_test_seed() + 5);
+    CU_ASSERT(o.by[TERN_VIA_RMA] > OPERATIONS * 95 / 100);
+    within(&o, 1.05, "quick and slow in turns");
+}
+
+/* The first operation of a trial finds nothing prepared: it says little of those that would follow.
+ * The loads before it let the choice know and leave the other way. */
+static void first_of_a_trial_is_cold(void) {
+    static const double prior[2] = {3300, 9000};
+    static const load loads[] = {{{{3300, 300, 0, 0}, {4800, 300, 0, 0}}},
+                                 {{{7500, 300, 0, 0}, {4800, 300, 0, 0}}}};
+    cold_call = 40000;
+    outcome o = play(prior, loads, 2, OPERATIONS, tern_test_seed() + 5);
+    cold_call = 0;
+    CU_ASSERT(o.by[TERN_VIA_CALL] > OPERATIONS * 9 / 10);
+    within(&o, 1.05, "a cold other way");
+}
+
+/* A way that was dear for long, and often timed, is soon known to be cheap, though seldom tried. */
+static void forgets_what_is_over(void) {
+    enum { SOON = 20000 };
+    static const double prior[2] = {3300, 5000};
+    static const load loads[] = {{{{30000, 20000, 0, 0}, {60000, 300, 0, 0}}},
+                                 {{{30000, 20000, 0, 0}, {5000, 300, 0, 0}}},
+                                 {{{3400, 200, 4000, 400}, {5800, 300, 0, 0}}}};
+    outcome o = play(prior, loads, 3, SOON, tern_test_seed() + 5);
+    CU_ASSERT(o.by[TERN_VIA_RMA] > SOON + SOON / 2);
 }
 
 /* Means count, not what is usual; but one interruption settles nothing. */
@@ -317,6 +362,9 @@ int main(int argc, char **argv) {
         {"far_ahead_costs_little", far_ahead_costs_little},
         {"settled_is_the_quick_half", settled_is_the_quick_half},
         {"rounds_by_the_clock", rounds_by_the_clock},
+        {"turns_settle_nothing", turns_settle_nothing},
+        {"first_of_a_trial_is_cold", first_of_a_trial_is_cold},
+        {"forgets_what_is_over", forgets_what_is_over},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
