@@ -87,7 +87,8 @@ void tern_choice_begin(tern_choice *choice, const double *costs) {
 }
 
 static void count_down(tern_choice *c, uint64_t operations) {
-    c->rest = (int64_t)operations < c->rest ? c->rest - (int32_t)operations : 0;
+    const bool left = c->rest > 0 && operations < (uint64_t)c->rest;
+    c->rest = left ? c->rest - (int32_t)operations : 0;
 }
 
 /* An own choice attends to others by the clock, which it reads once a round: a caller that computes
@@ -126,13 +127,14 @@ tern_pick tern_choice_sample_many(tern_choice *choice) {
     return tern_choice_sample(choice);
 }
 
-static void learn_mean(tern_choice *c, tern_via via, float ticks) {
+/* [in] mean_already: of many operations, so that few of these are enough. */
+static void learn_mean(tern_choice *c, tern_via via, float ticks, bool mean_already) {
     float *mean = &c->mean[via], measured = less(ticks, OUTLIER * (*mean + 1));
     uint8_t *seen = &c->seen[via];
     if (*seen < LATEST)
         ++*seen;
     if (*seen > KNOWN)
-        *mean += (measured - *mean) / (float)(*seen > FEW ? *seen : FEW);
+        *mean += (measured - *mean) / (float)(*seen > FEW && !mean_already ? *seen : FEW);
     else if (*seen == KNOWN)
         *mean = measured;
 }
@@ -167,7 +169,7 @@ static bool is_hopeless(const tern_choice *c, float ticks) {
 /* What its operations took less than the chosen way's pays for what others took more. */
 static void after_trial(tern_choice *c, tern_via way, float ticks, float count) {
     const float chosen = c->mean[c->via], tried = (float)c->tried + count;
-    const bool first = c->seen[way] < KNOWN;
+    const bool first = c->seen[way] < KNOWN || c->seen[way] <= c->tried;
     const bool clear = is_hopeless(c, ticks) || (c->tried > 0 && ticks > SURPRISE * chosen);
     const float owed = price(c, count * (ticks - chosen), first ? FIRST_SHARE : TRIAL_SHARE);
     c->tried = (uint8_t)less(tried, UINT8_MAX);
@@ -175,7 +177,7 @@ static void after_trial(tern_choice *c, tern_via way, float ticks, float count) 
     if (!clear && tried < TRIAL)
         return;
     c->then = chosen;
-    c->tried = c->rest <= 0; /* it has won and goes on, or has lost */
+    c->tried = c->rest < 0; /* it has won and goes on, or has lost */
     if (c->tried) {
         c->rest = 0;
         return;
@@ -200,6 +202,8 @@ static void notice_change(tern_choice *c, float count) {
     c->then = chosen;
     if (ahead)
         return;
+    if (c->seen[other] > FEW)
+        c->seen[other] = FEW; /* what was learned of it counts less than what will be */
     c->losses /= 2;
     const int32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
@@ -213,7 +217,7 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
         each *= CHARGE;
     const bool trial = via != choice->via;
     if (!trial || choice->tried > 0 || count > 1 || is_hopeless(choice, each))
-        learn_mean(choice, via, each);
+        learn_mean(choice, via, each, count > 1);
     if (trial) {
         after_trial(choice, via, each, together);
     } else {

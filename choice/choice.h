@@ -8,7 +8,7 @@
  *
  * Budget. An operation by RMA that is not timed pays a load, a decrement and a store: 1 to 2 ns.
  * One number says all that it asks, so by call that is 0, where a function more does not matter.
- * Timing takes at most a hundredth of the time, trials of the dearer way a fiftieth (the constants
+ * Timing takes about a hundredth of the time, trials of the dearer way a fiftieth (the constants
  * are in choice.c): no operation is timed for nothing that takes less than some 80 ns, and each
  * trial is paid back by operations the cheaper way before the next.
  */
@@ -29,11 +29,11 @@ typedef struct tern_choice {
     float mean[2]; /* of each way, in ticks; at first the model's */
     float then;    /* the chosen way's, when the last trial ended; own: ticks to the next round */
     uint8_t via;   /* the chosen way */
-    uint8_t seen[2]; /* operations timed of each way, up to 2: the first one warms up */
+    uint8_t seen[2]; /* operations that each way's mean is over; the first warms up */
     uint8_t losses;  /* trials lost in succession */
     uint8_t fixed;   /* there is no other way */
     uint8_t own;     /* the target is the caller's rank */
-    uint8_t tried;   /* operations of the trial under way */
+    uint8_t tried;   /* operations of the trial under way; 1 where one goes on that has won */
     uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
 } tern_choice;
 

@@ -228,7 +228,7 @@ static void forgets_what_is_over(void) {
                                  {{{30000, 20000, 0, 0}, {5000, 300, 0, 0}}},
                                  {{{3400, 200, 4000, 400}, {5800, 300, 0, 0}}}};
     outcome o = play(prior, loads, 3, SOON, tern_test_seed() + 5);
-    CU_ASSERT(o.by[TERN_VIA_RMA] > SOON + SOON / 2);
+    CU_ASSERT(o.by[TERN_VIA_RMA] > SOON + SOON / 2 && o.by[TERN_VIA_CALL] > SOON / 2);
 }
 
 /* Means count, not what is usual; but one interruption settles nothing. */
