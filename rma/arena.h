@@ -3,7 +3,7 @@
 
 /*
  * Arena: the ring memory of a rank, in pieces of TERN_RING_SIZE, each with a header line that names
- * the line which has it (design 4 and 6). A ring is one piece at first and 2, 4, ... adjacent ones
+ * the line which has it. A ring is one piece at first and 2, 4, ... adjacent ones
  * when it has grown. Pieces are taken by CAS of their owners, so a rank killed half-way keeps no
  * more than it has taken and blocks nobody. Rings that grow take pieces of one half only: pairs
  * that have not met yet find theirs in the other.

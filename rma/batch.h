@@ -5,7 +5,7 @@
  * Batches: runs of records that a far origin puts with MPI, which promises no order between or
  * inside puts. A batch says its ring position, its length and an XXH3 checksum of both and of the
  * content, seeded with the context's nonce, the pair and the ring; the target accepts it only when
- * all agree (design 6). Old content never passes, since its position was another one.
+ * all agree. Old content never passes, since its position was another one.
  */
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 
 /*
  * Copies between this process and a region of a rank of the same node, which is in no memory that
- * they share (design 7): with one system call, where the system allows one process to reach into
+ * they share: with one system call, where the system allows one process to reach into
  * another; else through this rank's segment, by the owner's progress.
  */
 

@@ -2,7 +2,7 @@
 #define TERN_RMA_GROW_H
 
 /*
- * Growing (design 6): a ring that is full is followed by one of twice the size, up to
+ * Growing: a ring that is full is followed by one of twice the size, up to
  * TERN_RING_GROWTH times the first. A record of the kind MOVED, whose id names the new ring, ends
  * the old one; positions go on in the new one, so order and credit stay as they are. Room for that
  * record is always kept free.

@@ -104,7 +104,7 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
     return tern_collective_agree(context, NULL, status, "mapping segments");
 }
 
-/* Chooses what serves pairs that share no memory, and says why (design 5). */
+/* Chooses what serves pairs that share no memory, and says why. */
 static tern_status choose_far(tern_context *context, tern_rma *rma) {
     tern_transport_choice choice = context->config.transport;
     if (choice == TERN_TRANSPORT_P2P) {

@@ -2,7 +2,7 @@
 #define TERN_RMA_REGION_H
 
 /*
- * Regions: registered memory, as its owner keeps it and as ranks of its node read it (design 7).
+ * Regions: registered memory, as its owner keeps it and as ranks of its node read it.
  *
  * Inside tern a place in a region is a number like the offset of one in the segment, with its top
  * bit set, so every path that transfers take carries it:

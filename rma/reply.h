@@ -3,7 +3,7 @@
 
 /*
  * Replies: a result comes back one-sided, into a cell that the asker reserved in its own board,
- * never into a ring (design 8). A cell's sequence number grows with each use, so an answer that was
+ * never into a ring. A cell's sequence number grows with each use, so an answer that was
  * not waited for cannot be taken for a later one.
  */
 

@@ -2,8 +2,8 @@
 #define TERN_RMA_SEGMENT_H
 
 /*
- * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node
- * (design 4). It holds, in this order:
+ * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node.
+ * It holds, in this order:
  *
  *     header   one page: identity, and on rank 0 the words of the node-wide barrier
  *     boards   one per worker: bells, ring table, credit cells, reply cells

@@ -3,7 +3,7 @@
 
 /*
  * Service: what only the owner of a segment may do, asked for by a record and answered into a reply
- * cell. Only its owner changes the allocator of a segment (design 4).
+ * cell. Only its owner changes the allocator of a segment.
  */
 
 #include "rma/cross.h"

@@ -2,7 +2,7 @@
 #define TERN_RMA_TRANSPORT_H
 
 /*
- * Transport: how a worker reaches the memory and the rings of another rank (design 5). shm serves
+ * Transport: how a worker reaches the memory and the rings of another rank. shm serves
  * pairs that share memory; one of rma and p2p serves all others of a context. Offsets count from
  * the start of the target's segment and are checked before they get here.
  */

@@ -13,12 +13,12 @@
 #include "src/wait.h"
 
 /*
- * rma: ranks of different nodes through MPI's one-sided operations, on one window over the segments
- * (design 5, 15). Gets, puts and fetching atomics are request-based and tested, the MPI lock held
- * per test. CAS and flush have no such form in MPI-3: MPI_Win_flush and MPI_Win_flush_local hold
- * the lock until they are done. They nearly are when they begin, since a request behind them has
- * been waited for (rma_atomic, echo), but for a CAS and a settle where MPI needs no help of its
- * target, and a flush behind puts alone: these hang, with the lock, if the target dies meanwhile.
+ * rma: ranks of different nodes through MPI's one-sided operations, on one window over the
+ * segments. Gets, puts and fetching atomics are request-based and tested, the MPI lock held per
+ * test. CAS and flush have no such form in MPI-3: MPI_Win_flush and MPI_Win_flush_local hold the
+ * lock until they are done. They nearly are when they begin, since a request behind them has been
+ * waited for (rma_atomic, echo), but for a CAS and a settle where MPI needs no help of its target,
+ * and a flush behind puts alone: these hang, with the lock, if the target dies meanwhile.
  */
 
 #define STAGES 8u /* replies under way */

@@ -3,7 +3,7 @@
 #include "src/error.h"
 
 /*
- * Publishing policies (paper 000, 4.4.2; design 6). They are no other ways to send: what is
+ * Publishing policies (paper 000, 4.4.2). They are no other ways to send: what is
  * gathered is a number of the pair's lane, which every commit compares with, and what is kept while
  * the ring is full is a choice of tern_outgoing_send.
  */

@@ -7,7 +7,7 @@
 #include "src/wait.h"
 
 /*
- * Quiescence (design 8): sums of calls sent and executed over all ranks, in waves. A wave in which
+ * Quiescence: sums of calls sent and executed over all ranks, in waves. A wave in which
  * they are equal, equal to those of the wave before, proves that nothing was under way between the
  * two: a call is counted as sent before it can be executed, wherever it waits until then, and as
  * executed after the calls that its handler makes were counted as sent. Notices to synchronizers of

@@ -75,8 +75,7 @@ static tern_status find_nodes(tern_context *context) {
     for (uint32_t r = 0; r < size; r++)
         one_machine = one_machine && leader[r] == leader[0];
     tern_transport_choice choice = context->config.transport;
-    /* Somebody who asks for rma or p2p on one machine wants it used (design 5: it can be forced
-     * everywhere). */
+    /* Somebody who asks for rma or p2p on one machine wants it used. */
     if (piece == 0 && one_machine && (choice == TERN_TRANSPORT_RMA || choice == TERN_TRANSPORT_P2P))
         piece = 1;
     status = tern_topology_nodes(leader, size, piece, context->node, &context->nodes);

@@ -2,7 +2,7 @@
 #define TERN_SRC_SERVICE_THREADS_H
 
 /*
- * Service threads (design 3; paper 000, 3.3): threads of tern's own that make progress where no
+ * Service threads (paper 000, 3.3): threads of tern's own that make progress where no
  * application thread does. Each has a worker behind the application's, so what reaches it comes by
  * rings like everything else; messages of other nodes are served by whoever is there.
  */

@@ -1,7 +1,7 @@
 // tern-test: ranks
 
 /*
- * What tern takes for granted of MPI's one-sided and two-sided communication (design 15): a window
+ * What tern takes for granted of MPI's one-sided and two-sided communication: a window
  * by MPI_Win_create over page-aligned memory of a multiple of 16 bytes, one lock_all epoch for
  * good, one family of atomics per word, progress by MPI_Iprobe and MPI_Test. No tern in here.
  */

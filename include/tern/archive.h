@@ -2,7 +2,7 @@
 #define TERN_ARCHIVE_H
 
 /*
- * Archives (HPX, paper 004; design 9): values packed one behind the other, each with its type, its
+ * Archives (HPX, paper 004): values packed one behind the other, each with its type, its
  * element's size and its count, so that a reader can check all of them. What cannot be read is an
  * error, never an overrun: an archive may come from anybody.
  *

@@ -2,7 +2,7 @@
 #define TERN_BUFFER_H
 
 /*
- * Buffers: memory with a count of those who use it (HPX, paper 004, 3.2 and 3.4; design 9). An
+ * Buffers: memory with a count of those who use it (HPX, paper 004, 3.2 and 3.4). An
  * archive that shares keeps one until it has been sent, so that whoever wrote it may drop it at
  * once; what is received in one is handed on without a copy. The last one to drop it gives the
  * memory back to where it came from: heap memory, a segment, or a function of the application's.

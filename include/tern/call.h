@@ -2,7 +2,7 @@
 #define TERN_CALL_H
 
 /*
- * Remote invocation (Seriema, paper 000 section 3; design 8): run a function on another worker,
+ * Remote invocation (Seriema, paper 000 section 3): run a function on another worker,
  * fire and forget or with a result. Arguments are plain bytes, copied into the target's ring; the
  * function runs inside the target worker's tern_progress. Calls of one worker to another run in the
  * order in which they were made. Functions are named, never addressed: their names are compared

@@ -2,7 +2,7 @@
 #define TERN_CALL_ARCHIVE_H
 
 /*
- * Calls whose arguments are an archive (HPX, paper 004; design 9). What a writer that shares has
+ * Calls whose arguments are an archive (HPX, paper 004). What a writer that shares has
  * left where it is travels without a copy at the caller's: the archive goes with the call, the
  * target gets each chunk straight into memory that its function may keep, and the function runs
  * once all are there.

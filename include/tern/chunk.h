@@ -2,7 +2,7 @@
 #define TERN_CHUNK_H
 
 /*
- * Chunks: content of an archive that is not copied into it (HPX, paper 004, 3.1 and 3.4; design 9).
+ * Chunks: content of an archive that is not copied into it (HPX, paper 004, 3.1 and 3.4).
  *
  * A writer that shares leaves content at and over a threshold where it is, and keeps a list of such
  * chunks beside the archive, which is then an index of small items: *pointer chunks* in private

@@ -2,7 +2,7 @@
 #define TERN_COLLECTIVE_H
 
 /*
- * Collectives over notifications (design 7): barrier, broadcast and all-reduce of small vectors,
+ * Collectives over notifications: barrier, broadcast and all-reduce of small vectors,
  * with no MPI call where memory is shared. Every rank of the context calls them, in the same order,
  * by its worker of the same index; the workers of another index may be in collectives of their own
  * at the same time. They wait, making progress. The notifications they are made of are tern's own:

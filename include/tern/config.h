@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* How two ranks that share no memory reach each other (design 5). */
+/* How two ranks that share no memory reach each other. */
 typedef enum tern_transport_choice {
     TERN_TRANSPORT_AUTO, /* rma where a put lands without its target's help, else p2p */
     TERN_TRANSPORT_SHM,  /* shared memory or an error */
@@ -39,7 +39,7 @@ typedef enum tern_cross_memory {
 } tern_cross_memory;
 
 typedef enum tern_rma_commit {
-    TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put (design 6) */
+    TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put */
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
 } tern_rma_commit;
 
@@ -91,7 +91,7 @@ typedef struct tern_config {
     size_t publish_bytes;   /* TERN_PUBLISH_TRAD: so many together */
     size_t broadcast_arity; /* ranks that each rank passes a broadcast on to */
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */
-    size_t active_rings;    /* so many rings are polled without end whatever their traffic */
+    size_t active_rings;    /* a worker with no more polls all of them, whatever their traffic */
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */
     tern_cross_memory cross_memory;
     tern_rma_commit rma_commit;

@@ -15,6 +15,7 @@
  * while the application computes, and run what is called on their workers. They need
  * MPI_THREAD_SERIALIZED, and then the application's MPI calls take the lock too, for as short as
  * can be: nobody is served meanwhile. They nap when there is nothing to do, up to a millisecond.
+ * Calls of containers are for the worker that created these, and wait for its progress.
  */
 
 #include <mpi.h>
@@ -51,7 +52,9 @@ TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *confi
 
 /* Collective, may block: finishes every call under way, then frees everything. NULL is fine. After
  * the death of a peer it is local, frees what is local and leaks MPI's objects rather than hang.
- * TERN_ERR_STATE: called from a handler. Must come before MPI_Finalize. */
+ * TERN_ERR_STATE: called from a handler. Must come before MPI_Finalize, and behind the destruction
+ * of tables, maps, queues and buffers, whose process memory it does not free. No other thread may
+ * be using the context. */
 TERN_API tern_status tern_context_destroy(tern_context *context);
 
 /* Local, never block, any thread. */

@@ -3,9 +3,9 @@
 
 /*
  * Distributed queue: one bounded queue in each rank's segment, its part. Everybody pushes to its
- * own part or to another's, and pops from its own first; who finds that empty steals from the
- * others, from a rank chosen at random on. Items of one part come out in their order; between parts
- * there is none.
+ * own part or to another's (tern_distributed_queue_part, and then tern/queue.h), and pops from its
+ * own first; who finds that empty steals from the others, from a rank chosen at random on. Items of
+ * one part come out in their order; between parts there is none.
  *
  * Empty, for the whole, means that each part was found empty at one moment of the call, not all at
  * the same: items pushed meanwhile to a part that had been looked at are missed, and what others
@@ -40,7 +40,7 @@ TERN_API tern_status tern_distributed_queue_part(tern_distributed_queue *queue, 
                                                  tern_queue **part);
 
 /* [out] items, popped: up to count items of the own part, or else, of the first other part that has
- * any, half of them at most, but 1 at least. Does not wait. TERN_ERR_EMPTY: see above. With
+ * any, half of them at most, rounded up. Does not wait. TERN_ERR_EMPTY: see above. With
  * TERN_PROMISE_LOCAL, only the own part is looked at; the promise is about each rank's own then.
  * Other errors as tern_queue_pop_many; TERN_ERR_PEER from a part that is out of reach. */
 TERN_API tern_status tern_distributed_queue_pop_many(tern_worker *worker,

@@ -2,7 +2,7 @@
 #define TERN_HASHTABLE_H
 
 /*
- * Distributed hash table (BCL, paper 003; design 10). Keys and values are bytes of sizes fixed at
+ * Distributed hash table (BCL, paper 003). Keys and values are bytes of sizes fixed at
  * creation. A key belongs to one rank, by its hash; there open addressing places it. Every
  * operation can be done by RMA or by a call, on the same table at the same time, and takes a
  * promise of what else may run meanwhile, which decides what it costs.
@@ -24,13 +24,17 @@
  * other phases need: its end, a tern_barrier, is one flush for all. All operations but find may run
  * in a phase of writes.
  *
+ * Any worker of the context may use the table, several at once, but for what is collective.
+ *
  * Linearizable: an operation that has returned is seen by all that begin later; values are never
  * torn. A bucket that another rank is just writing is waited for, with progress, if it may hold the
- * same key; TERN_ERR_PEER if that rank died. In handlers, operations by RMA are TERN_ERR_AGAIN
- * instead, nothing changed, and over transports that wait, as all operations by call,
- * TERN_ERR_STATE; add_many always is. On a key that the caller's rank owns, an operation by call is
- * done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is
- * TERN_ERR_AGAIN if the program holds them all.
+ * same key; TERN_ERR_PEER if that rank died. On a key that the caller's rank owns, an operation by
+ * call is done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES,
+ * and is TERN_ERR_AGAIN if the program holds them all.
+ *
+ * In handlers: by RMA where load/store reaches the owner, with TERN_ERR_AGAIN in place of a wait,
+ * nothing changed; on keys of the own rank by call too, which is done in place. All else is
+ * TERN_ERR_STATE, add_many always.
  *
  * TERN_ALGO_CLASSIC is the paper's way, for comparison: an insert of a new key locks its bucket,
  * and a find keeps writers out of the bucket while it reads. Tables of values only. If a rank dies
@@ -91,12 +95,12 @@ typedef struct tern_hashtable_options {
 } tern_hashtable_options;
 
 /* Collective over the ranks, one worker of each, which then takes the calls; blocks.
- * TERN_ERR_ARGUMENT: options out of range; TERN_ERR_MISMATCH: they differ between ranks;
- * TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much it takes;
- * TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can return, the
- * classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a rank died;
- * others may have got the table nevertheless, and this rank's part may stay with them until the
- * context goes: key_hash, key_equal and key_argument must last as long then. */
+ * TERN_ERR_ARGUMENT: options out of range, key_equal without key_hash; TERN_ERR_MISMATCH: they
+ * differ between ranks; TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much
+ * it takes; TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can
+ * return, the classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a
+ * rank died; others may have got the table nevertheless, and this rank's part may stay with them
+ * until the context goes: key_hash, key_equal and key_argument must last as long then. */
 TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                            const tern_hashtable_options *options,
                                            tern_hashtable **table);
@@ -155,15 +159,16 @@ TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *ta
 /* Calls visit for each key of the part that this rank owns, with its value (or the address of a
  * copy of its counter), in no order, until visit returns non-zero, which ends it with TERN_OK. No
  * rank may change the table meanwhile; both copies are 8-byte aligned and gone when visit returns.
- * Local, does not wait for others. */
+ * Not collective; the part of a table that grows may have to be moved first, which is waited for.
+ */
 TERN_API tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable *table,
                                              int (*visit)(const void *key, const void *value,
                                                           void *argument),
                                              void *argument);
 
-/* The same for the keys of all ranks. Any rank may call it, alone, while the owners make progress;
- * what load and store do not reach is got in large pieces. TERN_ERR_PEER: an
- * owner that is needed has died. */
+/* The same for the keys of all ranks. Not collective: any ranks may call it, one or several
+ * at a time, while the owners make progress; what load and store do not reach is got in large
+ * pieces. TERN_ERR_PEER: an owner that is needed has died. */
 TERN_API tern_status tern_hashtable_for_each_anywhere(
     tern_worker *worker, tern_hashtable *table,
     int (*visit)(const void *key, const void *value, void *argument), void *argument);

@@ -29,7 +29,8 @@ extern "C" {
 #endif
 
 /* An operation under way, or its outcome. Owned by the caller; not to be copied, moved or started
- * again until it is complete. A zeroed one is complete, with TERN_OK and 0. */
+ * again until it is complete. To be zeroed before its first start: then it is complete, with
+ * TERN_OK and 0. */
 typedef struct tern_hashtable_request {
     uint64_t state[8];
 } tern_hashtable_request;

@@ -3,7 +3,7 @@
 
 /*
  * Distributed map: a hash table (tern/hashtable.h) whose keys and values are bytes of any size,
- * each of its own (design 10). What is small lies in the table itself; the rest in blocks, each in
+ * each of its own. What is small lies in the table itself; the rest in blocks, each in
  * the segment of the rank that inserted it by RMA, or of the key's owner where that was by call.
  *
  *     operation                    small              in a block

@@ -2,9 +2,9 @@
 #define TERN_MCTS_H
 
 /*
- * Monte-Carlo tree search over all workers and ranks (Seriema, paper 000 sections 2.1 and 5.3;
- * design 12). The program describes a game (tern/game.h) and calls these functions; all
- * communication is tern's. docs/mcts.md shows a whole program.
+ * Monte-Carlo tree search over all workers and ranks (Seriema, paper 000 sections 2.1 and 5.3).
+ * The program describes a game (tern/game.h) and calls these functions; all communication is
+ * tern's. docs/mcts.md shows a whole program.
  *
  * One tree is shared by all. Each of its nodes is owned by a worker, drawn at random or given by
  * the state's hash. A rollout goes down from the root by UCB, adds a node where it finds a move

@@ -3,7 +3,7 @@
 
 /*
  * Memory: each rank has one segment that every rank can reach, and global pointers name places in
- * it (design 4). Segments lie in memory that the ranks of a node share, bound to the NUMA nodes of
+ * it. Segments lie in memory that the ranks of a node share, bound to the NUMA nodes of
  * the rank's processors, in 1 GiB or 2 MiB pages where the system has them. Only its owner changes
  * the allocator of a segment; others ask it.
  */

@@ -2,7 +2,7 @@
 #define TERN_MESSAGE_H
 
 /*
- * Calls by message (paper 000, 4.3; design 8): calls that need no ring between caller and target,
+ * Calls by message (paper 000, 4.3): calls that need no ring between caller and target,
  * and so nothing that is set up before the first one or kept after the last. They are for threads
  * that live too short to own a worker, and for calls so rare that a ring is a waste. Each costs a
  * two-sided MPI message, between the ranks of one node too: those of tern/call.h are much faster.

@@ -2,7 +2,7 @@
 #define TERN_MODEL_H
 
 /*
- * The cost model of the containers (BCL, paper 003 section II-C; design 10): when does an operation
+ * The cost model of the containers (BCL, paper 003 section II-C): when does an operation
  * by RMA beat one by call? By RMA it costs the sum of the gets, puts and atomics that it is made
  * of; by call one round trip, and the same sum as the owner pays it in its own memory. What the
  * components cost is measured (tern-bench model does) or, before anything was, guessed. The model
@@ -11,7 +11,7 @@
  *
  * In short: by RMA where load/store reaches the owner, or where a get is cheap and one does; by
  * call where several round trips would be needed and the owner attends. TERN_VIA_AUTO begins with
- * this model and goes on with what it measures.
+ * this model, on guesses, and goes on with what it measures.
  */
 
 #include "tern/config.h"

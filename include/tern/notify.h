@@ -2,7 +2,7 @@
 #define TERN_NOTIFY_H
 
 /*
- * Notified one-sided transfer (Photon's put and get with completion, paper 001; design 7): a put or
+ * Notified one-sided transfer (Photon's put and get with completion, paper 001): a put or
  * a get that tells both sides, with data of the user's, that it happened. Each completion carries a
  * completion id, or cid: the local one is 64 bits and comes back to the worker that asked; the
  * remote one is 0 to 256 bytes and goes to a worker of the rank whose memory was put to or read.

@@ -13,6 +13,10 @@
  * wait in an operation of a container or for the result of a call; before it waits for other ranks
  * by any other means, the program has to call tern_flush_all.
  *
+ * With several workers in a process a phase ends so: each has finished its operations and called
+ * tern_flush_all, the threads meet, and then one worker of each rank calls tern_barrier, which
+ * flushes for that one alone.
+ *
  * An operation whose own promise excludes it, such as an insert in a phase of reads, is
  * TERN_ERR_ARGUMENT.
  */
@@ -38,9 +42,15 @@ typedef enum tern_algorithm {
 
 /* AUTO begins with what the model says (tern/model.h) and goes on with what the operations of the
  * same kind by this worker on the same rank are seen to cost, so ranks that compute and do not
- * attend are left alone. It tries the other way now and then, for some percent of the time at most:
- * each rank has to make progress some time, as for calls. Where one way is not permitted
- * (call_only, too large for a call, in a handler, no future left) it takes the other. */
+ * attend are left alone. It tries the other way now and then, which takes some percent of the time
+ * in the long run; but one such call may wait, over shm too, until the owner next makes progress,
+ * and a rank that blocks in MPI itself makes none. Where one way is not permitted (call_only, too
+ * large for a call, in a handler, no future left) it takes the other.
+ *
+ * What is learned: of tables, finds as one kind, inserts, erasures and additions as another; of
+ * queues, pushes, pops and the batches of each. Additions of many keys share one choice for all
+ * ranks. Insertions and finds of many keys learn nothing: they go by RMA if load/store reaches all
+ * parts of the table, else by call if that is permitted. */
 typedef enum tern_via {
     TERN_VIA_RMA,  /* one-sided, by the caller */
     TERN_VIA_CALL, /* remote invocation, by the owner's progress */

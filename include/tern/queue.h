@@ -2,7 +2,7 @@
 #define TERN_QUEUE_H
 
 /*
- * Hosted bounded queue (BCL, paper 003; design 10): lies in the segment of one rank, takes items of
+ * Hosted bounded queue (BCL, paper 003): lies in the segment of one rank, takes items of
  * a fixed size from every rank and hands them out in the order in which they were pushed. Any
  * number of producers and consumers; every operation by RMA or by a call to the host, on the same
  * queue at the same time.
@@ -32,10 +32,13 @@
  * Linearizable. An item that another rank is just pushing is waited for, with progress, if it is
  * the oldest; so is the slot of one that is just being popped, if there is no other. A rank that
  * dies in between, or while it waits in push or pop, blocks the queue: who waits gets TERN_ERR_PEER
- * when any rank of the context is dead. In handlers, operations by RMA are TERN_ERR_AGAIN instead
- * of waiting, nothing changed, and over transports that wait, as all operations by call,
- * TERN_ERR_STATE. At the host, an operation by call is done in place, and makes progress; elsewhere
- * it takes one of the worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the program holds them all.
+ * when any rank of the context is dead. At the host, an operation by call is done in place, and
+ * makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the
+ * program holds them all. Any worker of the context may use the queue, several at once, but for
+ * what is collective.
+ *
+ * In handlers: by RMA where load/store reaches the host, with TERN_ERR_AGAIN in place of a wait,
+ * nothing changed; at the host by call too, which is done in place. All else is TERN_ERR_STATE.
  */
 
 #include "tern/context.h"
@@ -94,8 +97,10 @@ TERN_API tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queu
                                            double seconds, tern_promise promise, tern_via via);
 
 /* Batches, without waiting. Appends copies of the first items, as many as fit; one reservation for
- * all that there is room for, so that they stay together, and by call one message for each 4 KiB.
- * [out] pushed: how many, on an error too. TERN_ERR_FULL: none fits. Count may be 0. */
+ * all that there is room for, so that they stay together, but by call one message, and so one
+ * reservation, for each 4 KiB.
+ * [out] pushed: how many, on an error too; fewer than count, with TERN_OK, if only some fit.
+ * TERN_ERR_FULL: none fits. Count may be 0. */
 TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
                                           size_t count, tern_promise promise, tern_via via,
                                           size_t *pushed);

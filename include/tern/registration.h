@@ -3,7 +3,7 @@
 
 /*
  * Registration: memory of the application's own, outside the segment, that other ranks may put to
- * and get from (paper 001, III A; design 7). A registered pointer is a tern_ptr like any other: it
+ * and get from (paper 001, III A). A registered pointer is a tern_ptr like any other: it
  * can be sent to every rank, and puts, gets, notified ones and rendezvous take it. Atomics do not
  * (TERN_ERR_UNSUPPORTED): memory for them is allocated.
  *

@@ -2,7 +2,7 @@
 #define TERN_REMOTE_H
 
 /*
- * Functions of other workers, called like any function (Seriema, paper 000; design 8). At file
+ * Functions of other workers, called like any function (Seriema, paper 000). At file
  * scope, in one source file or in a header that several include, C or C++:
  *
  *     TERN_REMOTE(plot, (struct point, at), TERN_STRING(label), TERN_BUFFER(float, values))

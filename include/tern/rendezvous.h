@@ -2,7 +2,7 @@
 #define TERN_RENDEZVOUS_H
 
 /*
- * Rendezvous (Photon's, paper 001 section III; design 7): a transfer whose handshake is apart from
+ * Rendezvous (Photon's, paper 001 section III): a transfer whose handshake is apart from
  * the movement of the data. One side, the poster, offers a buffer of its segment to a peer under a
  * tag: to be filled (tern_post_receive) or to be read (tern_post_send). The other side takes the
  * descriptor of the buffer (tern_descriptor_wait), moves the data with any put or get when it

@@ -4,7 +4,8 @@
 /*
  * Status: what every function of tern that can fail returns. A status says which kind of thing went
  * wrong; tern_error_detail() says, for the last failure seen by this thread, what, where and what
- * to do. A function that fails leaves its outputs and the state of its objects as they were.
+ * to do. A function that fails leaves its outputs and the state of its objects as they were, unless
+ * its comment says otherwise.
  */
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ typedef enum tern_status {
     TERN_ERR_CONFIG,      /* a knob is unknown, malformed, or cannot be had here */
     TERN_ERR_RANGE,       /* a global pointer or length lies outside its segment or limit */
     TERN_ERR_MEMORY,      /* a segment, an arena or the process is out of memory */
-    TERN_ERR_FULL,        /* a bounded container has no room; nothing was stored */
+    TERN_ERR_FULL,        /* a bounded container has no room */
     TERN_ERR_EMPTY,       /* a container has nothing to hand out */
     TERN_ERR_NOT_FOUND,   /* no such key, function or object */
     TERN_ERR_EXISTS,      /* the thing is there already */

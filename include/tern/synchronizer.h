@@ -2,7 +2,7 @@
 #define TERN_SYNCHRONIZER_H
 
 /*
- * Synchronizers (paper 000, section 3.1; design 8): counters of operations that are not done yet.
+ * Synchronizers (paper 000, section 3.1): counters of operations that are not done yet.
  * A call or a broadcast that carries one raises it and lowers it again when it has been sent, or
  * when it has run. The counter lies in a segment, and whoever runs the call lowers it one-sided:
  * nothing of that passes through a ring, and no handler runs at the counter's owner.

@@ -2,7 +2,7 @@
 #define TERN_TRANSFER_H
 
 /*
- * One-sided transfer: put, get, atomics, completion and order (design 4 and 5).
+ * One-sided transfer: put, get, atomics, completion and order.
  *
  * Completion. tern_put returns when the source may be reused (tern/circular.h has streams of puts
  * that need not wait for that); tern_flush when the puts and atomics to a target are complete
@@ -26,6 +26,9 @@
  * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
  * non-blocking flush: over rma a deadline cannot end tern_flush; the death of its target can
  * if there were calls or notified puts to it since the last, and else mostly not with MPICH.
+ *
+ * A put or get that ends with TERN_ERR_PEER is given up. Over rma and p2p MPI may still read or
+ * write its local memory, which has to stay what it is until MPI_Finalize.
  */
 
 #include <string.h>

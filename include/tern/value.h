@@ -2,7 +2,7 @@
 #define TERN_VALUE_H
 
 /*
- * Values of the application's own types in archives (HPX, paper 004, section 3; design 9). A type
+ * Values of the application's own types in archives (HPX, paper 004, section 3). A type
  * is described once:
  *
  *     static tern_status write_node(tern_writer *w, const void *value);

@@ -3,7 +3,7 @@
 
 /*
  * Vectors: growable arrays in a buffer, in a rank's segment or in heap memory (HPX's rma_vector
- * and, with one element, its rma_object: paper 004, 3.4; design 9).
+ * and, with one element, its rma_object: paper 004, 3.4).
  *
  *     tern_vector v;
  *     TERN_VECTOR_CREATE(worker, double, 1000, &v);
