@@ -191,21 +191,19 @@ static void after_trial(tern_choice *c, tern_via way, float ticks, float count) 
  * still far ahead is left at that, since the other has hardly become cheaper. A way that takes more
  * than the model says of the other, which was never tried, makes that the next. */
 static void notice_change(tern_choice *c, float count) {
-    float chosen = c->mean[c->via];
-    if (c->seen[other_than(c->via)] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
+    const tern_via other = other_than(c->via);
+    const float chosen = c->mean[c->via];
+    if (c->seen[other] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
         c->rest = 0;
     if (chosen < CHANGE * c->then && c->then < CHANGE * chosen)
         return;
-    const tern_via other = other_than(c->via);
     const bool ahead =
         chosen > c->then && c->seen[other] >= KNOWN && c->mean[other] > AHEAD * chosen;
     c->then = chosen;
     if (ahead)
         return;
-    if (c->seen[other] > FEW)
-        c->seen[other] = FEW; /* what was learned of it counts less than what will be */
     c->losses /= 2;
-    const int32_t soon = pay_back(c, count * (c->mean[other_than(c->via)] - chosen), TRIAL_SHARE);
+    const int32_t soon = pay_back(c, count * (c->mean[other] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
 }
 

@@ -275,6 +275,23 @@ static void batches_count(void) {
     CU_ASSERT(calls > 1 && calls < BATCHES / 200);
 }
 
+/* A batch is a mean of many already: few of them show that the load has changed. */
+static void batches_show_a_change(void) {
+    enum { TOGETHER = 1000, BATCHES = 1000, SOON = 20 };
+    const double prior[2] = {80, 300};
+    tern_choice choice;
+    tern_choice_begin(&choice, prior);
+    uint64_t calls = 0;
+    for (uint64_t i = 0; i < BATCHES + SOON; i++) {
+        tern_pick pick = tern_choice_sample_many(&choice);
+        const uint64_t rma = i < BATCHES ? 80 : 800;
+        calls += i >= BATCHES && pick.via == TERN_VIA_CALL;
+        tern_choice_learn(&choice, pick.via, TOGETHER * (pick.via == TERN_VIA_CALL ? 300 : rma),
+                          TOGETHER);
+    }
+    CU_ASSERT(calls > SOON / 2);
+}
+
 static void nonsense_is_ignored(void) {
     const double prior[2] = {200, 1000};
     tern_choice choice, before;
@@ -368,6 +385,7 @@ int main(int argc, char **argv) {
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
+        {"batches_show_a_change", batches_show_a_change},
         {"nonsense_is_ignored", nonsense_is_ignored},
         {"the_model_adds_up", the_model_adds_up},
         {"guesses_choose", guesses_choose}};
