@@ -9,7 +9,8 @@
  * in succession: the first, which finds nothing prepared (a ring not looked at, cold code), says
  * little of the others. A trial goes on while its operations together take less than the chosen way
  * would, which costs nothing; what one has cost more is paid back before the next. Trials that keep
- * losing become rarer still, until the cost of the chosen way has changed.
+ * losing become rarer still, until the cost of the chosen way has changed. A trial that takes much
+ * less than is known of its way shows another load: what was known is forgotten.
  *
  * A mean is over the latest operations timed, up to LATEST: over fewer, a way that takes turns
  * between quick and slow would be left whenever some slow ones come together. One operation that
@@ -17,18 +18,24 @@
  * count: so an outlier counts, up to OUTLIER times the mean, and the next operation is timed too.
  *
  * Over a network that needs the target's help, what a rank's operations take depends on how the
- * other's go: where both call, RMA takes longer than where neither does. Ways that differ little
- * are so both stable, and which is found is chance, but for CHARGE.
+ * other's go: where both call, RMA takes longer than where neither does. Ranks that try it one at a
+ * time would so stay with calls even where RMA by all takes less. So the trials of all ranks of a
+ * host begin together, at multiples of PERIOD of their common clock, rarer ones of longer periods,
+ * so that these meet too; and they go on long enough for all to have looked at the clock. Clocks of
+ * several hosts differ: there each tries alone.
  */
 #define OUTLIER 256.0F
 #define SURPRISE 4.0F     /* times the mean: look again at once */
-#define CHARGE 1.08F      /* a call takes its target's time too, which its caller does not see */
+#define CHARGE 1.14F      /* a call takes its target's time too, which its caller does not see */
 #define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
 #define CHANGE 1.5F       /* times: the load is another one */
-#define AHEAD 2.0F        /* times: a load that slows a way down takes not its lead */
+#define AHEAD 2.0F        /* times: a clear lead, which a load that slows its way down takes not */
 #define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
 #define FIRST_SHARE 0.25F /* the first trial opens a ring, a change may be chance: look soon */
 #define TIMING 24000.0F   /* ticks of other operations between two that are timed */
+#define PERIOD (1U << 20) /* ticks, some 0.4 ms: trials begin at multiples of it, */
+#define BEGINNING 48000U  /* until then, since a rank looks at the clock every TIMING, */
+#define TOGETHER 144000U  /* and go on until then where ways differ little */
 
 enum {
     GAP_MAX = 64,   /* operations between two that are timed, */
@@ -42,10 +49,10 @@ enum {
     NEAR_ROUND_NS = 200000,
     ROUND_MOST = 256,
     LINE = 64,
-    TRIAL = 4,  /* operations of a trial, at least; the first is not taken for what others cost */
-    KNOWN = 2,  /* operations timed until a mean is a measurement */
-    FEW = 8,    /* a mean is over the latest so many at least, */
-    LATEST = 64 /* and at most */
+    TRIAL = 4,   /* operations of a trial, at least; the first is not taken for what others cost */
+    KNOWN = 2,   /* operations timed until a mean is a measurement */
+    FEW = 8,     /* a mean is over the latest so many at least, */
+    LATEST = 200 /* and at most */
 };
 
 static float less(float a, float b) { return a < b ? a : b; }
@@ -64,22 +71,19 @@ static void plan(tern_choice *c) {
     c->calls = (uint8_t)(c->gap - c->left);
 }
 
+static int32_t whole(float number) {
+    return (int32_t)(number < -2e9F ? -2e9F : less(number, 2e9F));
+}
+
 /* Operations that pay for a trial. [in] excess: ticks that it has cost more, or will. */
-static float price(const tern_choice *c, float excess, float share) {
-    return excess / (share * (c->mean[c->via] + 1)) * (float)(1U << c->losses);
-}
-
-static int32_t whole(float operations) {
-    return (int32_t)(operations < -2e9F ? -2e9F : less(operations, 2e9F));
-}
-
 static int32_t pay_back(const tern_choice *c, float excess, float share) {
-    const int32_t operations = whole(price(c, excess, share));
+    const float each = share * (c->mean[c->via] + 1);
+    const int32_t operations = whole(excess / each * (float)(1U << c->losses));
     return operations < TRIAL_MIN ? TRIAL_MIN : operations;
 }
 
 void tern_choice_begin(tern_choice *choice, const double *costs) {
-    *choice = (tern_choice){.mean = {(float)costs[0], (float)costs[1]}};
+    *choice = (tern_choice){.mean = {(float)costs[0], (float)costs[1]}, .first = true};
     choice->via = costs[TERN_VIA_CALL] < costs[TERN_VIA_RMA] ? TERN_VIA_CALL : TERN_VIA_RMA;
     choice->then = choice->mean[choice->via];
     choice->rest =
@@ -100,31 +104,48 @@ static void plan_round(tern_choice *c) {
     c->left = c->gap = (uint32_t)less(c->then / (each + 1), ROUND_MOST);
 }
 
+/* Trials begin at any time where what others do does not matter, since nothing is known or a way is
+ * clearly ahead; and where no operation may be seen in time, so long they take or so many go
+ * together. */
+static bool may_begin(const tern_choice *c, uint64_t now, bool many) {
+    const uint64_t phase = now % (PERIOD << c->losses);
+    const float chosen = c->mean[c->via];
+    return many || c->first || c->mean[other_than(c->via)] > AHEAD * chosen || phase < BEGINNING ||
+           (float)phase < 2 * chosen;
+}
+
+tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many) {
+    if (choice->tried == 0)
+        count_down(choice, choice->gap);
+    choice->gap = 0;
+    const bool due = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
+    const bool trial = choice->tried > 0 || (due && may_begin(choice, now, many));
+    return (tern_pick){trial ? other_than(choice->via) : (tern_via)choice->via, choice, now};
+}
+
+static tern_pick take_fixed(tern_choice *choice) {
+    if (choice->own)
+        plan_round(choice);
+    else if (choice->via == TERN_VIA_RMA)
+        choice->left = UINT32_MAX;
+    /* By call, what is the caller's own is done in place, with a round of progress. */
+    return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
+}
+
 tern_pick tern_choice_sample(tern_choice *choice) {
-    if (choice->fixed) {
-        if (choice->own)
-            plan_round(choice);
-        else if (choice->via == TERN_VIA_RMA)
-            choice->left = UINT32_MAX;
-        /* By call, what is the caller's own is done in place, with a round of progress. */
-        return (tern_pick){choice->own ? TERN_VIA_CALL : (tern_via)choice->via, NULL, 0};
-    }
+    if (choice->fixed)
+        return take_fixed(choice);
     if (choice->calls > 0) {
         choice->calls--;
         return (tern_pick){TERN_VIA_CALL, NULL, 0};
     }
-    if (choice->tried == 0)
-        count_down(choice, choice->gap);
-    choice->gap = 0;
-    bool trial = choice->tried > 0 || (choice->rest == 0 && choice->seen[choice->via] >= KNOWN);
-    tern_via via = trial ? other_than(choice->via) : (tern_via)choice->via;
-    return (tern_pick){via, choice, tern_ticks()};
+    return tern_choice_timed(choice, tern_ticks(), false);
 }
 
 tern_pick tern_choice_sample_many(tern_choice *choice) {
     choice->calls = 0;
     choice->gap = 0; /* what is picked together is counted when it is over */
-    return tern_choice_sample(choice);
+    return tern_choice_timed(choice, tern_ticks(), true);
 }
 
 /* [in] mean_already: of many operations, so that few of these are enough. */
@@ -153,6 +174,7 @@ static void change_over(tern_choice *c, float count, bool trial) {
     lose(c);
     c->then = c->mean[c->via];
     c->tried = 0;
+    c->first = false;
     c->rest = pay_back(c, count * (c->mean[other_than(c->via)] - c->then),
                        trial ? TRIAL_SHARE : FIRST_SHARE);
 }
@@ -166,25 +188,35 @@ static bool is_hopeless(const tern_choice *c, float ticks) {
     return ticks >= OUTLIER * (c->mean[c->via] + 1);
 }
 
-/* What its operations took less than the chosen way's pays for what others took more. */
-static void after_trial(tern_choice *c, tern_via way, float ticks, float count) {
+/* A trial of so many operations, which took so many ticks more than by the chosen way. */
+static bool is_over(const tern_choice *c, float operations, float excess, uint64_t end) {
+    if (operations < TRIAL)
+        return false;
+    return excess > (AHEAD - 1) * operations * c->mean[c->via] || end % PERIOD >= TOGETHER;
+}
+
+/* While a trial goes on, rest is the ticks that it has cost more so far: its operations that take
+ * less than the chosen way's pay for those that take more. */
+static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, float count) {
     const float chosen = c->mean[c->via], tried = (float)c->tried + count;
-    const bool first = c->seen[way] < KNOWN || c->seen[way] <= c->tried;
+    const float excess = (c->tried > 0 ? (float)c->rest : 0) + count * (ticks - chosen);
     const bool clear = is_hopeless(c, ticks) || (c->tried > 0 && ticks > SURPRISE * chosen);
-    const float owed = price(c, count * (ticks - chosen), first ? FIRST_SHARE : TRIAL_SHARE);
+    const uint64_t end = count > 1 ? TOGETHER : pick->start + (uint64_t)ticks;
     c->tried = (uint8_t)less(tried, UINT8_MAX);
-    c->rest = whole((float)c->rest + owed);
-    if (!clear && tried < TRIAL)
+    c->rest = whole(excess);
+    if (!clear && !is_over(c, tried, excess, end))
         return;
-    c->then = chosen;
-    c->tried = c->rest < 0; /* it has won and goes on, or has lost */
-    if (c->tried) {
-        c->rest = 0;
-        return;
+    const float each = chosen + excess / tried;
+    if (c->seen[pick->via] >= KNOWN && CHANGE * each < c->mean[pick->via]) {
+        c->mean[pick->via] = each;
+        c->seen[pick->via] = FEW;
     }
-    c->rest = c->rest > TRIAL_MIN ? c->rest : TRIAL_MIN;
-    if (!first)
+    c->then = chosen;
+    c->tried = excess < 0; /* it has won and goes on, or has lost */
+    c->rest = c->tried ? 0 : pay_back(c, excess, c->first ? FIRST_SHARE : TRIAL_SHARE);
+    if (!c->tried && !c->first)
         lose(c);
+    c->first = c->seen[pick->via] < KNOWN;
 }
 
 /* Both ways may have changed with the load, if the chosen one has; one that became dearer and is
@@ -207,17 +239,19 @@ static void notice_change(tern_choice *c, float count) {
     c->rest = c->rest < soon ? c->rest : soon;
 }
 
-void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count) {
+void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
+    tern_choice *choice = pick->choice;
+    const tern_via via = pick->via;
     if ((int64_t)ticks < 0 || count == 0)
         return;
     float together = (float)count, each = (float)ticks / together, before = choice->mean[via];
     if (via == TERN_VIA_CALL)
         each *= CHARGE;
-    const bool trial = via != choice->via;
+    const bool trial = via != (tern_via)choice->via;
     if (!trial || choice->tried > 0 || count > 1 || is_hopeless(choice, each))
         learn_mean(choice, via, each, count > 1);
     if (trial) {
-        after_trial(choice, via, each, together);
+        after_trial(choice, pick, each, together);
     } else {
         count_down(choice, count);
         notice_change(choice, together);
@@ -228,7 +262,7 @@ void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64
     plan(choice);
     /* A trial that has won goes on, and so does a look at what was unusual, unless even so it took
      * less than the other way. */
-    if (choice->tried > 0 || choice->rest == 0 ||
+    if (choice->tried > 0 ||
         (each > SURPRISE * before && each > choice->mean[other_than(choice->via)]))
         choice->left = choice->gap = choice->calls = 0;
 }
@@ -287,7 +321,7 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
 }
 
 void tern_pick_end(const tern_pick *pick, uint64_t count) {
-    tern_choice_learn(pick->choice, pick->via, tern_ticks() - pick->start, count);
+    tern_choice_learn(pick, tern_ticks() - pick->start, count);
 }
 
 tern_pick tern_chooser_take_many(const tern_chooser *chooser, const tern_worker *worker,

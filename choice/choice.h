@@ -22,19 +22,20 @@
 
 /* 32 bytes, so that one never lies across cache lines. */
 typedef struct tern_choice {
-    uint32_t left; /* operations by RMA until the next that tern_choice_sample sees */
-    uint32_t gap;  /* operations since it saw the last one, or as many as there will be */
-    int32_t rest;  /* operations until the next trial, or that pay for this one; own: when the last
-                      round of progress was */
-    float mean[2]; /* of each way, in ticks; at first the model's */
-    float then;    /* the chosen way's, when the last trial ended; own: ticks to the next round */
-    uint8_t via;   /* the chosen way */
+    uint32_t left;   /* operations by RMA until the next that tern_choice_sample sees */
+    uint32_t gap;    /* operations since it saw the last one, or as many as there will be */
+    int32_t rest;    /* operations until the next trial, or ticks that this one has cost more; own:
+                        when the last round of progress was */
+    float mean[2];   /* of each way, in ticks; at first the model's */
+    float then;      /* the chosen way's, when the last trial ended; own: ticks to the next round */
+    uint8_t via;     /* the chosen way */
     uint8_t seen[2]; /* operations that each way's mean is over; the first warms up */
     uint8_t losses;  /* trials lost in succession */
-    uint8_t fixed;   /* there is no other way */
-    uint8_t own;     /* the target is the caller's rank */
     uint8_t tried;   /* operations of the trial under way; 1 where one goes on that has won */
     uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
+    bool fixed : 1;  /* there is no other way */
+    bool own : 1;    /* the target is the caller's rank */
+    bool first : 1;  /* no trial has told of the other way yet */
 } tern_choice;
 
 /* A way taken. choice is NULL unless the operation is timed. */
@@ -51,9 +52,11 @@ void tern_choice_begin(tern_choice *choice, const double *costs);
 tern_pick tern_choice_sample(tern_choice *choice);
 /* A timed pick for many at once. */
 tern_pick tern_choice_sample_many(tern_choice *choice);
+/* Both, of an operation that is timed from now on. */
+tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many);
 
 /* Count operations that were picked together took so many ticks. */
-void tern_choice_learn(tern_choice *choice, tern_via via, uint64_t ticks, uint64_t count);
+void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count);
 
 static inline tern_pick tern_choice_take(tern_choice *choice) {
     if (__builtin_expect(choice->left == 0, 0))

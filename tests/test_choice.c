@@ -44,6 +44,18 @@ static double cost_of(const way *w, uint64_t *random) {
 
 static double mean_of(const way *w) { return w->ticks + w->noise / 2 + w->rare * w->often / 1e3; }
 
+/* tern_choice_take at a time that is made up. */
+static tern_pick take_at(tern_choice *choice, double now) {
+    if (choice->left > 0 || choice->calls > 0)
+        return tern_choice_take(choice);
+    return tern_choice_timed(choice, (uint64_t)now, false);
+}
+
+static void learn_one(const tern_pick *pick, double ticks) {
+    if (pick->choice != NULL)
+        tern_choice_learn(pick, (uint64_t)ticks, 1);
+}
+
 /* count operations of each load in succession. */
 static outcome play(const double *prior, const load *loads, size_t phases, uint64_t count,
                     uint64_t random) {
@@ -57,17 +69,15 @@ static outcome play(const double *prior, const load *loads, size_t phases, uint6
         o.fixed[0] += (double)count * rma;
         o.fixed[1] += (double)count * call;
         for (uint64_t i = 0; i < count; i++) {
-            tern_pick pick = tern_choice_take(&choice);
+            tern_pick pick = take_at(&choice, o.took);
             const way *taken = &loads[phase].way[pick.via];
             double ticks = cost_of(taken, &random) +
                            (quiet > COLD && pick.via == TERN_VIA_CALL ? cold_call : 0);
             quiet = pick.via == TERN_VIA_CALL ? 0 : quiet + 1;
             o.took += ticks;
             o.by[pick.via]++;
-            if (pick.choice == NULL)
-                continue;
-            tern_choice_learn(&choice, pick.via, (uint64_t)ticks, 1);
-            o.took += TIMED;
+            learn_one(&pick, ticks);
+            o.took += pick.choice != NULL ? TIMED : 0;
         }
     }
     return o;
@@ -122,12 +132,13 @@ static void far_ahead_costs_little(void) {
     tern_choice choice;
     tern_choice_begin(&choice, prior);
     uint64_t timed = 0, calls = 0;
-    for (uint64_t i = 0; i < OPERATIONS; i++) {
-        tern_pick pick = tern_choice_take(&choice);
+    for (double i = 0, now = 0; i < OPERATIONS; i++) {
+        tern_pick pick = take_at(&choice, now);
+        const double ticks = pick.via == TERN_VIA_CALL ? 800 : 80;
         timed += pick.choice != NULL;
         calls += pick.via == TERN_VIA_CALL;
-        if (pick.choice != NULL)
-            tern_choice_learn(&choice, pick.via, pick.via == TERN_VIA_CALL ? 800 : 80, 1);
+        learn_one(&pick, ticks);
+        now += ticks;
     }
     CU_ASSERT(timed > OPERATIONS / 400 && timed < OPERATIONS / 200);
     CU_ASSERT(calls > OPERATIONS / 8000 && calls < OPERATIONS / 2000);
@@ -146,8 +157,9 @@ static void settled_is_the_quick_half(void) {
     CU_ASSERT(!tern_chooser_settled(&chooser, &worker, 0, 0));
     CU_ASSERT_EQUAL(choice.left, 0);
     tern_choice_begin(&choice, (const double[2]){800, 80});
-    (void)tern_choice_sample(&choice);
-    tern_choice_learn(&choice, TERN_VIA_CALL, 80, 1);
+    const tern_pick first = tern_choice_sample(&choice);
+    CU_ASSERT_EQUAL(first.via, TERN_VIA_CALL);
+    learn_one(&first, 80);
     CU_ASSERT_EQUAL(choice.left, 0); /* calls are not the quick half's */
     CU_ASSERT_EQUAL(choice.calls, choice.gap);
     CU_ASSERT(choice.calls > 0);
@@ -220,6 +232,49 @@ static void first_of_a_trial_is_cold(void) {
     within(&o, 1.05, "a cold other way");
 }
 
+/* Two ranks, each of which is the other's target: what RMA takes depends on the other's way. */
+typedef struct pair {
+    tern_choice choice[2];
+    tern_via last[2];
+    double now[2];
+    uint64_t random;
+} pair;
+
+/* Operations of both, count in all; who is behind goes on. Some RMA takes rare ticks more. Returns
+ * how many of the later half went by RMA. */
+static uint64_t play_pair(pair *p, const double *rma, double rare, double call, uint64_t count) {
+    uint64_t by_rma = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const size_t rank = p->now[0] <= p->now[1] ? 0 : 1;
+        const tern_pick pick = take_at(&p->choice[rank], p->now[rank]);
+        const bool alone = p->last[1 - rank] == TERN_VIA_CALL;
+        const way ways[2] = {{rma[alone], 1000, rare, 300}, {call, 1000, 0, 0}};
+        const double ticks = cost_of(&ways[pick.via], &p->random);
+        p->last[rank] = pick.via;
+        learn_one(&pick, ticks);
+        p->now[rank] += ticks;
+        by_rma += i >= count / 2 && pick.via == TERN_VIA_RMA;
+    }
+    return by_rma;
+}
+
+/* Where RMA takes less only if the other rank goes by it too, both find that out, since their
+ * trials begin together; and also where RMA was much dearer before. */
+static void ranks_try_together(void) {
+    enum { MANY = OPERATIONS / 2 };
+    static const double prior[2] = {9000, 3000}, dear[2] = {25000, 25000}, better[2] = {2300, 8000};
+    for (size_t before = 0; before < 2; before++) {
+        pair p = {.last = {TERN_VIA_CALL, TERN_VIA_CALL}, .now = {0, 7000}};
+        p.random = tern_test_seed() + 5;
+        for (size_t rank = 0; rank < 2; rank++)
+            tern_choice_begin(&p.choice[rank], prior);
+        if (before == 1)
+            CU_ASSERT(play_pair(&p, dear, 0, 5500, MANY) < MANY / 20);
+        uint64_t by_rma = play_pair(&p, better, 6000, 5500, MANY);
+        CU_ASSERT(by_rma > MANY / 2 * 9 / 10);
+    }
+}
+
 /* A way that was dear for long, and often timed, is soon known to be cheap, though seldom tried. */
 static void forgets_what_is_over(void) {
     enum { SOON = 20000 };
@@ -250,11 +305,12 @@ static void pays_back(void) {
     tern_choice choice;
     tern_choice_begin(&choice, prior);
     uint64_t calls = 0;
-    for (uint64_t i = 0; i < OPERATIONS; i++) {
-        tern_pick pick = tern_choice_take(&choice);
+    for (double i = 0, now = 0; i < OPERATIONS; i++) {
+        tern_pick pick = take_at(&choice, now);
+        const double ticks = pick.via == TERN_VIA_CALL ? 1e8 : 200;
         calls += pick.via == TERN_VIA_CALL;
-        if (pick.choice != NULL)
-            tern_choice_learn(&choice, pick.via, pick.via == TERN_VIA_CALL ? 100000000 : 200, 1);
+        learn_one(&pick, ticks);
+        now += ticks;
     }
     CU_ASSERT(calls == 1);
 }
@@ -269,10 +325,23 @@ static void batches_count(void) {
     for (uint64_t i = 0; i < BATCHES; i++) {
         tern_pick pick = tern_choice_sample_many(&choice);
         calls += pick.via == TERN_VIA_CALL;
-        tern_choice_learn(&choice, pick.via, TOGETHER * (pick.via == TERN_VIA_CALL ? 800 : 80),
-                          TOGETHER);
+        tern_choice_learn(&pick, TOGETHER * (pick.via == TERN_VIA_CALL ? 800 : 80), TOGETHER);
     }
     CU_ASSERT(calls > 1 && calls < BATCHES / 200);
+}
+
+/* A batch may take longer than the time in which trials begin: it is tried at any. */
+static void batches_do_not_wait(void) {
+    enum { TOGETHER = 1000, BATCHES = 1000, LATE = 1 << 19 };
+    tern_choice choice;
+    tern_choice_begin(&choice, (const double[2]){80, 90});
+    uint64_t calls = 0;
+    for (uint64_t i = 0; i < BATCHES; i++) {
+        const tern_pick pick = tern_choice_timed(&choice, LATE, true);
+        calls += pick.via == TERN_VIA_CALL;
+        tern_choice_learn(&pick, TOGETHER * (pick.via == TERN_VIA_CALL ? 90 : 80), TOGETHER);
+    }
+    CU_ASSERT(calls > 2 && calls < BATCHES / 5);
 }
 
 /* A batch is a mean of many already: few of them show that the load has changed. */
@@ -286,8 +355,7 @@ static void batches_show_a_change(void) {
         tern_pick pick = tern_choice_sample_many(&choice);
         const uint64_t rma = i < BATCHES ? 80 : 800;
         calls += i >= BATCHES && pick.via == TERN_VIA_CALL;
-        tern_choice_learn(&choice, pick.via, TOGETHER * (pick.via == TERN_VIA_CALL ? 300 : rma),
-                          TOGETHER);
+        tern_choice_learn(&pick, TOGETHER * (pick.via == TERN_VIA_CALL ? 300 : rma), TOGETHER);
     }
     CU_ASSERT(calls > SOON / 2);
 }
@@ -297,12 +365,13 @@ static void nonsense_is_ignored(void) {
     tern_choice choice, before;
     tern_choice_begin(&choice, prior);
     before = choice;
-    tern_choice_learn(&choice, TERN_VIA_RMA, UINT64_MAX - 5, 1);
-    tern_choice_learn(&choice, TERN_VIA_RMA, 5, 0);
+    const tern_pick rma = {TERN_VIA_RMA, &choice, 0}, call = {TERN_VIA_CALL, &choice, 0};
+    tern_choice_learn(&rma, UINT64_MAX - 5, 1);
+    tern_choice_learn(&rma, 5, 0);
     CU_ASSERT_EQUAL(memcmp(&choice, &before, sizeof choice), 0);
     CU_ASSERT_EQUAL(sizeof choice, 32);
-    tern_choice_learn(&choice, TERN_VIA_CALL, UINT64_MAX >> 1, UINT64_MAX);
-    tern_choice_learn(&choice, TERN_VIA_CALL, UINT64_MAX >> 1, 1);
+    tern_choice_learn(&call, UINT64_MAX >> 1, UINT64_MAX);
+    tern_choice_learn(&call, UINT64_MAX >> 1, 1);
     CU_ASSERT(choice.via == TERN_VIA_RMA && choice.rest > OPERATIONS);
 }
 
@@ -381,10 +450,12 @@ int main(int argc, char **argv) {
         {"rounds_by_the_clock", rounds_by_the_clock},
         {"turns_settle_nothing", turns_settle_nothing},
         {"first_of_a_trial_is_cold", first_of_a_trial_is_cold},
+        {"ranks_try_together", ranks_try_together},
         {"forgets_what_is_over", forgets_what_is_over},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
+        {"batches_do_not_wait", batches_do_not_wait},
         {"batches_show_a_change", batches_show_a_change},
         {"nonsense_is_ignored", nonsense_is_ignored},
         {"the_model_adds_up", the_model_adds_up},
