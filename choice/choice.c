@@ -10,7 +10,8 @@
  * little of the others. A trial goes on while its operations together take less than the chosen way
  * would, which costs nothing; what one has cost more is paid back before the next. Trials that keep
  * losing become rarer still, until the cost of the chosen way has changed. A trial that takes much
- * less than is known of its way shows another load: what was known is forgotten.
+ * less than is known of its way may show another load, or lack what is rare and dear: it counts for
+ * more than the share of its operations, but does not settle it alone.
  *
  * A mean is over the latest operations timed, up to LATEST: over fewer, a way that takes turns
  * between quick and slow would be left whenever some slow ones come together. One operation that
@@ -51,6 +52,7 @@ enum {
     LINE = 64,
     TRIAL = 4,   /* operations of a trial, at least; the first is not taken for what others cost */
     KNOWN = 2,   /* operations timed until a mean is a measurement */
+    DOUBT = 16,  /* operations of a trial that count as much as what they contradict */
     FEW = 8,     /* a mean is over the latest so many at least, */
     LATEST = 200 /* and at most */
 };
@@ -62,10 +64,11 @@ static tern_via other_than(uint8_t via) {
 }
 
 /* Operations whose time is to timing, or to trials, what is set apart for these. The further ahead
- * the chosen way is, the less a change of it matters. */
+ * the chosen way is, the less a change of it matters; but trials that begin together are not to be
+ * missed. */
 static void plan(tern_choice *c) {
     float chosen = c->mean[c->via] + 1, lead = less(c->mean[other_than(c->via)] / chosen, LEAD_MAX);
-    float gap = less(TIMING / chosen, GAP_MAX) * (lead > 1 ? lead : 1);
+    float gap = less(TIMING / chosen, GAP_MAX) * (c->near && lead > 1 ? lead : 1);
     c->gap = (uint32_t)less(gap, UINT8_MAX);
     c->left = c->via == TERN_VIA_RMA ? c->gap : 0;
     c->calls = (uint8_t)(c->gap - c->left);
@@ -104,14 +107,12 @@ static void plan_round(tern_choice *c) {
     c->left = c->gap = (uint32_t)less(c->then / (each + 1), ROUND_MOST);
 }
 
-/* Trials begin at any time where what others do does not matter, since nothing is known or a way is
- * clearly ahead; and where no operation may be seen in time, so long they take or so many go
+/* Trials begin at any time where what others do does not matter, since the target is near or
+ * nothing is known yet; and where no operation may be seen in time, so long they take or so many go
  * together. */
 static bool may_begin(const tern_choice *c, uint64_t now, bool many) {
     const uint64_t phase = now % (PERIOD << c->losses);
-    const float chosen = c->mean[c->via];
-    return many || c->first || c->mean[other_than(c->via)] > AHEAD * chosen || phase < BEGINNING ||
-           (float)phase < 2 * chosen;
+    return many || c->near || c->first || phase < BEGINNING || (float)phase < 2 * c->mean[c->via];
 }
 
 tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many) {
@@ -192,28 +193,33 @@ static bool is_hopeless(const tern_choice *c, float ticks) {
 static bool is_over(const tern_choice *c, float operations, float excess, uint64_t end) {
     if (operations < TRIAL)
         return false;
-    return excess > (AHEAD - 1) * operations * c->mean[c->via] || end % PERIOD >= TOGETHER;
+    return c->near || excess > (AHEAD - 1) * operations * c->mean[c->via] ||
+           end % PERIOD >= TOGETHER;
 }
 
-/* While a trial goes on, rest is the ticks that it has cost more so far: its operations that take
- * less than the chosen way's pay for those that take more. */
+/* While a trial goes on, rest is the ticks that it has cost more so far, of which operations that
+ * take less pay for those that take more, and then the same of the first. That is paid for but not
+ * judged by: it may have waited for what was not prepared, or for others to begin. */
 static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, float count) {
-    const float chosen = c->mean[c->via], tried = (float)c->tried + count;
-    const float excess = (c->tried > 0 ? (float)c->rest : 0) + count * (ticks - chosen);
-    const bool clear = is_hopeless(c, ticks) || (c->tried > 0 && ticks > SURPRISE * chosen);
+    const float chosen = c->mean[c->via], excess = count * (ticks - chosen);
+    const bool first = c->tried == 0 && count == 1;
+    const bool clear = is_hopeless(c, ticks) || (!first && ticks > SURPRISE * chosen);
     const uint64_t end = count > 1 ? TOGETHER : pick->start + (uint64_t)ticks;
-    c->tried = (uint8_t)less(tried, UINT8_MAX);
-    c->rest = whole(excess);
-    if (!clear && !is_over(c, tried, excess, end))
-        return;
-    const float each = chosen + excess / tried;
-    if (c->seen[pick->via] >= KNOWN && CHANGE * each < c->mean[pick->via]) {
-        c->mean[pick->via] = each;
-        c->seen[pick->via] = FEW;
+    if (c->tried == 0) {
+        c->then = first ? excess : 0;
+        c->rest = 0;
     }
+    if (!first)
+        c->rest = whole((float)c->rest + excess);
+    c->tried = (uint8_t)less((float)c->tried + count, UINT8_MAX);
+    if (!clear && !is_over(c, c->tried, (float)c->rest, end))
+        return;
+    const float cost = (float)c->rest, tried = c->tried, each = chosen + cost / tried;
+    if (!first && c->seen[pick->via] >= KNOWN && CHANGE * each < c->mean[pick->via])
+        c->mean[pick->via] += tried / (tried + DOUBT) * (each - c->mean[pick->via]);
+    c->tried = cost < 0; /* it has won and goes on, or has lost */
+    c->rest = c->tried ? 0 : pay_back(c, cost + c->then, c->first ? FIRST_SHARE : TRIAL_SHARE);
     c->then = chosen;
-    c->tried = excess < 0; /* it has won and goes on, or has lost */
-    c->rest = c->tried ? 0 : pay_back(c, excess, c->first ? FIRST_SHARE : TRIAL_SHARE);
     if (!c->tried && !c->first)
         lose(c);
     c->first = c->seen[pick->via] < KNOWN;
@@ -282,10 +288,14 @@ static void prior(const tern_context *context, uint32_t target, const tern_kind 
     }
 }
 
-static bool any_far(const tern_context *context) {
+static bool is_near(const tern_context *context, uint32_t rank) {
     tern_transport transport;
+    return tern_context_transport(context, rank, &transport) == TERN_OK && transport == TERN_SHM;
+}
+
+static bool any_far(const tern_context *context) {
     for (uint32_t rank = 0; rank < context->size; rank++)
-        if (tern_context_transport(context, rank, &transport) == TERN_OK && transport != TERN_SHM)
+        if (!is_near(context, rank))
             return true;
     return false;
 }
@@ -310,6 +320,7 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
         const tern_kind *kind = &kinds[i % row / targets];
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
+        choice[i].near = is_near(context, target);
         choice[i].own = target == context->rank && kind->rma;
         if (choice[i].own)
             choice[i].then = (float)((far ? FAR_ROUND_NS : NEAR_ROUND_NS) * rate);

@@ -35,6 +35,7 @@ typedef struct tern_choice {
     uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
     bool fixed : 1;  /* there is no other way */
     bool own : 1;    /* the target is the caller's rank */
+    bool near : 1;   /* RMA needs nobody's help */
     bool first : 1;  /* no trial has told of the other way yet */
 } tern_choice;
 

@@ -1,9 +1,10 @@
 #ifndef TERN_CHOICE_TICKS_H
 #define TERN_CHOICE_TICKS_H
 
-/* The processor's own counter of time: what reading it costs is lost in a timed operation. Only
- * differences on one thread are taken; one that moved to a core whose counter is behind gets a
- * difference below 0, which is no measurement. */
+/* The processor's own counter of time: what reading it costs is lost in a timed operation. Of times
+ * only differences on one thread are taken; one that moved to a core whose counter is behind gets a
+ * difference below 0, which is no measurement. That ranks of a host read about the same number at
+ * the same moment helps them to meet (choice.c); nothing breaks where they do not. */
 
 #include "src/wait.h"
 
