@@ -211,10 +211,11 @@ static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, floa
     }
     if (!first)
         c->rest = whole((float)c->rest + excess);
-    c->tried = (uint8_t)less((float)c->tried + count, UINT8_MAX);
+    c->tried = (uint16_t)less((float)c->tried + count, UINT16_MAX);
     if (!clear && !is_over(c, c->tried, (float)c->rest, end))
         return;
-    const float cost = (float)c->rest, tried = c->tried, each = chosen + cost / tried;
+    const float cost = (float)c->rest, tried = c->tried;
+    const float each = count > 1 ? ticks : chosen + cost / tried; /* a batch is a mean already */
     if (!first && c->seen[pick->via] >= KNOWN && CHANGE * each < c->mean[pick->via])
         c->mean[pick->via] += tried / (tried + DOUBT) * (each - c->mean[pick->via]);
     c->tried = cost < 0; /* it has won and goes on, or has lost */

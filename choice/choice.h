@@ -31,7 +31,7 @@ typedef struct tern_choice {
     uint8_t via;     /* the chosen way */
     uint8_t seen[2]; /* operations that each way's mean is over; the first warms up */
     uint8_t losses;  /* trials lost in succession */
-    uint8_t tried;   /* operations of the trial under way; 1 where one goes on that has won */
+    uint16_t tried;  /* operations of the trial under way; 1 where one goes on that has won */
     uint8_t calls;   /* by call, until the next that is timed; left is 0 meanwhile */
     bool fixed : 1;  /* there is no other way */
     bool own : 1;    /* the target is the caller's rank */
