@@ -14,7 +14,11 @@
  * keys of the one before are looked up, which costs checksums and mispredicted branches that
  * overlap, and only then counted: a locked instruction lets nothing overlap.
  */
-enum { GROUP = 16, KEYS_PER_PROGRESS = 1024 };
+enum { GROUP = 16 };
+
+/* A round takes as long as one key, and who sends batches by call waits for the next one: it would
+ * else find calls dear only because the other rank goes by RMA. */
+enum { KEYS_PER_PROGRESS = 128 };
 
 static void make_progress(tern_worker *worker, size_t applied) {
     if (applied % KEYS_PER_PROGRESS == 0 && !worker->in_handler)

@@ -200,16 +200,18 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
 TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const void *key,
                               tern_promise promise, tern_via via, kind kind, bool right,
                               uint64_t *word, tern_search *p) {
+    const tern_promise other = kind == FIND ? TERN_PROMISE_READ_ONLY : TERN_PROMISE_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
-        worker->context != table->context || (unsigned)promise > TERN_PROMISE_READ_ONLY ||
-        promise == (kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY) ||
-        (via != TERN_VIA_RMA && via != TERN_VIA_AUTO) ||
+        (promise != TERN_PROMISE_READ_WRITE && promise != other) ||
+        worker->context != table->context ||
         (kind != FIND && tern_shape_counts(table->shape) != (kind == ADD)))
         return false;
     memcpy(word, key, sizeof *word);
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
-    return p->part->near != NULL &&
-           (via == TERN_VIA_RMA ||
+    if (p->part->near == NULL)
+        return false;
+    return via == TERN_VIA_RMA ||
+           (via == TERN_VIA_AUTO &&
             tern_chooser_settled(&table->chooser, worker, p->part->buckets.rank,
                                  kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE));
 }
@@ -275,6 +277,15 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
                      .before = before);
 }
 
+/* A function of its own, so that the short way saves few registers: processors have several finds
+ * under way at a time where they wait for memory, the more the fewer instructions one takes. */
+static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
+                                                            tern_hashtable *table, const void *key,
+                                                            tern_promise promise, tern_via via,
+                                                            void *value) {
+    return AT_LENGTH(FIND, "tern_hashtable_find", .found = value);
+}
+
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
                                 tern_promise promise, tern_via via, void *value) {
     uint64_t word;
@@ -287,7 +298,7 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
                                          : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
         }
     }
-    return AT_LENGTH(FIND, __func__, .found = value);
+    return find_at_length(worker, table, key, promise, via, value);
 }
 
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {

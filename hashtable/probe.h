@@ -49,10 +49,15 @@ typedef struct tern_search {
 
 TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
                                                 const uint64_t *key, uint64_t hash) {
-    const tern_part *part = tern_part_of(table, tern_hash_owner(table, hash));
-    /* Predicted, so that the bucket of a part that has not grown does not wait for the owner. */
-    const uint64_t count =
-        __builtin_expect(part->generation == 0, 1) ? table->buckets : part->count;
+    /* tern_part_of, but predicted, so that the bucket of a part that has not grown does not wait
+     * for the owner. */
+    const tern_part *part = &table->part[tern_hash_owner(table, hash)];
+    const tern_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
+    uint64_t count = table->buckets;
+    if (__builtin_expect(start != NULL, 0)) {
+        part = start;
+        count = start->count;
+    }
     const uint64_t index = tern_multiply_high(hash << 32 | hash >> 32, count);
     return (tern_search){worker, table, part, key, hash, index, count};
 }

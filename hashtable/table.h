@@ -83,7 +83,7 @@ struct tern_hashtable {
 
 /* Kinds of operations that TERN_VIA_AUTO tells apart. MANY is chosen for all ranks at once, under
  * the name of this one. */
-enum { TERN_KIND_WRITE, TERN_KIND_READ, TERN_KIND_MANY, TERN_KINDS };
+enum { TERN_KIND_READ, TERN_KIND_WRITE, TERN_KIND_MANY, TERN_KINDS };
 
 /* A key as it lies in an entry, and its hash. */
 typedef struct tern_key {
