@@ -228,10 +228,14 @@ static size_t sides_of(const bench_case *c, const bench_side **sides) {
  * theirs is a figure to know, not a ratio to hold. */
 #define PEER_PAIRS 11
 
+static double block_ns_of(const bench *b, const bench_case *c) {
+    return b->options.block_ns * (c->lasts > 0 ? c->lasts : 1);
+}
+
 /* So many pairs that each side does what the case wants at least, of n operations a block. */
 static size_t pairs_of(const bench *b, const bench_case *c, uint64_t n) {
     enum { SECONDS = 5 };
-    const double most = SECONDS * 1e9 / b->options.block_ns;
+    const double most = SECONDS * 1e9 / block_ns_of(b, c);
     double pairs = c->runs > 0 ? c->runs : b->options.pairs, wanted = (double)c->least / (double)n;
     if (c->least > 0 && wanted > pairs && pairs < most)
         pairs = wanted < most ? wanted : most;
@@ -269,7 +273,7 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
             continue;
         n[i] = c->operations;
         if (n[i] == 0)
-            n[i] = calibrate(b, sides[i], i, b->options.block_ns);
+            n[i] = calibrate(b, sides[i], i, block_ns_of(b, c));
         else
             quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warms up */
     }

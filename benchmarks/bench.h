@@ -133,6 +133,7 @@ typedef struct bench_case {
     unsigned runs;       /* pairs of blocks; 0: as many as the options say */
     uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
     uint64_t least;      /* operations of each side, if that takes no longer than some s; 0: any */
+    unsigned lasts;      /* blocks take so many times as long as others; 0: as long */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
     const char *members;             /* more for JSON, each behind a comma, or NULL */
     const char *also;        /* a rate's operations are worth so many of these each, or NULL; */

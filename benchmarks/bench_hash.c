@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 1024, DRAWN = 1 << 20, PART_MAX = 40 << 20, LOAD = 66 };
+enum { BATCH = 1024, DRAWN = 1 << 20, PART_MAX = 40 << 20, LOAD = 66, HALF_LASTS = 10 };
 
 typedef struct hash {
     tern_hashtable *table;
@@ -91,6 +91,12 @@ static void miss(bench *b, void *work, tern_promise promise, tern_via via, uint6
         if (__builtin_expect(status != TERN_ERR_NOT_FOUND, 0))
             bench_fail("tern_hashtable_find of an absent key", status);
     }
+}
+
+/* A load that changes half-way: absent keys, which many buckets are looked at for, then others. */
+static void miss_then_find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    miss(b, work, promise, via, n / 2);
+    find(b, work, promise, via, n - n / 2);
 }
 
 static void add(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
@@ -277,6 +283,14 @@ static double miss_moving(const bench *b, const void *work, bool far, uint64_t n
     return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).absent;
 }
 
+static double half_still(const bench *b, const void *work, bool far, uint64_t n) {
+    return (miss_still(b, work, far, n) + pass_still(b, work, far, n)) / 2;
+}
+
+static double half_moving(const bench *b, const void *work, bool far, uint64_t n) {
+    return (miss_moving(b, work, far, n) + pass_found(b, work, far, n)) / 2;
+}
+
 /* A table that n inserts of each rank fill has its load at the end. */
 static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
     const hash *h = work;
@@ -312,6 +326,10 @@ static const row value_rows[] = {
      TERN_PROMISE_READ_WRITE, 0},
     {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false,
      TERN_PROMISE_READ_WRITE, 0},
+    {"miss, then find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, miss_then_find, half_moving, NULL,
+     NULL, false, TERN_PROMISE_READ_WRITE, 0},
+    {"miss, then find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, miss_then_find, half_still, NULL,
+     NULL, false, TERN_PROMISE_READ_WRITE, 0},
 };
 static const row classic_rows[] = {
     {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
@@ -332,11 +350,11 @@ static const row counter_rows[] = {
 
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
     bool bare = h->bare.buckets > 0 && h->value_bytes == 8 && r->bare != NULL;
-    bool finds = r->run == find || r->run == miss;
+    bool half = r->run == miss_then_find, finds = half || r->run == find || r->run == miss;
     cells mine = *costs;
     if (finds && mine.result > 0)
         mine.others.call = mine.result;
-    if (r->passed == pass_still || r->passed == miss_still)
+    if (r->passed == pass_still || r->passed == miss_still || r->passed == half_still)
         mine.others.get = h->value_bytes > 8 ? mine.others.get : mine.row;
     cell one = {.name = r->name,
                 .params = {{"bytes", h->counter ? 8 : h->value_bytes, NULL}, param},
@@ -344,6 +362,7 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
                 .algorithm = h->algorithm,
                 .operation = r->operation,
                 .own = 1.0 / b->ranks,
+                .lasts = half ? HALF_LASTS : 0,
                 .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,
                 .work = h,
                 .run = r->run,
@@ -409,7 +428,7 @@ static void close_hash(hash *h) {
 
 void containers_hash(bench *b, const cells *costs) {
     hash *h = open_hash(b);
-    measure_rows(b, costs, h, ROWS(value_rows), (bench_param){0});
+    measure_rows(b, costs, h, value_rows, 7, (bench_param){0});
     h->algorithm = TERN_ALGO_CLASSIC;
     measure_rows(b, costs, h, ROWS(classic_rows), (bench_param){0});
     h->algorithm = TERN_ALGO_IMPROVED;
@@ -436,7 +455,7 @@ static void measure_loads(bench *b, const cells *costs, hash *h) {
         bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
                    loads[i], 1 + l.there, 1 + l.absent);
         h->load = loads[i];
-        measure_rows(b, costs, h, value_rows + 3, 4, (bench_param){"load_percent", loads[i], NULL});
+        measure_rows(b, costs, h, value_rows + 3, 6, (bench_param){"load_percent", loads[i], NULL});
     }
     h->load = LOAD;
 }

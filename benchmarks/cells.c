@@ -101,7 +101,8 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
     bench_case c = {.name = one->name,
                     .algorithm = algorithms[one->algorithm],
                     .model = &model,
-                    .least = b->options.operations};
+                    .least = b->options.operations,
+                    .lasts = one->lasts};
     c.params[0] = (bench_param){"promise", 0, promises[one->promise]};
     for (size_t i = 1; i < BENCH_PARAMS; i++)
         c.params[i] = one->params[i - 1];

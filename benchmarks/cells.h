@@ -41,6 +41,7 @@ typedef struct cell {
     void (*run)(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n);
     void (*prepare)(bench *b, void *work, uint64_t n);
     uint64_t most;
+    unsigned lasts; /* a block takes so many times as long as others; 0: as long */
     /* Buckets of other keys that an operation passes, on average, in a block of n; NULL: none. far:
      * those that cost a get or an atomic of their own where load/store does not reach. */
     double (*passed)(const bench *b, const void *work, bool far, uint64_t n);
