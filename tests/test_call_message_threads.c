@@ -186,6 +186,7 @@ static void *flood(void *argument) {
 static void full_window(void) {
     if (!open_with(1, 0))
         return;
+    meet_without_progress(); /* all have left the barrier, in which calls run */
     running = 2;
     for (uint32_t t = 0; t < 2; t++)
         start(t, t, flood);
