@@ -348,6 +348,8 @@ static const row counter_rows[] = {
      "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0},
 };
 
+static const tern_model_operation missed = TERN_MODEL_MISS;
+
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
     bool bare = h->bare.buckets > 0 && h->value_bytes == 8 && r->bare != NULL;
     bool half = r->run == miss_then_find, finds = half || r->run == find || r->run == miss;
@@ -361,6 +363,7 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
                 .promise = r->promise,
                 .algorithm = h->algorithm,
                 .operation = r->operation,
+                .before = half ? &missed : NULL,
                 .own = 1.0 / b->ranks,
                 .lasts = half ? HALF_LASTS : 0,
                 .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,

@@ -66,11 +66,23 @@ static bench_side side_of(const char *name, way *w) {
     return side;
 }
 
-/* By call, what is the caller's own is done in place, with a round of progress. 0: not known. */
+/* By call, what is the caller's own is done in place, with a round of progress. */
+static double predict_operation(const bench_model *m, tern_model_operation operation, tern_via via,
+                                const tern_costs *own, const tern_costs *others) {
+    const cell *one = m->cell;
+    const char *what = "tern_model_predict";
+    double ns[2];
+    bench_ok(tern_model_predict(operation, one->promise, TERN_VIA_RMA, own, own, &ns[0]), what);
+    bench_ok(tern_model_predict(operation, one->promise, via, others, own, &ns[1]), what);
+    if (via == TERN_VIA_CALL)
+        ns[0] += m->costs->progress;
+    return one->own * ns[0] + (1 - one->own) * ns[1];
+}
+
+/* 0: not known. */
 static double predict(const bench *b, const bench_model *m, tern_via via, uint64_t n) {
     const cell *one = m->cell;
     tern_costs own = m->costs->own, others = m->costs->others;
-    double ns[2] = {0, 0};
     if (one->operation == TERN_MODEL_OPERATIONS || m->costs->progress == 0 ||
         (via == TERN_VIA_CALL && one->rma_alone))
         return 0;
@@ -78,13 +90,9 @@ static double predict(const bench *b, const bench_model *m, tern_via via, uint64
         own.passed = one->passed(b, one->work, false, n);
         others.passed = b->shared ? own.passed : one->passed(b, one->work, true, n);
     }
-    const char *what = "tern_model_predict";
-    bench_ok(tern_model_predict(one->operation, one->promise, TERN_VIA_RMA, &own, &own, &ns[0]),
-             what);
-    bench_ok(tern_model_predict(one->operation, one->promise, via, &others, &own, &ns[1]), what);
-    if (via == TERN_VIA_CALL)
-        ns[0] += m->costs->progress;
-    return one->own * ns[0] + (1 - one->own) * ns[1];
+    const double ns = predict_operation(m, one->operation, via, &own, &others);
+    return one->before == NULL ? ns
+                               : (ns + predict_operation(m, *one->before, via, &own, &others)) / 2;
 }
 
 static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",
