@@ -11,7 +11,8 @@
  * would, which costs nothing; what one has cost more is paid back before the next. Trials that keep
  * losing become rarer still, until the cost of the chosen way has changed. A trial that takes much
  * less than is known of its way may show another load, or lack what is rare and dear: it counts for
- * more than the share of its operations, but does not settle it alone.
+ * more than the share of its operations, but does not settle it alone. One that has won goes on
+ * until it has lost what it won, and its way's mean is over fewer operations meanwhile.
  *
  * A mean is over the latest operations timed, up to LATEST: over fewer, a way that takes turns
  * between quick and slow would be left whenever some slow ones come together. One operation that
@@ -22,21 +23,24 @@
  * other's go: where both call, RMA takes longer than where neither does. Ranks that try it one at a
  * time would so stay with calls even where RMA by all takes less. So the trials of all ranks of a
  * host begin together, at multiples of PERIOD of their common clock, rarer ones of longer periods,
- * so that these meet too; and they go on long enough for all to have looked at the clock. Clocks of
- * several hosts differ: there each tries alone.
+ * so that these meet too; and they go on long enough for all to have looked at the clock, and for
+ * small differences to show. Clocks of
+ * several hosts differ, and trials by ranks of one are not always due at once; so a rank that is
+ * called, maybe for a trial, joins with one of its own, if that is half paid for.
  */
 #define OUTLIER 256.0F
-#define SURPRISE 4.0F     /* times the mean: look again at once */
-#define CHARGE 1.14F      /* a call takes its target's time too, which its caller does not see */
-#define MARGIN 1.05F      /* a way is left for one that is so much cheaper */
-#define CHANGE 1.5F       /* times: the load is another one */
-#define AHEAD 2.0F        /* times: a clear lead, which a load that slows its way down takes not */
-#define TRIAL_SHARE 0.02F /* of the time is what trials may lose */
-#define FIRST_SHARE 0.25F /* the first trial opens a ring, a change may be chance: look soon */
-#define TIMING 24000.0F   /* ticks of other operations between two that are timed */
-#define PERIOD (1U << 20) /* ticks, some 0.4 ms: trials begin at multiples of it, */
-#define BEGINNING 48000U  /* until then, since a rank looks at the clock every TIMING, */
-#define TOGETHER 144000U  /* and go on until then where ways differ little */
+#define SURPRISE 4.0F      /* times the mean: look again at once */
+#define CHARGE 0.14F       /* of a call's time its target spends too, unseen by the caller, but */
+#define CHARGE_MOST 900.0F /* ticks at most: a handler and its answer take no more */
+#define MARGIN 1.05F       /* a way is left for one that is so much cheaper */
+#define CHANGE 1.5F        /* times: the load is another one */
+#define AHEAD 2.0F         /* times: a clear lead, which a load that slows its way down takes not */
+#define TRIAL_SHARE 0.02F  /* of the time is what trials may lose */
+#define FIRST_SHARE 0.25F  /* the first trial opens a ring, a change may be chance: look soon */
+#define TIMING 24000.0F    /* ticks of other operations between two that are timed */
+#define PERIOD (1U << 20)  /* ticks, some 0.4 ms: trials begin at multiples of it, */
+#define BEGINNING 48000U   /* until then, since a rank looks at the clock every TIMING, */
+#define TOGETHER 144000U   /* and go on until then where ways differ little */
 
 enum {
     GAP_MAX = 64,   /* operations between two that are timed, */
@@ -51,13 +55,16 @@ enum {
     ROUND_MOST = 256,
     LINE = 64,
     TRIAL = 4,   /* operations of a trial, at least; the first is not taken for what others cost */
+    LONG = 32,   /* of one that loses little, where others' ways matter: few tell by chance */
     KNOWN = 2,   /* operations timed until a mean is a measurement */
     DOUBT = 16,  /* operations of a trial that count as much as what they contradict */
     FEW = 8,     /* a mean is over the latest so many at least, */
+    WINS = 32,   /* over these while its way is on trial and wins, */
     LATEST = 200 /* and at most */
 };
 
 static float less(float a, float b) { return a < b ? a : b; }
+static float more(float a, float b) { return a > b ? a : b; }
 
 static tern_via other_than(uint8_t via) {
     return via == TERN_VIA_RMA ? TERN_VIA_CALL : TERN_VIA_RMA;
@@ -74,9 +81,7 @@ static void plan(tern_choice *c) {
     c->calls = (uint8_t)(c->gap - c->left);
 }
 
-static int32_t whole(float number) {
-    return (int32_t)(number < -2e9F ? -2e9F : less(number, 2e9F));
-}
+static int32_t whole(float number) { return (int32_t)more(-2e9F, less(number, 2e9F)); }
 
 /* Operations that pay for a trial. [in] excess: ticks that it has cost more, or will. */
 static int32_t pay_back(const tern_choice *c, float excess, float share) {
@@ -112,7 +117,8 @@ static void plan_round(tern_choice *c) {
  * together. */
 static bool may_begin(const tern_choice *c, uint64_t now, bool many) {
     const uint64_t phase = now % (PERIOD << c->losses);
-    return many || c->near || c->first || phase < BEGINNING || (float)phase < 2 * c->mean[c->via];
+    return many || c->near || c->first || c->joins || phase < BEGINNING ||
+           (float)phase < 2 * c->mean[c->via];
 }
 
 tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many) {
@@ -121,7 +127,20 @@ tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many) {
     choice->gap = 0;
     const bool due = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
     const bool trial = choice->tried > 0 || (due && may_begin(choice, now, many));
+    choice->joins = false;
     return (tern_pick){trial ? other_than(choice->via) : (tern_via)choice->via, choice, now};
+}
+
+void tern_choice_join(tern_choice *choice) {
+    if (choice->near || choice->fixed || choice->via == TERN_VIA_CALL || choice->tried > 0)
+        return;
+    const float dearer = choice->mean[TERN_VIA_CALL] - choice->mean[TERN_VIA_RMA];
+    if (choice->rest > pay_back(choice, TRIAL * dearer, TRIAL_SHARE) / 2)
+        return;
+    choice->joins = true;
+    choice->rest = 0;
+    choice->gap -= choice->left;
+    choice->left = 0;
 }
 
 static tern_pick take_fixed(tern_choice *choice) {
@@ -149,14 +168,14 @@ tern_pick tern_choice_sample_many(tern_choice *choice) {
     return tern_choice_timed(choice, tern_ticks(), true);
 }
 
-/* [in] mean_already: of many operations, so that few of these are enough. */
-static void learn_mean(tern_choice *c, tern_via via, float ticks, bool mean_already) {
+/* [in] latest: the mean is over no more operations. */
+static void learn_mean(tern_choice *c, tern_via via, float ticks, uint8_t latest) {
     float *mean = &c->mean[via], measured = less(ticks, OUTLIER * (*mean + 1));
     uint8_t *seen = &c->seen[via];
     if (*seen < LATEST)
         ++*seen;
     if (*seen > KNOWN)
-        *mean += (measured - *mean) / (float)(*seen > FEW && !mean_already ? *seen : FEW);
+        *mean += (measured - *mean) / less(*seen > FEW ? *seen : FEW, latest);
     else if (*seen == KNOWN)
         *mean = measured;
 }
@@ -194,19 +213,21 @@ static bool is_over(const tern_choice *c, float operations, float excess, uint64
     if (operations < TRIAL)
         return false;
     return c->near || excess > (AHEAD - 1) * operations * c->mean[c->via] ||
-           end % PERIOD >= TOGETHER;
+           (end % PERIOD >= TOGETHER && operations >= LONG);
 }
 
-/* While a trial goes on, rest is the ticks that it has cost more so far, of which operations that
- * take less pay for those that take more, and then the same of the first. That is paid for but not
- * judged by: it may have waited for what was not prepared, or for others to begin. */
+/* While a trial goes on, rest is the ticks that it has cost more since it last won, of which
+ * operations that take less pay for those that take more, and then the same of the first. That is
+ * paid for but not judged by: it may have waited for what was not prepared, or for others to begin.
+ * Once a trial has won, then is what it has gained, below 0, and it goes on until that is lost; of
+ * what it gained as much counts as some operations take. */
 static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, float count) {
     const float chosen = c->mean[c->via], excess = count * (ticks - chosen);
     const bool first = c->tried == 0 && count == 1;
     const bool clear = is_hopeless(c, ticks) || (!first && ticks > SURPRISE * chosen);
     const uint64_t end = count > 1 ? TOGETHER : pick->start + (uint64_t)ticks;
     if (c->tried == 0) {
-        c->then = first ? excess : 0;
+        c->then = first ? more(excess, 0) : 0;
         c->rest = 0;
     }
     if (!first)
@@ -218,9 +239,10 @@ static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, floa
     const float each = count > 1 ? ticks : chosen + cost / tried; /* a batch is a mean already */
     if (!first && c->seen[pick->via] >= KNOWN && CHANGE * each < c->mean[pick->via])
         c->mean[pick->via] += tried / (tried + DOUBT) * (each - c->mean[pick->via]);
-    c->tried = cost < 0; /* it has won and goes on, or has lost */
+    const float gained = more(less(c->then, 0) + cost, -WINS * chosen);
+    c->tried = gained < 0; /* it has won and goes on, or has lost */
     c->rest = c->tried ? 0 : pay_back(c, cost + c->then, c->first ? FIRST_SHARE : TRIAL_SHARE);
-    c->then = chosen;
+    c->then = c->tried ? gained : chosen;
     if (!c->tried && !c->first)
         lose(c);
     c->first = c->seen[pick->via] < KNOWN;
@@ -253,10 +275,10 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
         return;
     float together = (float)count, each = (float)ticks / together, before = choice->mean[via];
     if (via == TERN_VIA_CALL)
-        each *= CHARGE;
-    const bool trial = via != (tern_via)choice->via;
+        each += less(CHARGE * each, CHARGE_MOST);
+    const bool trial = via != (tern_via)choice->via, wins = choice->tried > 0 && choice->then < 0;
     if (!trial || choice->tried > 0 || count > 1 || is_hopeless(choice, each))
-        learn_mean(choice, via, each, count > 1);
+        learn_mean(choice, via, each, count > 1 ? FEW : trial && wins ? WINS : LATEST);
     if (trial) {
         after_trial(choice, pick, each, together);
     } else {

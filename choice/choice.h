@@ -37,6 +37,7 @@ typedef struct tern_choice {
     bool own : 1;    /* the target is the caller's rank */
     bool near : 1;   /* RMA needs nobody's help */
     bool first : 1;  /* no trial has told of the other way yet */
+    bool joins : 1;  /* the next trial is one of the target's too, and need not be waited for */
 } tern_choice;
 
 /* A way taken. choice is NULL unless the operation is timed. */
@@ -55,6 +56,9 @@ tern_pick tern_choice_sample(tern_choice *choice);
 tern_pick tern_choice_sample_many(tern_choice *choice);
 /* Both, of an operation that is timed from now on. */
 tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many);
+
+/* The target calls: where it may be trying that, and a trial is half paid for, this rank joins. */
+void tern_choice_join(tern_choice *choice);
 
 /* Count operations that were picked together took so many ticks. */
 void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count);

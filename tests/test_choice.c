@@ -238,7 +238,7 @@ static void first_of_a_trial_is_cold(void) {
 typedef struct pair {
     tern_choice choice[2];
     tern_via last[2];
-    double now[2];
+    double now[2], ahead; /* ticks; the second rank's clock is so much ahead */
     uint64_t random;
 } pair;
 
@@ -249,13 +249,15 @@ static uint64_t play_pair(pair *p, const double *together, const double *alone, 
     uint64_t by_rma = 0;
     for (uint64_t i = 0; i < count; i++) {
         const size_t rank = p->now[0] <= p->now[1] ? 0 : 1;
-        const tern_pick pick = take_at(&p->choice[rank], p->now[rank]);
+        const tern_pick pick = take_at(&p->choice[rank], p->now[rank] + (rank == 1 ? p->ahead : 0));
         const bool differs = pick.via != p->last[1 - rank];
         const way taken = {(differs ? alone : together)[pick.via], 1000,
                            pick.via == TERN_VIA_RMA ? rare : 0, 300};
         const double ticks = cost_of(&taken, &p->random);
         p->last[rank] = pick.via;
         learn_one(&pick, ticks);
+        if (pick.via == TERN_VIA_CALL)
+            tern_choice_join(&p->choice[1 - rank]);
         p->now[rank] += ticks;
         by_rma += i >= count / 2 && pick.via == TERN_VIA_RMA;
     }
@@ -290,6 +292,34 @@ static void ranks_try_together(void) {
     }
 }
 
+/* Ranks whose clocks differ begin at other times, but who is called joins the caller's trial: not
+ * for every call of one that has settled there, where trials lose. */
+static void who_is_called_joins(void) {
+    enum { MANY = OPERATIONS, FEW = MANY / 10, GAMES = 6, STEP = (1 << 20) / (GAMES + 1) };
+    static const double rma[2] = {3000, 9000}, better[2] = {8000, 7000}, alone[2] = {8000, 80000};
+    int found = 0;
+    for (int i = 1; i <= GAMES; i++) {
+        pair p;
+        begin_pair(&p, rma, TERN_VIA_RMA);
+        p.ahead = i * STEP;
+        found += play_pair(&p, better, alone, 6000, MANY) < FEW;
+    }
+    CU_ASSERT(found > GAMES / 2);
+
+    tern_choice choice;
+    double now = 0, lost = 0;
+    tern_choice_begin(&choice, rma);
+    for (uint64_t i = 0; i < MANY; i++) {
+        tern_choice_join(&choice);
+        const tern_pick pick = take_at(&choice, now);
+        const double ticks = pick.via == TERN_VIA_CALL ? 20000 : 3000;
+        learn_one(&pick, ticks);
+        lost += ticks - 3000;
+        now += ticks;
+    }
+    CU_ASSERT(lost < 0.05 * now);
+}
+
 /* A way that was dear for long, and often timed, is soon known to be cheap, though seldom tried. */
 static void forgets_what_is_over(void) {
     enum { SOON = 20000 };
@@ -299,6 +329,30 @@ static void forgets_what_is_over(void) {
                                  {{{3400, 200, 4000, 400}, {5800, 300, 0, 0}}}};
     outcome o = play(prior, loads, 3, SOON, tern_test_seed() + 5);
     CU_ASSERT(o.by[TERN_VIA_RMA] > SOON + SOON / 2 && o.by[TERN_VIA_CALL] > SOON / 2);
+}
+
+/* A trial that goes on since it wins is believed, though what was known of its way is not far from
+ * it, and goes on after operations that were slow. */
+static void believes_who_wins(void) {
+    enum { LONG = 50000, SOON = 20000 };
+    static const double prior[2] = {4500, 5500};
+    static const load loads[] = {{{{4500, 300, 0, 0}, {5000, 300, 0, 0}}},
+                                 {{{4500, 300, 0, 0}, {3400, 300, 8000, 25}}}};
+    uint64_t by_call = 0;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        uint64_t random = tern_test_seed() + seed;
+        tern_choice choice;
+        tern_choice_begin(&choice, prior);
+        double now = 0;
+        for (uint64_t i = 0; i < LONG + SOON; i++) {
+            const tern_pick pick = take_at(&choice, now);
+            const double ticks = cost_of(&loads[i >= LONG].way[pick.via], &random);
+            learn_one(&pick, ticks);
+            now += ticks;
+            by_call += i >= LONG && pick.via == TERN_VIA_CALL;
+        }
+    }
+    CU_ASSERT(by_call > SOON * 10 * 8 / 10);
 }
 
 /* Means count, not what is usual; but one interruption settles nothing. */
@@ -482,7 +536,9 @@ int main(int argc, char **argv) {
         {"turns_settle_nothing", turns_settle_nothing},
         {"first_of_a_trial_is_cold", first_of_a_trial_is_cold},
         {"ranks_try_together", ranks_try_together},
+        {"who_is_called_joins", who_is_called_joins},
         {"forgets_what_is_over", forgets_what_is_over},
+        {"believes_who_wins", believes_who_wins},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
