@@ -24,9 +24,9 @@
  * time would so stay with calls even where RMA by all takes less. So the trials of all ranks of a
  * host begin together, at multiples of PERIOD of their common clock, rarer ones of longer periods,
  * so that these meet too; and they go on long enough for all to have looked at the clock, and for
- * small differences to show. Clocks of
- * several hosts differ, and trials by ranks of one are not always due at once; so a rank that is
- * called, maybe for a trial, joins with one of its own, if that is half paid for.
+ * small differences to show. Clocks of several hosts differ, and trials by ranks of one are not
+ * always due at once; so a rank that is called, maybe for a trial, joins with one of its own, if
+ * that is half paid for.
  */
 #define OUTLIER 256.0F
 #define SURPRISE 4.0F      /* times the mean: look again at once */
@@ -219,8 +219,8 @@ static bool is_over(const tern_choice *c, float operations, float excess, uint64
 /* While a trial goes on, rest is the ticks that it has cost more since it last won, of which
  * operations that take less pay for those that take more, and then the same of the first. That is
  * paid for but not judged by: it may have waited for what was not prepared, or for others to begin.
- * Once a trial has won, then is what it has gained, below 0, and it goes on until that is lost; of
- * what it gained as much counts as some operations take. */
+ * Once a trial has won, then is what it has gained, below 0, and it goes on until that is lost; no
+ * more of it counts than WINS operations by the chosen way take, so that one stop ends a trial. */
 static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, float count) {
     const float chosen = c->mean[c->via], excess = count * (ticks - chosen);
     const bool first = c->tried == 0 && count == 1;
