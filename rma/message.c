@@ -6,6 +6,7 @@
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
+#include "src/service_threads.h"
 #include "src/wait.h"
 
 #define TAG_REQUEST 1
@@ -241,6 +242,7 @@ size_t tern_message_poll(tern_worker *worker) {
     tern_context *context = worker->context;
     tern_message_engine *engine = tern_rma_of(context)->messages;
     size_t served = 0;
+    tern_worker_attend(worker);
     tern_mpi_lock();
     bool records = false;
     while (served < SERVED_PER_POLL && !records) {

@@ -64,6 +64,8 @@ struct tern_worker {
     tern_mover *movers;
     atomic_bool adopted;
     tern_stats stats;
+    /* How often it asked MPI for messages, and in the low half where: read by service threads. */
+    _Alignas(64) _Atomic uint64_t attended;
 };
 
 static inline uint32_t tern_worker_number(const tern_context *context, tern_worker_id id) {

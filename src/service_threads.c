@@ -1,6 +1,7 @@
 #include "src/service_threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +27,45 @@ static void nap(long ns) {
     nanosleep(&time, NULL);
 }
 
-/* The acquire of stop pairs with the release in tern_service_threads_stop. */
+/* Only the worker's own thread writes it; nothing else is read by it. */
+void tern_worker_attend(tern_worker *worker) {
+    if (worker->context->config.service_threads == 0)
+        return;
+    const uint64_t times = atomic_load_explicit(&worker->attended, memory_order_relaxed) >> 32;
+    atomic_store_explicit(&worker->attended, (times + 1) << 32 | (uint32_t)sched_getcpu(),
+                          memory_order_relaxed);
+}
+
+/* By the application's workers on the core that this is called on: another sum, if they attend. */
+static uint64_t attended_here(const tern_context *context) {
+    const uint32_t here = (uint32_t)sched_getcpu();
+    uint64_t sum = 0;
+    for (size_t i = 0; i < context->config.workers; i++) {
+        uint64_t one = atomic_load_explicit(&context->worker[i]->attended, memory_order_relaxed);
+        sum += (uint32_t)one == here ? one >> 32 : 0;
+    }
+    return sum;
+}
+
+/*
+ * What a round finds keeps it awake, but for messages that a worker on this core would serve too.
+ * The acquire of stop pairs with the release in tern_service_threads_stop.
+ */
 static void *serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;
+    uint64_t before = 0;
     int quiet = 0;
     long ns = NAP_FIRST_NS;
     while (!atomic_load_explicit(&context->service->stop, memory_order_acquire)) {
-        if (tern_progress_round(worker) > 0) {
+        const uint64_t attended = attended_here(context), served = worker->stats.messages_served;
+        const bool others = attended != before;
+        before = attended;
+        const size_t found = tern_progress_round(worker);
+        if (found > (others ? worker->stats.messages_served - served : 0)) {
             quiet = 0;
             ns = NAP_FIRST_NS;
-        } else if (++quiet < ROUNDS) {
+        } else if (!others && ++quiet < ROUNDS) {
             tern_relax();
         } else {
             nap(ns);
