@@ -5,6 +5,7 @@
  * place leave no choice is done in the way that is left; and each way is taken where it is cheaper.
  */
 
+#include "hashtable/table.h"
 #include "table_tools.h"
 
 #include <stdlib.h>
@@ -250,6 +251,49 @@ static void the_cheaper_way_is_taken(void) {
     fixture_close(&f);
 }
 
+/* The last rank calls rank 0, which takes RMA: for that kind and that rank, rank 0 tries calls
+ * soon, unless RMA there needs nobody's help. */
+static void who_is_called_joins(uint32_t kind) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table =
+        make_table(&f, (tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 100});
+    const uint32_t last = f.size - 1;
+    uint64_t key = 0;
+    while (tern_hashtable_owner(table, &key) != 0)
+        key++;
+    for (uint32_t k = 0; k < TERN_KINDS; k++)
+        for (uint32_t target = 0; target < f.size; target++) {
+            tern_choice *choice = tern_chooser_at(&table->chooser, f.worker, target, k);
+            const bool near = choice->near;
+            tern_choice_begin(choice, (double[]){10000, 20000});
+            choice->near = near;
+        }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == last && last > 0) {
+        uint64_t value = 1;
+        if (kind == TERN_KIND_WRITE)
+            EXPECT_OK(
+                tern_hashtable_insert(f.worker, table, &key, &value, rw, TERN_VIA_CALL, NULL));
+        else
+            EXPECT(TERN_ERR_NOT_FOUND,
+                   tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_CALL, &value));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint32_t k = 0; k < TERN_KINDS && f.rank == 0; k++)
+        for (uint32_t target = 1; target < f.size; target++) {
+            const tern_choice *choice = tern_chooser_at(&table->chooser, f.worker, target, k);
+            CU_ASSERT_EQUAL(choice->joins, k == kind && target == last && !choice->near);
+        }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+static void who_is_called_to_find_joins(void) { who_is_called_joins(TERN_KIND_READ); }
+static void who_is_called_to_insert_joins(void) { who_is_called_joins(TERN_KIND_WRITE); }
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"values_either_way", values_either_way},
@@ -260,6 +304,8 @@ int main(int argc, char **argv) {
         {"items_either_way", items_either_way},
         {"items_by_call_alone", items_by_call_alone},
         {"without_calls", without_calls},
-        {"the_cheaper_way_is_taken", the_cheaper_way_is_taken}};
+        {"the_cheaper_way_is_taken", the_cheaper_way_is_taken},
+        {"who_is_called_to_find_joins", who_is_called_to_find_joins},
+        {"who_is_called_to_insert_joins", who_is_called_to_insert_joins}};
     return tern_test_main(argc, argv, "auto", tests, sizeof tests / sizeof *tests);
 }
