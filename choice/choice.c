@@ -188,9 +188,13 @@ static void lose(tern_choice *c) {
 
 /* Where the chosen way has become dearer, it may have been one operation that was interrupted: the
  * way's mean stays as that left it until the way is timed again, and would keep it away from the
- * cheaper way for fifty times as long. So it looks back soon, as after the first trial. */
+ * cheaper way for fifty times as long. So it looks back soon, as after the first trial. And what is
+ * known of the way returned to is old: where targets begin to compute both ways become dearer, and
+ * a mean over many would hold the memory of attentive ones against the way just left. */
 static void change_over(tern_choice *c, float count, bool trial) {
     c->via = (uint8_t)other_than(c->via);
+    if (!trial && c->seen[c->via] > FEW)
+        c->seen[c->via] = FEW;
     lose(c);
     c->then = c->mean[c->via];
     c->tried = 0;

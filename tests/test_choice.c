@@ -355,6 +355,28 @@ static void believes_who_wins(void) {
     CU_ASSERT(by_call > SOON * 10 * 8 / 10);
 }
 
+/* Where targets begin to compute both ways become dearer at once, by ten times: the one that was
+ * taken is known to be by its latest operations, and not left for what the other took before. */
+static void both_become_dearer(void) {
+    enum { TURNS = 20, COMPUTING = 500, ATTENDING = 14000 };
+    static const load computing = {{{42000, 20000, 0, 0}, {23000, 20000, 0, 0}}},
+                      attending = {{{3300, 500, 3000, 20}, {3000, 500, 3000, 20}}};
+    uint64_t random = tern_test_seed() + 5;
+    tern_choice choice;
+    tern_choice_begin(&choice, (const double[2]){3000, 4000});
+    double now = 0, took = 0;
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < ATTENDING + COMPUTING; i++) {
+            const tern_pick pick = take_at(&choice, now);
+            const load *l = i < ATTENDING ? &attending : &computing;
+            const double ticks = cost_of(&l->way[pick.via], &random);
+            learn_one(&pick, ticks);
+            now += ticks;
+            took += i >= ATTENDING ? ticks : 0;
+        }
+    CU_ASSERT(took < 1.1 * TURNS * COMPUTING * mean_of(&computing.way[1]));
+}
+
 /* Means count, not what is usual; but one interruption settles nothing. */
 static void judges_by_means(void) {
     const uint64_t seed = tern_test_seed() + 5;
@@ -539,6 +561,7 @@ int main(int argc, char **argv) {
         {"who_is_called_joins", who_is_called_joins},
         {"forgets_what_is_over", forgets_what_is_over},
         {"believes_who_wins", believes_who_wins},
+        {"both_become_dearer", both_become_dearer},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
