@@ -33,6 +33,7 @@
 #define CHARGE 0.14F       /* of a call's time its target spends too, unseen by the caller, but */
 #define CHARGE_MOST 900.0F /* ticks at most: a handler and its answer take no more */
 #define MARGIN 1.05F       /* a way is left for one that is so much cheaper */
+#define DEAR 2.0F          /* times the mean is dear */
 #define CHANGE 1.5F        /* times: the load is another one */
 #define AHEAD 2.0F         /* times: a clear lead, which a load that slows its way down takes not */
 #define TRIAL_SHARE 0.02F  /* of the time is what trials may lose */
@@ -54,13 +55,14 @@ enum {
     NEAR_ROUND_NS = 200000,
     ROUND_MOST = 256,
     LINE = 64,
-    TRIAL = 4,   /* operations of a trial, at least; the first is not taken for what others cost */
-    LONG = 32,   /* of one that loses little, where others' ways matter: few tell by chance */
-    KNOWN = 2,   /* operations timed until a mean is a measurement */
-    DOUBT = 16,  /* operations of a trial that count as much as what they contradict */
-    FEW = 8,     /* a mean is over the latest so many at least, */
-    WINS = 32,   /* over these while its way is on trial and wins, */
-    LATEST = 200 /* and at most */
+    TRIAL = 4, /* operations of a trial, at least; the first is not taken for what others cost */
+    LONG = 32, /* of one that loses little, where others' ways matter: few tell by chance */
+    KNOWN = 2, /* operations timed until a mean is a measurement */
+    DEAR_MOST = 3, /* dear operations in succession; one more is no chance */
+    DOUBT = 16,    /* operations of a trial that count as much as what they contradict */
+    FEW = 8,       /* a mean is over the latest so many at least, */
+    WINS = 32,     /* over these while its way is on trial and wins, */
+    LATEST = 200   /* and at most */
 };
 
 static float less(float a, float b) { return a < b ? a : b; }
@@ -180,6 +182,21 @@ static void learn_mean(tern_choice *c, tern_via via, float ticks, uint8_t latest
         *mean = measured;
 }
 
+/* Where targets begin to compute both ways become dearer, and each, left for what the other's mean
+ * over many remembers, would be returned to for the same reason. Some dear operations in succession
+ * are no chance: what is known of both ways is old, and counts as few. */
+static void notice_load(tern_choice *c, float ticks) {
+    if (ticks < DEAR * c->mean[c->via]) {
+        c->dear = 0;
+    } else if (c->dear < DEAR_MOST) {
+        c->dear++;
+    } else {
+        c->dear = 0;
+        for (int via = 0; via < 2; via++)
+            c->seen[via] = c->seen[via] < FEW ? c->seen[via] : FEW;
+    }
+}
+
 /* Who changes to and fro does so ever more rarely. */
 static void lose(tern_choice *c) {
     if (c->losses < LOSSES_MAX)
@@ -188,13 +205,10 @@ static void lose(tern_choice *c) {
 
 /* Where the chosen way has become dearer, it may have been one operation that was interrupted: the
  * way's mean stays as that left it until the way is timed again, and would keep it away from the
- * cheaper way for fifty times as long. So it looks back soon, as after the first trial. And what is
- * known of the way returned to is old: where targets begin to compute both ways become dearer, and
- * a mean over many would hold the memory of attentive ones against the way just left. */
+ * cheaper way for fifty times as long. So it looks back soon, as after the first trial. */
 static void change_over(tern_choice *c, float count, bool trial) {
     c->via = (uint8_t)other_than(c->via);
-    if (!trial && c->seen[c->via] > FEW)
-        c->seen[c->via] = FEW;
+    c->dear = 0;
     lose(c);
     c->then = c->mean[c->via];
     c->tried = 0;
@@ -278,9 +292,11 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
     if ((int64_t)ticks < 0 || count == 0)
         return;
     float together = (float)count, each = (float)ticks / together, before = choice->mean[via];
-    if (via == TERN_VIA_CALL)
+    if (via == TERN_VIA_CALL && !choice->served)
         each += less(CHARGE * each, CHARGE_MOST);
     const bool trial = via != (tern_via)choice->via, wins = choice->tried > 0 && choice->then < 0;
+    if (!trial)
+        notice_load(choice, each);
     if (!trial || choice->tried > 0 || count > 1 || is_hopeless(choice, each))
         learn_mean(choice, via, each, count > 1 ? FEW : trial && wins ? WINS : LATEST);
     if (trial) {
@@ -300,24 +316,27 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
         choice->left = choice->gap = choice->calls = 0;
 }
 
+static tern_transport transport_to(const tern_context *context, uint32_t rank) {
+    tern_transport transport = TERN_SHM;
+    (void)tern_context_transport(context, rank, &transport);
+    return transport;
+}
+
+static bool is_near(const tern_context *context, uint32_t rank) {
+    return transport_to(context, rank) == TERN_SHM;
+}
+
 /* What the model says of a kind of operations on target, in ticks. */
 static void prior(const tern_context *context, uint32_t target, const tern_kind *kind, double rate,
                   double *costs) {
     tern_costs own, there;
-    tern_transport transport = TERN_SHM;
-    (void)tern_context_transport(context, target, &transport);
     tern_costs_guess(TERN_SHM, &own);
-    tern_costs_guess(transport, &there);
+    tern_costs_guess(transport_to(context, target), &there);
     for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
         (void)tern_model_predict(kind->operation, TERN_PROMISE_READ_WRITE, via, &there, &own,
                                  &costs[via]);
         costs[via] *= rate;
     }
-}
-
-static bool is_near(const tern_context *context, uint32_t rank) {
-    tern_transport transport;
-    return tern_context_transport(context, rank, &transport) == TERN_OK && transport == TERN_SHM;
 }
 
 static bool any_far(const tern_context *context) {
@@ -348,6 +367,7 @@ tern_status tern_chooser_make(tern_chooser *chooser, const tern_context *context
         prior(context, target, kind, rate, costs);
         tern_choice_begin(&choice[i], costs);
         choice[i].near = is_near(context, target);
+        choice[i].served = transport_to(context, target) == TERN_P2P;
         choice[i].own = target == context->rank && kind->rma;
         if (choice[i].own)
             choice[i].then = (float)((far ? FAR_ROUND_NS : NEAR_ROUND_NS) * rate);

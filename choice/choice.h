@@ -38,6 +38,8 @@ typedef struct tern_choice {
     bool near : 1;   /* RMA needs nobody's help */
     bool first : 1;  /* no trial has told of the other way yet */
     bool joins : 1;  /* the next trial is one of the target's too, and need not be waited for */
+    bool served : 1; /* RMA goes by messages that take as much of the target's time as calls */
+    uint8_t dear : 2; /* dear operations in succession by the chosen way */
 } tern_choice;
 
 /* A way taken. choice is NULL unless the operation is timed. */

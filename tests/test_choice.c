@@ -377,6 +377,29 @@ static void both_become_dearer(void) {
     CU_ASSERT(took < 1.1 * TURNS * COMPUTING * mean_of(&computing.way[1]));
 }
 
+/* Of what a call takes, some is taken of its target too; where RMA is served by the target as well,
+ * that tells nothing for either. */
+static void charges_calls(void) {
+    enum { OPERATIONS = 50000 };
+    static const double prior[2] = {3000, 2750};
+    static const load close = {{{3000, 300, 0, 0}, {2750, 300, 0, 0}}};
+    for (int served = 0; served < 2; served++) {
+        uint64_t random = tern_test_seed() + 5, by_call = 0;
+        tern_choice choice;
+        tern_choice_begin(&choice, prior);
+        choice.served = served;
+        double now = 0;
+        for (int i = 0; i < OPERATIONS; i++) {
+            const tern_pick pick = take_at(&choice, now);
+            const double ticks = cost_of(&close.way[pick.via], &random);
+            learn_one(&pick, ticks);
+            now += ticks;
+            by_call += pick.via == TERN_VIA_CALL;
+        }
+        CU_ASSERT(served ? by_call > OPERATIONS * 9 / 10 : by_call < OPERATIONS / 10);
+    }
+}
+
 /* Means count, not what is usual; but one interruption settles nothing. */
 static void judges_by_means(void) {
     const uint64_t seed = tern_test_seed() + 5;
@@ -562,6 +585,7 @@ int main(int argc, char **argv) {
         {"forgets_what_is_over", forgets_what_is_over},
         {"believes_who_wins", believes_who_wins},
         {"both_become_dearer", both_become_dearer},
+        {"charges_calls", charges_calls},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
         {"batches_count", batches_count},
