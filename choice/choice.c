@@ -316,6 +316,7 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
         choice->left = choice->gap = choice->calls = 0;
 }
 
+/* rank is one of the context's: there is nothing that can fail. */
 static tern_transport transport_to(const tern_context *context, uint32_t rank) {
     tern_transport transport = TERN_SHM;
     (void)tern_context_transport(context, rank, &transport);

@@ -267,6 +267,10 @@ static void who_is_called_joins(uint32_t kind) {
         for (uint32_t target = 0; target < f.size; target++) {
             tern_choice *choice = tern_chooser_at(&table->chooser, f.worker, target, k);
             const bool near = choice->near;
+            tern_transport transport;
+            EXPECT_OK(tern_context_transport(f.context, target, &transport));
+            CU_ASSERT_EQUAL(near, transport == TERN_SHM);
+            CU_ASSERT_EQUAL(choice->served, transport == TERN_P2P);
             tern_choice_begin(choice, (double[]){10000, 20000});
             choice->near = near;
         }
