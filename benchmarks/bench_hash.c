@@ -11,7 +11,15 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 1024, DRAWN = 1 << 20, PART_MAX = 40 << 20, LOAD = 66, HALF_LASTS = 10 };
+enum {
+    BATCH = 1024,
+    DRAWN = 1 << 20,
+    PART_MAX = 40 << 20,
+    LOAD = 66,
+    /* Blocks of others, where a block begins with what TERN_VIA_AUTO does not know: a fresh table,
+     * a change half-way. Where calls take long, its first trials would fill a shorter one. */
+    LASTS = 10
+};
 
 typedef struct hash {
     tern_hashtable *table;
@@ -365,7 +373,7 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
                 .operation = r->operation,
                 .before = half ? &missed : NULL,
                 .own = 1.0 / b->ranks,
-                .lasts = half ? HALF_LASTS : 0,
+                .lasts = half || r->fresh ? LASTS : 0,
                 .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,
                 .work = h,
                 .run = r->run,
