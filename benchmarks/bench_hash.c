@@ -16,8 +16,8 @@ enum {
     DRAWN = 1 << 20,
     PART_MAX = 40 << 20,
     LOAD = 66,
-    /* Blocks of others, where a block begins with what TERN_VIA_AUTO does not know: a fresh table,
-     * a change half-way. Where calls take long, its first trials would fill a shorter one. */
+    /* Times as long as other blocks are those in which TERN_VIA_AUTO has something to learn: a
+     * fresh table, a change half-way. Its trials would fill a shorter one where calls take long. */
     LASTS = 10
 };
 
