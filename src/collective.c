@@ -15,6 +15,13 @@
  * then.
  */
 
+/* Who knows of a death begins none: it may be past the one in which others still wait, and their
+ * messages would meet. */
+static tern_status may_begin(const tern_context *context) {
+    const uint32_t dead = tern_peers_dead(&context->peers);
+    return dead == TERN_NOBODY ? TERN_OK : tern_peer_fail(dead);
+}
+
 /* Waits with progress. */
 static tern_status finish(tern_context *context, tern_worker *worker, MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_START;
@@ -33,16 +40,21 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
 
 tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) {
     MPI_Request request;
-    tern_status status = TERN_MPI(MPI_Ibarrier(context->comm, &request));
+    tern_status status = may_begin(context);
+    if (status == TERN_OK)
+        status = TERN_MPI(MPI_Ibarrier(context->comm, &request));
     return status == TERN_OK ? finish(context, worker, &request) : status;
 }
 
-/* NULL: no memory, and others may wait for this rank. */
-static void *room_for(size_t bytes) {
-    void *room = malloc(bytes + 1); /* of no bytes there may be none */
-    if (room == NULL)
-        tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
-    return room;
+/* For one that may begin. No memory: others may wait for this rank. */
+static tern_status open_room(const tern_context *context, size_t bytes, char **room) {
+    tern_status status = may_begin(context);
+    if (status != TERN_OK)
+        return status;
+    *room = malloc(bytes + 1); /* of no bytes there may be none */
+    return *room != NULL
+               ? TERN_OK
+               : tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
 }
 
 /* Ends what was begun in a room, whose first bytes are the result. */
@@ -60,12 +72,13 @@ tern_status tern_collective_allgather(tern_context *context, tern_worker *worker
                                       size_t bytes, void *gathered) {
     MPI_Request request = MPI_REQUEST_NULL;
     size_t all = bytes * context->size;
-    char *room = room_for(all + bytes);
-    if (room == NULL)
-        return TERN_ERR_MEMORY;
+    char *room = NULL;
+    tern_status status = open_room(context, all + bytes, &room);
+    if (status != TERN_OK)
+        return status;
     memcpy(room + all, mine, bytes);
-    tern_status status = TERN_MPI(MPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes,
-                                                 MPI_BYTE, context->comm, &request));
+    status = TERN_MPI(MPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
+                                     context->comm, &request));
     return conclude(context, worker, status, &request, room, gathered, all);
 }
 
@@ -74,24 +87,24 @@ static tern_status reduce(tern_context *context, tern_worker *worker, void *valu
                           MPI_Datatype type, MPI_Op op) {
     MPI_Request request = MPI_REQUEST_NULL;
     size_t bytes = (size_t)count * sizeof(uint64_t);
-    void *room = room_for(bytes);
-    if (room == NULL)
-        return TERN_ERR_MEMORY;
+    char *room = NULL;
+    tern_status status = open_room(context, bytes, &room);
+    if (status != TERN_OK)
+        return status;
     memcpy(room, values, bytes);
-    tern_status status =
-        TERN_MPI(MPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
+    status = TERN_MPI(MPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
     return conclude(context, worker, status, &request, room, values, bytes);
 }
 
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
-    void *room = room_for(bytes);
-    if (room == NULL)
-        return TERN_ERR_MEMORY;
+    char *room = NULL;
+    tern_status status = open_room(context, bytes, &room);
+    if (status != TERN_OK)
+        return status;
     memcpy(room, data, bytes);
-    tern_status status =
-        TERN_MPI(MPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    status = TERN_MPI(MPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
     return conclude(context, worker, status, &request, room, data, bytes);
 }
 

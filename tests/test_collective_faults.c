@@ -1,0 +1,67 @@
+// tern-test: ranks survivors
+
+/* A rank dies in a collective of tern's own. Who knows of it begins none: those who do not know yet
+ * may be in another one. */
+
+#include "survivors.h"
+
+#include "src/collective.h"
+#include "src/wait.h"
+
+static int begun;
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+    begun++;
+    return PMPI_Ibarrier(comm, request);
+}
+
+int MPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
+                   MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
+    begun++;
+    return PMPI_Iallgather(mine, count, type, all, each, of, comm, request);
+}
+
+int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, MPI_Request *request) {
+    begun++;
+    return PMPI_Iallreduce(mine, all, count, type, op, comm, request);
+}
+
+int MPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+               MPI_Request *request) {
+    begun++;
+    return PMPI_Ibcast(data, count, type, root, comm, request);
+}
+
+static void who_knows_begins_none(void) {
+    fixture f;
+    const uint32_t victim = (uint32_t)tern_test_size() - 1;
+    if (!survivors_open(&f, victim))
+        return;
+    uint64_t values[64] = {0}, gathered[64];
+    lose_later(&f);
+    begun = 0;
+    if (f.rank == 0) { /* elsewhere until it knows, while the others wait in a longer one */
+        tern_status status = TERN_OK;
+        while (status == TERN_OK && MPI_Wtime() - began < soon)
+            status = tern_glance(f.worker, victim);
+        (void)TOLD(victim, status);
+    } else {
+        (void)TOLD(victim, tern_collective_sum(f.context, f.worker, values, 64));
+    }
+    CU_ASSERT_EQUAL(begun, f.rank != 0);
+    (void)TOLD(victim, tern_collective_barrier(f.context, f.worker));
+    (void)TOLD(victim, tern_collective_sum(f.context, f.worker, values, 1));
+    (void)TOLD(victim, tern_collective_broadcast(f.context, f.worker, 0, values, 8));
+    if (f.size <= 64)
+        (void)TOLD(victim, tern_collective_allgather(f.context, f.worker, values, 8, gathered));
+    (void)TOLD(victim, tern_collective_agree(f.context, f.worker, TERN_OK, "nothing"));
+    (void)TOLD(victim, tern_collective_same(f.context, f.worker, values, 8, "nothing"));
+    CU_ASSERT_EQUAL(begun, f.rank != 0);
+    survivors_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"who_knows_begins_none", who_knows_begins_none}};
+    return tern_test_main(argc, argv, "collective_faults", tests, 1);
+}
