@@ -22,7 +22,7 @@
  * Over a network that needs the target's help, what a rank's operations take depends on how the
  * other's go: where both call, RMA takes longer than where neither does. Ranks that try it one at a
  * time would so stay with calls even where RMA by all takes less. So the trials of all ranks of a
- * host begin together, at multiples of PERIOD of their common clock, rarer ones of longer periods,
+ * host begin together, at multiples of PERIOD of their common clock, rarer ones at rounder ones,
  * so that these meet too; and they go on long enough for all to have looked at the clock, and for
  * small differences to show. Clocks of several hosts differ, and trials by ranks of one are not
  * always due at once; so a rank that is called, maybe for a trial, joins with one of its own, if
@@ -40,6 +40,7 @@
 #define FIRST_SHARE 0.25F  /* the first trial opens a ring, a change may be chance: look soon */
 #define TIMING 24000.0F    /* ticks of other operations between two that are timed */
 #define PERIOD (1U << 20)  /* ticks, some 0.4 ms: trials begin at multiples of it, */
+#define ROUNDEST 16U       /* rare ones at multiples of so many, */
 #define BEGINNING 48000U   /* until then, since a rank looks at the clock every TIMING, */
 #define TOGETHER 144000U   /* and go on until then where ways differ little */
 
@@ -53,7 +54,7 @@ enum {
      * these are trials as a rule, and seldom; so long one may have to wait. */
     FAR_ROUND_NS = 4000,
     NEAR_ROUND_NS = 200000,
-    ROUND_MOST = 256,
+    ROUND_MOST = 255,
     LINE = 64,
     TRIAL = 4, /* operations of a trial, at least; the first is not taken for what others cost */
     LONG = 32, /* of one that loses little, where others' ways matter: few tell by chance */
@@ -78,7 +79,7 @@ static tern_via other_than(uint8_t via) {
 static void plan(tern_choice *c) {
     float chosen = c->mean[c->via] + 1, lead = less(c->mean[other_than(c->via)] / chosen, LEAD_MAX);
     float gap = less(TIMING / chosen, GAP_MAX) * (c->near && lead > 1 ? lead : 1);
-    c->gap = (uint32_t)less(gap, UINT8_MAX);
+    c->gap = (uint8_t)less(gap, UINT8_MAX);
     c->left = c->via == TERN_VIA_RMA ? c->gap : 0;
     c->calls = (uint8_t)(c->gap - c->left);
 }
@@ -109,39 +110,52 @@ static void count_down(tern_choice *c, uint64_t operations) {
  * between its operations does so at nearly every one, and one that does not at few. */
 static void plan_round(tern_choice *c) {
     const uint64_t now = tern_ticks();
-    const float each = (float)((uint32_t)now - (uint32_t)c->rest) / (float)(c->gap + 1);
+    const float passed = (float)(c->gap + 1);
+    const float each = (float)((uint32_t)now - (uint32_t)c->rest) / passed;
     c->rest = (int32_t)now;
-    c->left = c->gap = (uint32_t)less(c->then / (each + 1), ROUND_MOST);
+    /* Two in quick succession do not say that others, far and slow, will not come in between. */
+    c->left = c->gap = (uint8_t)less(less(c->then / (each + 1), 2 * passed), ROUND_MOST);
+}
+
+/* The longer ago the last trial was, the rounder the period's number has to be, so that ranks which
+ * rarely try do so in the same periods. */
+static bool is_mark(const tern_choice *c, uint64_t period) {
+    const uint16_t since = (uint16_t)(period - c->ended);
+    uint32_t round = 1U << c->losses;
+    while (round < ROUNDEST && 2 * round <= since)
+        round *= 2;
+    return period % round == 0;
 }
 
 /* Trials begin at any time where what others do does not matter, since the target is near or
  * nothing is known yet; and where no operation may be seen in time, so long they take or so many go
  * together. */
 static bool may_begin(const tern_choice *c, uint64_t now, bool many) {
-    const uint64_t phase = now % (PERIOD << c->losses);
-    return many || c->near || c->first || c->joins || phase < BEGINNING ||
-           (float)phase < 2 * c->mean[c->via];
+    const uint64_t phase = now % PERIOD;
+    return many || c->near || c->first || c->joins ||
+           ((phase < BEGINNING || (float)phase < 2 * c->mean[c->via]) && is_mark(c, now / PERIOD));
 }
 
 tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many) {
     if (choice->tried == 0)
         count_down(choice, choice->gap);
     choice->gap = 0;
-    const bool due = choice->rest == 0 && choice->seen[choice->via] >= KNOWN;
+    choice->joins = choice->joins && (uint8_t)(now / PERIOD - choice->joined) <= 1;
+    const bool due = (choice->rest == 0 || choice->joins) && choice->seen[choice->via] >= KNOWN;
     const bool trial = choice->tried > 0 || (due && may_begin(choice, now, many));
     choice->joins = false;
     return (tern_pick){trial ? other_than(choice->via) : (tern_via)choice->via, choice, now};
 }
 
-void tern_choice_join(tern_choice *choice) {
+void tern_choice_join(tern_choice *choice, uint64_t now) {
     if (choice->near || choice->fixed || choice->via == TERN_VIA_CALL || choice->tried > 0)
         return;
     const float dearer = choice->mean[TERN_VIA_CALL] - choice->mean[TERN_VIA_RMA];
     if (choice->rest > pay_back(choice, TRIAL * dearer, TRIAL_SHARE) / 2)
         return;
     choice->joins = true;
-    choice->rest = 0;
-    choice->gap -= choice->left;
+    choice->joined = (uint8_t)(now / PERIOD);
+    choice->gap = (uint8_t)(choice->gap - choice->left);
     choice->left = 0;
 }
 
@@ -228,9 +242,10 @@ static bool is_hopeless(const tern_choice *c, float ticks) {
 
 /* A trial of so many operations, which took so many ticks more than by the chosen way. */
 static bool is_over(const tern_choice *c, float operations, float excess, uint64_t end) {
+    const float chosen = c->mean[c->via];
     if (operations < TRIAL)
-        return false;
-    return c->near || excess > (AHEAD - 1) * operations * c->mean[c->via] ||
+        return excess > SURPRISE * chosen;
+    return c->near || excess > (AHEAD - 1) * operations * chosen ||
            (end % PERIOD >= TOGETHER && operations >= LONG);
 }
 
@@ -242,7 +257,6 @@ static bool is_over(const tern_choice *c, float operations, float excess, uint64
 static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, float count) {
     const float chosen = c->mean[c->via], excess = count * (ticks - chosen);
     const bool first = c->tried == 0 && count == 1;
-    const bool clear = is_hopeless(c, ticks) || (!first && ticks > SURPRISE * chosen);
     const uint64_t end = count > 1 ? TOGETHER : pick->start + (uint64_t)ticks;
     if (c->tried == 0) {
         c->then = first ? more(excess, 0) : 0;
@@ -251,7 +265,7 @@ static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, floa
     if (!first)
         c->rest = whole((float)c->rest + excess);
     c->tried = (uint16_t)less((float)c->tried + count, UINT16_MAX);
-    if (!clear && !is_over(c, c->tried, (float)c->rest, end))
+    if (!is_hopeless(c, ticks) && !is_over(c, c->tried, (float)c->rest, end))
         return;
     const float cost = (float)c->rest, tried = c->tried;
     const float each = count > 1 ? ticks : chosen + cost / tried; /* a batch is a mean already */
@@ -259,6 +273,7 @@ static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, floa
         c->mean[pick->via] += tried / (tried + DOUBT) * (each - c->mean[pick->via]);
     const float gained = more(less(c->then, 0) + cost, -WINS * chosen);
     c->tried = gained < 0; /* it has won and goes on, or has lost */
+    c->ended = (uint16_t)(end / PERIOD);
     c->rest = c->tried ? 0 : pay_back(c, cost + c->then, c->first ? FIRST_SHARE : TRIAL_SHARE);
     c->then = c->tried ? gained : chosen;
     if (!c->tried && !c->first)
@@ -269,7 +284,7 @@ static void after_trial(tern_choice *c, const tern_pick *pick, float ticks, floa
 /* Both ways may have changed with the load, if the chosen one has; one that became dearer and is
  * still far ahead is left at that, since the other has hardly become cheaper. A way that takes more
  * than the model says of the other, which was never tried, makes that the next. */
-static void notice_change(tern_choice *c, float count) {
+static void notice_change(tern_choice *c, float count, uint64_t now) {
     const tern_via other = other_than(c->via);
     const float chosen = c->mean[c->via];
     if (c->seen[other] == 0 && c->seen[c->via] >= KNOWN && dearer(c, MARGIN))
@@ -282,6 +297,7 @@ static void notice_change(tern_choice *c, float count) {
     if (ahead)
         return;
     c->losses /= 2;
+    c->ended = (uint16_t)(now / PERIOD);
     const int32_t soon = pay_back(c, count * (c->mean[other] - chosen), TRIAL_SHARE);
     c->rest = c->rest < soon ? c->rest : soon;
 }
@@ -303,7 +319,7 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
         after_trial(choice, pick, each, together);
     } else {
         count_down(choice, count);
-        notice_change(choice, together);
+        notice_change(choice, together, pick->start);
     }
     /* After a trial the margin is none: who wins every trial must not go on trying for ever. */
     if (choice->seen[other_than(choice->via)] >= KNOWN && dearer(choice, trial ? 1 : MARGIN))

@@ -23,7 +23,9 @@
 /* 32 bytes, so that one never lies across cache lines. */
 typedef struct tern_choice {
     uint32_t left;   /* operations by RMA until the next that tern_choice_sample sees */
-    uint32_t gap;    /* operations since it saw the last one, or as many as there will be */
+    uint16_t ended;  /* the period in which the last trial ended */
+    uint8_t gap;     /* operations since it saw the last one, or as many as there will be */
+    uint8_t joined;  /* the period in which the target called last, if joins */
     int32_t rest;    /* operations until the next trial, or ticks that this one has cost more; own:
                         when the last round of progress was */
     float mean[2];   /* of each way, in ticks; at first the model's */
@@ -60,7 +62,7 @@ tern_pick tern_choice_sample_many(tern_choice *choice);
 tern_pick tern_choice_timed(tern_choice *choice, uint64_t now, bool many);
 
 /* The target calls: where it may be trying that, and a trial is half paid for, this rank joins. */
-void tern_choice_join(tern_choice *choice);
+void tern_choice_join(tern_choice *choice, uint64_t now);
 
 /* Count operations that were picked together took so many ticks. */
 void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count);

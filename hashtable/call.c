@@ -1,5 +1,6 @@
 #include "hashtable/call.h"
 
+#include "choice/ticks.h"
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
 #include "tern/transfer.h"
@@ -35,7 +36,8 @@ static tern_status read_message(tern_call_info *call, const void *message, size_
     uint64_t h = tern_key_hash(t, k);
     if (tern_hash_owner(t, h) != t->rank)
         return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u", tern_hash_owner(t, h));
-    tern_choice_join(tern_chooser_at(&t->chooser, call->worker, call->origin.rank, kind));
+    tern_choice_join(tern_chooser_at(&t->chooser, call->worker, call->origin.rank, kind),
+                     tern_ticks());
     *table = t;
     *key = k;
     *hash = h;

@@ -6,8 +6,8 @@
  */
 
 #include "harness.h"
-#include "choice/choice.h"
 #include "choice/ticks.h"
+#include "choice_tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +17,6 @@ enum {
     TIMED = 100, /* ticks that timing takes */
     COLD = 32    /* operations by RMA only, after which a call is cold */
 };
-
-/* What a way costs: ticks, some more at random, now and then much more. */
-typedef struct way {
-    double ticks, noise;
-    double rare, often; /* ticks more, in so many of a thousand operations */
-} way;
 
 typedef struct load {
     way way[2];
@@ -36,25 +30,7 @@ typedef struct outcome {
     uint64_t by[2];
 } outcome;
 
-static double cost_of(const way *w, uint64_t *random) {
-    double at = (double)(tern_test_random(random) % 1000000) / 1e6;
-    bool rare = (double)(tern_test_random(random) % 1000000) < 1e3 * w->often;
-    return w->ticks + w->noise * at + (rare ? w->rare : 0);
-}
-
 static double mean_of(const way *w) { return w->ticks + w->noise / 2 + w->rare * w->often / 1e3; }
-
-/* tern_choice_take at a time that is made up. */
-static tern_pick take_at(tern_choice *choice, double now) {
-    if (choice->left > 0 || choice->calls > 0)
-        return tern_choice_take(choice);
-    return tern_choice_timed(choice, (uint64_t)now, false);
-}
-
-static void learn_one(const tern_pick *pick, double ticks) {
-    if (pick->choice != NULL)
-        tern_choice_learn(pick, (uint64_t)ticks, 1);
-}
 
 /* count operations of each load in succession. */
 static outcome play(const double *prior, const load *loads, size_t phases, uint64_t count,
@@ -173,13 +149,14 @@ static void settled_is_the_quick_half(void) {
     CU_ASSERT(tern_choice_take(&choice).choice == &choice);
 }
 
-/* What is the caller's own: rounds of progress by the clock, and after the most in any case. */
+/* What is the caller's own: rounds of progress by the clock, and after the most in any case, with
+ * so many more until it is known that nothing slow comes in between. */
 static void rounds_by_the_clock(void) {
-    enum { MOST = 256, MANY = 26000 };
+    enum { MOST = 256, MANY = 26000, UNTIL = 8 };
     const struct {
         float ticks;
         uint64_t least, most;
-    } cases[] = {{0, MANY, MANY}, {1e9F, MANY / (MOST + 1), 1 + MANY / MOST}};
+    } cases[] = {{0, MANY, MANY}, {1e9F, MANY / MOST, UNTIL + MANY / MOST}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tern_choice choice = {.fixed = 1, .own = 1, .then = cases[i].ticks};
         uint64_t rounds = 0;
@@ -191,6 +168,20 @@ static void rounds_by_the_clock(void) {
         }
         CU_ASSERT(rounds >= cases[i].least && rounds <= cases[i].most + 1);
     }
+}
+
+/* Pairs of own operations among slow ones: that the second comes at once keeps no round away. */
+static void rounds_among_slow_ones(void) {
+    enum { PAIRS = 2000, BETWEEN = 20000 }; /* ticks */
+    tern_choice choice = {.fixed = 1, .own = 1, .then = 10000};
+    uint64_t rounds = 0;
+    choice.rest = (int32_t)tern_ticks();
+    for (uint64_t n = 0; n < 2 * PAIRS; n++) {
+        rounds += tern_choice_take(&choice).via == TERN_VIA_CALL;
+        for (const uint64_t now = tern_ticks(); n % 2 == 1 && tern_ticks() - now < BETWEEN;)
+            ;
+    }
+    CU_ASSERT(rounds > PAIRS / 2);
 }
 
 /* Half-way the other way becomes the better one: less is lost than by either alone. */
@@ -231,93 +222,6 @@ static void first_of_a_trial_is_cold(void) {
     cold_call = 0;
     CU_ASSERT(o.by[TERN_VIA_CALL] > OPERATIONS * 9 / 10);
     within(&o, 1.05, "a cold other way");
-}
-
-/* Two ranks, each of which is the other's target: what a way takes, and how much more where the
- * other rank goes by the other way. */
-typedef struct pair {
-    tern_choice choice[2];
-    tern_via last[2];
-    double now[2], ahead; /* ticks; the second rank's clock is so much ahead */
-    uint64_t random;
-} pair;
-
-/* Operations of both, count in all; who is behind goes on. Some by RMA take rare ticks more.
- * Returns how many of the later half went by RMA. */
-static uint64_t play_pair(pair *p, const double *together, const double *alone, double rare,
-                          uint64_t count) {
-    uint64_t by_rma = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        const size_t rank = p->now[0] <= p->now[1] ? 0 : 1;
-        const tern_pick pick = take_at(&p->choice[rank], p->now[rank] + (rank == 1 ? p->ahead : 0));
-        const bool differs = pick.via != p->last[1 - rank];
-        const way taken = {(differs ? alone : together)[pick.via], 1000,
-                           pick.via == TERN_VIA_RMA ? rare : 0, 300};
-        const double ticks = cost_of(&taken, &p->random);
-        p->last[rank] = pick.via;
-        learn_one(&pick, ticks);
-        if (pick.via == TERN_VIA_CALL)
-            tern_choice_join(&p->choice[1 - rank]);
-        p->now[rank] += ticks;
-        by_rma += i >= count / 2 && pick.via == TERN_VIA_RMA;
-    }
-    return by_rma;
-}
-
-static void begin_pair(pair *p, const double *prior, tern_via first) {
-    *p = (pair){.last = {first, first}, .now = {0, 7000}, .random = tern_test_seed() + 5};
-    for (size_t rank = 0; rank < 2; rank++)
-        tern_choice_begin(&p->choice[rank], prior);
-}
-
-/* Where a way takes less only if the other rank goes by it too, both find that out, since their
- * trials begin together; also where that way was much dearer before. */
-static void ranks_try_together(void) {
-    enum { MANY = OPERATIONS, MOST = MANY / 2 * 8 / 10 };
-    static const double rma[2] = {3000, 9000}, call[2] = {9000, 3000};
-    static const double dear_rma[2] = {25000, 5500}, better_rma[2] = {2300, 5500},
-                        alone_rma[2] = {8000, 5500};
-    static const double dear_call[2] = {8000, 40000}, better_call[2] = {8000, 7000},
-                        alone_call[2] = {8000, 80000};
-    for (size_t before = 0; before < 2; before++) {
-        pair p;
-        begin_pair(&p, call, TERN_VIA_CALL);
-        if (before == 1)
-            CU_ASSERT(play_pair(&p, dear_rma, dear_rma, 0, MANY) < MANY / 20);
-        CU_ASSERT(play_pair(&p, better_rma, alone_rma, 6000, MANY) > MOST);
-        begin_pair(&p, rma, TERN_VIA_RMA);
-        if (before == 1)
-            CU_ASSERT(play_pair(&p, dear_call, dear_call, 6000, MANY) > MOST);
-        CU_ASSERT(play_pair(&p, better_call, alone_call, 6000, MANY) < MANY / 2 - MOST);
-    }
-}
-
-/* Ranks whose clocks differ begin at other times, but who is called joins the caller's trial: not
- * for every call of one that has settled there, where trials lose. */
-static void who_is_called_joins(void) {
-    enum { MANY = OPERATIONS, FEW = MANY / 10, GAMES = 6, STEP = (1 << 20) / (GAMES + 1) };
-    static const double rma[2] = {3000, 9000}, better[2] = {8000, 7000}, alone[2] = {8000, 80000};
-    int found = 0;
-    for (int i = 1; i <= GAMES; i++) {
-        pair p;
-        begin_pair(&p, rma, TERN_VIA_RMA);
-        p.ahead = i * STEP;
-        found += play_pair(&p, better, alone, 6000, MANY) < FEW;
-    }
-    CU_ASSERT(found > GAMES / 2);
-
-    tern_choice choice;
-    double now = 0, lost = 0;
-    tern_choice_begin(&choice, rma);
-    for (uint64_t i = 0; i < MANY; i++) {
-        tern_choice_join(&choice);
-        const tern_pick pick = take_at(&choice, now);
-        const double ticks = pick.via == TERN_VIA_CALL ? 20000 : 3000;
-        learn_one(&pick, ticks);
-        lost += ticks - 3000;
-        now += ticks;
-    }
-    CU_ASSERT(lost < 0.05 * now);
 }
 
 /* A way that was dear for long, and often timed, is soon known to be cheap, though seldom tried. */
@@ -427,6 +331,24 @@ static void pays_back(void) {
         now += ticks;
     }
     CU_ASSERT(calls == 1);
+}
+
+/* A trial that its first operations show to be dear ends with them. */
+static void a_dear_trial_is_short(void) {
+    const double prior[2] = {2000, 4000};
+    tern_choice choice;
+    tern_choice_begin(&choice, prior);
+    uint64_t calls = 0, trials = 0, run = 0;
+    for (double i = 0, now = 0; i < OPERATIONS; i++) {
+        const tern_pick pick = take_at(&choice, now);
+        const double ticks = pick.via == TERN_VIA_CALL ? 50000 : 2000;
+        run = pick.via == TERN_VIA_CALL ? run + 1 : 0;
+        trials += run == 1;
+        calls += run > 0;
+        learn_one(&pick, ticks);
+        now += ticks;
+    }
+    CU_ASSERT(trials > 10 && calls <= 2 * trials);
 }
 
 /* Many operations that go together count as many. */
@@ -578,16 +500,16 @@ int main(int argc, char **argv) {
         {"far_ahead_costs_little", far_ahead_costs_little},
         {"settled_is_the_quick_half", settled_is_the_quick_half},
         {"rounds_by_the_clock", rounds_by_the_clock},
+        {"rounds_among_slow_ones", rounds_among_slow_ones},
         {"turns_settle_nothing", turns_settle_nothing},
         {"first_of_a_trial_is_cold", first_of_a_trial_is_cold},
-        {"ranks_try_together", ranks_try_together},
-        {"who_is_called_joins", who_is_called_joins},
         {"forgets_what_is_over", forgets_what_is_over},
         {"believes_who_wins", believes_who_wins},
         {"both_become_dearer", both_become_dearer},
         {"charges_calls", charges_calls},
         {"judges_by_means", judges_by_means},
         {"pays_back", pays_back},
+        {"a_dear_trial_is_short", a_dear_trial_is_short},
         {"batches_count", batches_count},
         {"batches_win", batches_win},
         {"batches_do_not_wait", batches_do_not_wait},
