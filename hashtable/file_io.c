@@ -21,7 +21,7 @@ tern_status tern_file_arguments(tern_worker *worker, bool ready, const char *pat
 
 size_t tern_file_got(int code, const MPI_Status *status) {
     int got = 0;
-    if (code != MPI_SUCCESS || MPI_Get_count(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
+    if (code != MPI_SUCCESS || PMPI_Get_count(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
         return 0;
     return (size_t)got;
 }
@@ -35,9 +35,9 @@ tern_status tern_file_outcome(int code, const char *what, const char *path, size
     if (code == MPI_SUCCESS)
         return tern_fail(TERN_ERR_MPI, "%s '%s': only %zu of %zu bytes; is the disk full?", what,
                          path, got, wanted);
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+    if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", code);
-    MPI_Error_class(code, &class);
+    PMPI_Error_class(code, &class);
     return tern_fail(class == MPI_ERR_NO_SUCH_FILE ? TERN_ERR_NOT_FOUND : TERN_ERR_MPI,
                      "%s '%s': %s", what, path, text);
 }
@@ -50,15 +50,15 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int mode, cons
         return status;
     MPI_File opened = MPI_FILE_NULL;
     tern_mpi_lock();
-    int code = MPI_File_open(worker->context->comm, path, mode, MPI_INFO_NULL, &opened);
+    int code = PMPI_File_open(worker->context->comm, path, mode, MPI_INFO_NULL, &opened);
     if (code == MPI_SUCCESS)
-        MPI_File_set_errhandler(opened, MPI_ERRORS_RETURN);
+        PMPI_File_set_errhandler(opened, MPI_ERRORS_RETURN);
     status = tern_file_outcome(code, what, path, 0, 0);
     tern_mpi_unlock();
     status = tern_collective_agree(worker->context, worker, status, what);
     if (status == TERN_OK)
         *file = opened;
     else if (code == MPI_SUCCESS)
-        (void)TERN_MPI(MPI_File_close(&opened));
+        (void)TERN_MPI(PMPI_File_close(&opened));
     return status;
 }

@@ -21,7 +21,7 @@ static const char loading[] = "cannot load";
 static tern_status read_at(const reader *r, uint64_t place, void *to, size_t bytes, size_t *got) {
     MPI_Status done;
     tern_mpi_lock();
-    int code = MPI_File_read_at(r->file, (MPI_Offset)place, to, (int)bytes, MPI_BYTE, &done);
+    int code = PMPI_File_read_at(r->file, (MPI_Offset)place, to, (int)bytes, MPI_BYTE, &done);
     *got = tern_file_got(code, &done);
     tern_status status = tern_file_outcome(code, loading, r->path, *got, *got);
     tern_mpi_unlock();
@@ -32,7 +32,7 @@ static tern_status read_header(reader *r) {
     MPI_Offset size = 0;
     size_t got = 0;
     tern_mpi_lock();
-    int code = MPI_File_get_size(r->file, &size);
+    int code = PMPI_File_get_size(r->file, &size);
     tern_status status = tern_file_outcome(code, loading, r->path, 0, 0);
     tern_mpi_unlock();
     if (status == TERN_OK)
@@ -155,7 +155,7 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     if (status != TERN_OK)
         return status;
     status = load(&r, options);
-    (void)TERN_MPI(MPI_File_close(&r.file));
+    (void)TERN_MPI(PMPI_File_close(&r.file));
     free(r.block);
     if (status == TERN_OK)
         *table = r.table;

@@ -33,7 +33,7 @@ static void write_at(writer *w, uint64_t place, const void *from, size_t bytes) 
     if (w->status != TERN_OK)
         return;
     tern_mpi_lock();
-    int code = MPI_File_write_at(w->file, (MPI_Offset)place, from, (int)bytes, MPI_BYTE, &wrote);
+    int code = PMPI_File_write_at(w->file, (MPI_Offset)place, from, (int)bytes, MPI_BYTE, &wrote);
     w->status = tern_file_outcome(code, saving, w->path, tern_file_got(code, &wrote), bytes);
     tern_mpi_unlock();
 }
@@ -111,7 +111,7 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
         write_at(w, 0, &w->header, sizeof w->header);
     /* Collective: whoever has failed takes part. */
     tern_mpi_lock();
-    int synced = MPI_File_sync(w->file), closed = MPI_File_close(&w->file);
+    int synced = PMPI_File_sync(w->file), closed = PMPI_File_close(&w->file);
     if (w->status == TERN_OK)
         w->status = tern_file_outcome(synced, saving, w->path, 0, 0);
     if (w->status == TERN_OK)

@@ -54,7 +54,7 @@ static tern_status look(tern_regions *regions, tern_key *k) {
     int done = 0;
     if (k->request == MPI_REQUEST_NULL)
         return TERN_ERR_AGAIN; /* being asked by another worker this moment */
-    int code = MPI_Test(&k->request, &done, MPI_STATUS_IGNORE);
+    int code = PMPI_Test(&k->request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Test");
     if (!done)

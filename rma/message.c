@@ -45,8 +45,8 @@ struct tern_message_engine {
 #define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX)
 
 static int post_receive(tern_context *context, tern_message_engine *engine, uint32_t i) {
-    return MPI_Irecv(engine->received + i * ROOM, (int)ROOM, MPI_BYTE, MPI_ANY_SOURCE, TAG_REQUEST,
-                     context->comm, &engine->receive[i]);
+    return PMPI_Irecv(engine->received + i * ROOM, (int)ROOM, MPI_BYTE, MPI_ANY_SOURCE, TAG_REQUEST,
+                      context->comm, &engine->receive[i]);
 }
 
 tern_status tern_messages_open(tern_context *context, tern_message_engine **engine) {
@@ -78,7 +78,7 @@ static bool is_free(const tern_context *context, send_slot *slot) {
     int done = 1;
     if (slot->mpi == MPI_REQUEST_NULL)
         return true;
-    bool failed = MPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    bool failed = PMPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     /* What cannot arrive any more is given up; MPI may still read its buffer. */
     if (failed || (!done && tern_peer_is_dead(&context->peers, slot->rank))) {
         *slot = (send_slot){MPI_REQUEST_NULL, 0, NULL};
@@ -115,8 +115,8 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
     memcpy(slot->buffer, message, sizeof *message);
     if (bytes > 0)
         memcpy(slot->buffer + sizeof *message, payload, bytes);
-    int code = MPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
-                         TAG_REQUEST, context->comm, &slot->mpi);
+    int code = PMPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
+                          TAG_REQUEST, context->comm, &slot->mpi);
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Isend");
     slot->rank = rank;
@@ -150,8 +150,8 @@ bool tern_messages_under_way(const tern_context *context) {
 
 /* The receive of an answer that is not wanted any more; local. */
 static void forget_answer(MPI_Request *receive) {
-    MPI_Cancel(receive);
-    MPI_Wait(receive, MPI_STATUS_IGNORE);
+    PMPI_Cancel(receive);
+    PMPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
 tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
@@ -161,8 +161,8 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
     MPI_Request receive = MPI_REQUEST_NULL;
     tern_mpi_lock();
     copy.tag = TAG_ANSWER_FIRST + engine->answer_tag++ % TAG_ANSWERS;
-    int code = MPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
-                         worker->context->comm, &receive);
+    int code = PMPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
+                          worker->context->comm, &receive);
     tern_status status = code == MPI_SUCCESS ? send_locked(worker, rank, &copy, NULL, 0)
                                              : tern_fail_mpi(code, "MPI_Irecv");
     if (status != TERN_OK && receive != MPI_REQUEST_NULL)
@@ -201,7 +201,7 @@ tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern
         int done = 0;
         tern_status status = request == MPI_REQUEST_NULL
                                  ? tern_message_ask(worker, rank, message, answer, bytes, &request)
-                                 : TERN_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+                                 : TERN_MPI(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
         if (done || (status != TERN_OK && status != TERN_ERR_AGAIN))
             return status;
         status = step(worker, &wait, rank);
@@ -231,7 +231,7 @@ void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const
         from = slot->buffer;
     }
     int code =
-        MPI_Isend(from, (int)bytes, MPI_BYTE, (int)rank, (int)tag, context->comm, &slot->mpi);
+        PMPI_Isend(from, (int)bytes, MPI_BYTE, (int)rank, (int)tag, context->comm, &slot->mpi);
     if (code != MPI_SUCCESS) {
         tern_fail_mpi(code, "MPI_Isend");
         tern_log(TERN_LOG_ERROR, "answering rank %u: %s", rank, tern_error_detail());
@@ -258,10 +258,10 @@ size_t tern_message_poll(tern_worker *worker) {
         if (!engine->kept &&
             (engine->receive[i] == MPI_REQUEST_NULL ||
              free_slot(context, &engine->answers) == NULL ||
-             MPI_Test(&engine->receive[i], &done, &engine->info) != MPI_SUCCESS || !done))
+             PMPI_Test(&engine->receive[i], &done, &engine->info) != MPI_SUCCESS || !done))
             break;
         int bytes = 0;
-        MPI_Get_count(&engine->info, MPI_BYTE, &bytes);
+        PMPI_Get_count(&engine->info, MPI_BYTE, &bytes);
         uint32_t source = (uint32_t)engine->info.MPI_SOURCE;
         char *buffer = engine->received + i * ROOM;
         if (bytes >= (int)sizeof(tern_message)) {
@@ -291,7 +291,7 @@ static bool answers_sent(tern_context *context) {
     for (uint32_t i = 0; i < SENDS && done; i++)
         if (engine->answers.slot[i].mpi != MPI_REQUEST_NULL &&
             !tern_peer_is_dead(&context->peers, engine->answers.slot[i].rank))
-            MPI_Test(&engine->answers.slot[i].mpi, &done, MPI_STATUS_IGNORE);
+            PMPI_Test(&engine->answers.slot[i].mpi, &done, MPI_STATUS_IGNORE);
     tern_mpi_unlock();
     return done;
 }
@@ -332,12 +332,12 @@ tern_status tern_messages_drain(tern_context *context) {
     memcpy(sent, engine->sent, context->size * sizeof *sent);
     /* Nobody sends any more: the counts are final, and say how much is still to come here. */
     tern_status status = TERN_MPI(
-        MPI_Ireduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, context->comm, &sum));
+        PMPI_Ireduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, context->comm, &sum));
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !(done && engine->served == *expected)) {
         tern_message_poll(worker);
         if (!done)
-            status = TERN_MPI(MPI_Test(&sum, &done, MPI_STATUS_IGNORE));
+            status = TERN_MPI(PMPI_Test(&sum, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK)
             status = tern_wait_step(context, &wait, TERN_ANYBODY);
     }
@@ -350,7 +350,7 @@ static void close_pool(send_pool *pool, bool mpi) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[i];
         if (mpi && slot->mpi != MPI_REQUEST_NULL)
-            MPI_Wait(&slot->mpi, MPI_STATUS_IGNORE);
+            PMPI_Wait(&slot->mpi, MPI_STATUS_IGNORE);
         if (slot->mpi == MPI_REQUEST_NULL)
             free(slot->buffer); /* else MPI may still read it */
     }
@@ -368,8 +368,8 @@ void tern_messages_close(tern_context *context, tern_message_engine *engine) {
         if (engine->receive[i] == MPI_REQUEST_NULL)
             continue;
         if (mpi) {
-            MPI_Cancel(&engine->receive[i]);
-            MPI_Wait(&engine->receive[i], MPI_STATUS_IGNORE);
+            PMPI_Cancel(&engine->receive[i]);
+            PMPI_Wait(&engine->receive[i], MPI_STATUS_IGNORE);
         } else {
             idle = false;
         }

@@ -114,7 +114,7 @@ tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t piece
 
 tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring) {
     int done = 0;
-    tern_status status = TERN_MPI(MPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
+    tern_status status = TERN_MPI(PMPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
     if (status != TERN_OK || !done)
         return status != TERN_OK ? status : TERN_ERR_AGAIN;
     *ring = (uint32_t)out->open_reply[1];
@@ -200,7 +200,7 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target, uint32_t cell
 tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done) {
     MPI_Request mpi;
     memcpy(&mpi, &request->state[1], sizeof mpi);
-    tern_status status = TERN_MPI(MPI_Test(&mpi, done, MPI_STATUS_IGNORE));
+    tern_status status = TERN_MPI(PMPI_Test(&mpi, done, MPI_STATUS_IGNORE));
     memcpy(&request->state[1], &mpi, sizeof mpi);
     if (status == TERN_OK && *done) {
         tern_far_release(worker, (tern_key *)(uintptr_t)request->state[2], false);

@@ -23,7 +23,7 @@
 static bool sound_atomics(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0, major = 0, minor = 0, patch = 0;
-    if (MPI_Get_library_version(version, &length) != MPI_SUCCESS)
+    if (PMPI_Get_library_version(version, &length) != MPI_SUCCESS)
         return false;
     if (sscanf(version, "Open MPI v%d.%d.%d", &major, &minor, &patch) != 3)
         return true;
@@ -41,19 +41,19 @@ static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64
     static const uint64_t sign = 0x7465726e;
     tern_status status = TERN_OK;
     if (context->rank == 0) {
-        status = TERN_MPI(MPI_Send(NULL, 0, MPI_BYTE, (int)origin, TAG_ASLEEP, context->comm));
+        status = TERN_MPI(PMPI_Send(NULL, 0, MPI_BYTE, (int)origin, TAG_ASLEEP, context->comm));
         uint64_t end = tern_now() + SLEEP_NS;
         while (tern_now() < end && atomic_load(memory) != sign)
             sleep_for(200000);
         *landed = atomic_load(memory) == sign;
     } else if (context->rank == origin) {
         status =
-            TERN_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ASLEEP, context->comm, MPI_STATUS_IGNORE));
+            TERN_MPI(PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ASLEEP, context->comm, MPI_STATUS_IGNORE));
         sleep_for(HEAD_START_NS);
         if (status == TERN_OK)
-            status = TERN_MPI(MPI_Put(&sign, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win));
+            status = TERN_MPI(PMPI_Put(&sign, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win));
         if (status == TERN_OK)
-            status = TERN_MPI(MPI_Win_flush(0, win));
+            status = TERN_MPI(PMPI_Win_flush(0, win));
     }
     return status;
 }
@@ -72,7 +72,7 @@ tern_status tern_window_probe(tern_context *context, tern_window_findings *probe
 
     MPI_Win win = MPI_WIN_NULL;
     tern_status made =
-        TERN_MPI(MPI_Win_create(memory, TERN_PAGE, 1, MPI_INFO_NULL, context->comm, &win));
+        TERN_MPI(PMPI_Win_create(memory, TERN_PAGE, 1, MPI_INFO_NULL, context->comm, &win));
     made = tern_collective_agree(context, NULL, made, "making a window");
     if (made != TERN_OK) {
         tern_log(TERN_LOG_INFO, "MPI makes no window: %s", tern_error_detail());
@@ -80,15 +80,15 @@ tern_status tern_window_probe(tern_context *context, tern_window_findings *probe
         return TERN_OK;
     }
     bool landed = false;
-    status = TERN_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    status = TERN_MPI(PMPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+        status = TERN_MPI(PMPI_Win_lock_all(MPI_MODE_NOCHECK, win));
     status = tern_collective_agree(context, NULL, status, "probing MPI's one-sided operations");
     if (status == TERN_OK) {
         status = put_across(context, win, memory, origin, &landed);
-        (void)TERN_MPI(MPI_Win_unlock_all(win));
+        (void)TERN_MPI(PMPI_Win_unlock_all(win));
     }
-    (void)TERN_MPI(MPI_Win_free(&win));
+    (void)TERN_MPI(PMPI_Win_free(&win));
     munmap(memory, TERN_PAGE);
     status = tern_collective_agree(context, NULL, status, "probing MPI's one-sided operations");
     uint64_t votes = landed;

@@ -72,8 +72,8 @@ static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t 
 }
 
 static tern_status lock_for_all(MPI_Win win) {
-    tern_status status = TERN_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-    return status == TERN_OK ? TERN_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win)) : status;
+    tern_status status = TERN_MPI(PMPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    return status == TERN_OK ? TERN_MPI(PMPI_Win_lock_all(MPI_MODE_NOCHECK, win)) : status;
 }
 
 /* Open MPI's dynamic windows are unsound: osc/ucx writes out of bounds when regions lie side by
@@ -90,7 +90,7 @@ static tern_status open_regions(tern_context *context, tern_window *window) {
     if (!DYNAMIC_WINDOWS)
         return TERN_OK;
     tern_status status =
-        TERN_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, context->comm, &window->regions));
+        TERN_MPI(PMPI_Win_create_dynamic(MPI_INFO_NULL, context->comm, &window->regions));
     return status == TERN_OK ? lock_for_all(window->regions) : status;
 }
 
@@ -109,7 +109,7 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
     for (uint32_t i = 0; i < STAGES; i++)
         fresh->stage[i].mpi = MPI_REQUEST_NULL;
     status = TERN_MPI(
-        MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, context->comm, &fresh->win));
+        PMPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, context->comm, &fresh->win));
     if (status == TERN_OK)
         status = lock_for_all(fresh->win);
     if (status == TERN_OK)
@@ -125,13 +125,13 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
 tern_status tern_window_attach(tern_window *window, void *base, size_t bytes) {
     if (window->regions == MPI_WIN_NULL)
         return TERN_OK;
-    int code = MPI_Win_attach(window->regions, base, (MPI_Aint)bytes);
+    int code = PMPI_Win_attach(window->regions, base, (MPI_Aint)bytes);
     return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Win_attach");
 }
 
 void tern_window_detach(tern_window *window, void *base) {
     int code =
-        window->regions == MPI_WIN_NULL ? MPI_SUCCESS : MPI_Win_detach(window->regions, base);
+        window->regions == MPI_WIN_NULL ? MPI_SUCCESS : PMPI_Win_detach(window->regions, base);
     if (code != MPI_SUCCESS) {
         tern_fail_mpi(code, "MPI_Win_detach");
         tern_log(TERN_LOG_WARN, "a region stays attached: %s", tern_error_detail());
@@ -144,19 +144,19 @@ bool tern_window_has_atomics(const tern_window *window) { return window->mpi_ato
 static void finish_replies(tern_window *window) {
     int done = 0;
     for (uint32_t i = 0; i < STAGES; i++)
-        (void)TERN_MPI(MPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE));
+        (void)TERN_MPI(PMPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE));
 }
 
 void tern_window_close(tern_context *context, tern_window *window) {
     if (window == NULL)
         return;
     if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
-        (void)TERN_MPI(MPI_Win_unlock_all(window->win));
+        (void)TERN_MPI(PMPI_Win_unlock_all(window->win));
         finish_replies(window);
-        (void)TERN_MPI(MPI_Win_free(&window->win));
+        (void)TERN_MPI(PMPI_Win_free(&window->win));
         if (window->regions != MPI_WIN_NULL) {
-            (void)TERN_MPI(MPI_Win_unlock_all(window->regions));
-            (void)TERN_MPI(MPI_Win_free(&window->regions));
+            (void)TERN_MPI(PMPI_Win_unlock_all(window->regions));
+            (void)TERN_MPI(PMPI_Win_free(&window->regions));
         }
         free(window);
     }
@@ -167,7 +167,7 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         int done = 0;
-        tern_status status = TERN_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
         status = tern_wait_round(worker->context, &wait,
@@ -212,10 +212,10 @@ static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t 
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
         return status;
-    return put ? TERN_MPI(MPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
-                                   MPI_BYTE, s.win, request))
-               : TERN_MPI(MPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
-                                   MPI_BYTE, s.win, request));
+    return put ? TERN_MPI(PMPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
+                                    MPI_BYTE, s.win, request))
+               : TERN_MPI(PMPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
+                                    MPI_BYTE, s.win, request));
 }
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
@@ -308,19 +308,19 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     for (int i = 0; i < 4; i++)
         word[i] = is_wide ? (void *)&w->wide[i] : (void *)&w->narrow[i];
     if (is_cas)
-        status = TERN_MPI(MPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
-                                               (MPI_Aint)offset, window->win));
+        status = TERN_MPI(PMPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
+                                                (MPI_Aint)offset, window->win));
     bool begun = is_cas && status == TERN_OK;
     if (status == TERN_OK && (!is_cas || window->emulated)) {
-        status =
-            TERN_MPI(MPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1, type, (int)rank,
-                                         (MPI_Aint)offset, 1, type, ops[op], window->win, &mpi));
+        status = TERN_MPI(PMPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1, type,
+                                               (int)rank, (MPI_Aint)offset, 1, type, ops[op],
+                                               window->win, &mpi));
         begun = begun || status == TERN_OK;
         if (status == TERN_OK)
             status = complete(worker, rank, &mpi);
     }
     if (status == TERN_OK && is_cas)
-        status = TERN_MPI(MPI_Win_flush_local((int)rank, window->win));
+        status = TERN_MPI(PMPI_Win_flush_local((int)rank, window->win));
     if (status == TERN_OK)
         *old = is_wide ? w->wide[2] : w->narrow[2];
     if (status == TERN_OK || !begun)
@@ -333,7 +333,7 @@ void tern_window_set_hook(tern_window *window, const tern_put_hook *hook) { wind
 int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     uint64_t bytes) {
     spot s = spot_of(worker, rank, offset);
-    return MPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes, MPI_BYTE, s.win);
+    return PMPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes, MPI_BYTE, s.win);
 }
 
 static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
@@ -349,9 +349,9 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook != NULL)
         hook->flush(worker, rank);
-    int code = MPI_Win_flush((int)rank, win_of(worker));
+    int code = PMPI_Win_flush((int)rank, win_of(worker));
     if (code == MPI_SUCCESS && tern_keys_unflushed(worker->context, rank)) {
-        code = MPI_Win_flush((int)rank, tern_rma_of(worker->context)->window->regions);
+        code = PMPI_Win_flush((int)rank, tern_rma_of(worker->context)->window->regions);
         if (code == MPI_SUCCESS)
             tern_keys_flushed(worker->context, rank);
     }
@@ -371,7 +371,7 @@ static tern_status echo(tern_worker *worker, uint32_t rank) {
     tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
     bool begun = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {
-        status = TERN_MPI(MPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
+        status = TERN_MPI(PMPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK && !done)
             status = tern_wait_step(worker->context, &wait, rank);
     }
@@ -403,7 +403,7 @@ static int settle_win(tern_worker *worker, uint32_t rank) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook != NULL)
         hook->flush(worker, rank);
-    return MPI_Win_flush_local((int)rank, win_of(worker));
+    return PMPI_Win_flush_local((int)rank, win_of(worker));
 }
 
 /* Of posts to segments; those to regions are waited for by flushes alone. */
@@ -489,7 +489,7 @@ static stage *free_stage(tern_window *window) {
     for (uint32_t i = 0; i < STAGES; i++) {
         int done = 1;
         if (window->stage[i].mpi != MPI_REQUEST_NULL)
-            MPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE);
+            PMPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE);
         if (done)
             return &window->stage[i];
     }
@@ -513,8 +513,8 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
             int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
             memcpy(&free->image, image, (size_t)bytes);
             free->image.check = tern_reply_checksum(context, image);
-            code = MPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
-                            MPI_BYTE, window->win, &free->mpi);
+            code = PMPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
+                             MPI_BYTE, window->win, &free->mpi);
         }
         tern_mpi_unlock();
         if (code != MPI_SUCCESS)

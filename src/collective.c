@@ -28,7 +28,7 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
     tern_status waited = TERN_OK;
     for (;;) {
         int done = 0;
-        tern_status status = TERN_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
         if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
@@ -42,7 +42,7 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) 
     MPI_Request request;
     tern_status status = may_begin(context);
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Ibarrier(context->comm, &request));
+        status = TERN_MPI(PMPI_Ibarrier(context->comm, &request));
     return status == TERN_OK ? finish(context, worker, &request) : status;
 }
 
@@ -77,8 +77,8 @@ tern_status tern_collective_allgather(tern_context *context, tern_worker *worker
     if (status != TERN_OK)
         return status;
     memcpy(room + all, mine, bytes);
-    status = TERN_MPI(MPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
-                                     context->comm, &request));
+    status = TERN_MPI(PMPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
+                                      context->comm, &request));
     return conclude(context, worker, status, &request, room, gathered, all);
 }
 
@@ -92,7 +92,8 @@ static tern_status reduce(tern_context *context, tern_worker *worker, void *valu
     if (status != TERN_OK)
         return status;
     memcpy(room, values, bytes);
-    status = TERN_MPI(MPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
+    status =
+        TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
     return conclude(context, worker, status, &request, room, values, bytes);
 }
 
@@ -104,7 +105,7 @@ tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker
     if (status != TERN_OK)
         return status;
     memcpy(room, data, bytes);
-    status = TERN_MPI(MPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    status = TERN_MPI(PMPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
     return conclude(context, worker, status, &request, room, data, bytes);
 }
 

@@ -18,13 +18,13 @@
  */
 static tern_status duplicate(tern_context *context, MPI_Comm comm) {
     int rank = 0, size = 0;
-    tern_status status = TERN_MPI(MPI_Comm_dup(comm, &context->comm));
+    tern_status status = TERN_MPI(PMPI_Comm_dup(comm, &context->comm));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
+        status = TERN_MPI(PMPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Comm_rank(context->comm, &rank));
+        status = TERN_MPI(PMPI_Comm_rank(context->comm, &rank));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Comm_size(context->comm, &size));
+        status = TERN_MPI(PMPI_Comm_size(context->comm, &size));
     context->rank = (uint32_t)rank;
     context->size = (uint32_t)size;
     return status;
@@ -59,13 +59,13 @@ static tern_status find_nodes(tern_context *context) {
     status = tern_collective_agree(context, NULL, status, "finding nodes");
     MPI_Comm machine = MPI_COMM_NULL;
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED,
-                                              (int)context->rank, MPI_INFO_NULL, &machine));
+        status = TERN_MPI(PMPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED,
+                                               (int)context->rank, MPI_INFO_NULL, &machine));
     uint32_t first = context->rank;
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Bcast(&first, 1, MPI_UINT32_T, 0, machine));
+        status = TERN_MPI(PMPI_Bcast(&first, 1, MPI_UINT32_T, 0, machine));
     if (machine != MPI_COMM_NULL)
-        (void)TERN_MPI(MPI_Comm_free(&machine));
+        (void)TERN_MPI(PMPI_Comm_free(&machine));
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, &first, sizeof first, leader);
     if (status != TERN_OK)
@@ -126,7 +126,7 @@ static void dispose(tern_context *context, size_t layers) {
         tern_mpi_forget_finalize(context);
     bool alive = context->peers.watch == NULL || tern_peers_dead(&context->peers) == TERN_NOBODY;
     if (mpi && alive && context->comm != MPI_COMM_NULL)
-        (void)TERN_MPI(MPI_Comm_free(&context->comm));
+        (void)TERN_MPI(PMPI_Comm_free(&context->comm));
     tern_peers_close(&context->peers);
     for (uint32_t i = 0; context->worker != NULL && i <= context->workers; i++)
         free(context->worker[i]);
@@ -154,7 +154,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     if (status != TERN_OK)
         goto fail;
     int world_rank = -1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     tern_log_set_rank(world_rank);
 
     if (context == NULL)

@@ -33,13 +33,13 @@ void tern_mpi_unlock(void) {
 
 tern_status tern_mpi_check(size_t workers) {
     int initialized = 0, finalized = 0, provided = 0;
-    MPI_Initialized(&initialized);
+    PMPI_Initialized(&initialized);
     if (!initialized)
         return tern_fail(TERN_ERR_STATE, "MPI is not initialized; call MPI_Init_thread first");
-    MPI_Finalized(&finalized);
+    PMPI_Finalized(&finalized);
     if (finalized)
         return tern_fail(TERN_ERR_STATE, "MPI is finalized already; create contexts before that");
-    int code = MPI_Query_thread(&provided);
+    int code = PMPI_Query_thread(&provided);
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Query_thread");
     if (workers > 1 && provided < MPI_THREAD_SERIALIZED)
@@ -67,7 +67,7 @@ tern_status tern_mpi_check_thread(const char *function) {
 
 void tern_mpi_check_launch(void) {
     int size = 0;
-    if (MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
+    if (PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
         return;
     static const char *const announced[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
     for (size_t i = 0; i < 2; i++) {
@@ -110,9 +110,9 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
 tern_status tern_mpi_watch_finalize(tern_context *context) {
     int key = MPI_KEYVAL_INVALID;
     tern_status status =
-        TERN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalized_under_us, &key, NULL));
+        TERN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalized_under_us, &key, NULL));
     if (status == TERN_OK)
-        status = TERN_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, context));
+        status = TERN_MPI(PMPI_Comm_set_attr(MPI_COMM_SELF, key, context));
     if (status == TERN_OK)
         context->finalize_key = key;
     return status;
@@ -123,7 +123,7 @@ void tern_mpi_forget_finalize(tern_context *context) {
         return;
     context->closing = true;
     tern_mpi_lock();
-    MPI_Comm_delete_attr(MPI_COMM_SELF, context->finalize_key);
-    MPI_Comm_free_keyval(&context->finalize_key);
+    PMPI_Comm_delete_attr(MPI_COMM_SELF, context->finalize_key);
+    PMPI_Comm_free_keyval(&context->finalize_key);
     tern_mpi_unlock();
 }

@@ -59,7 +59,7 @@ tern_status tern_fail_plainly(tern_status status, const char *text) {
 tern_status tern_fail_mpi(int code, const char *call) {
     char text[MPI_MAX_ERROR_STRING];
     int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+    if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", code);
     return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
 }

@@ -26,14 +26,14 @@ static int die_in(int *in, MPI_Comm comm, MPI_Request *request, int code) {
                : PMPI_Irecv(&last_barrier.nothing, 1, MPI_INT, 0, 1234, comm, request);
 }
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
-    int code = PMPI_Ibarrier(comm, request);
+int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+    int code = MPI_Ibarrier(comm, request);
     return die_in(&last_barrier.in, comm, request, code);
 }
 
-int MPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
-                   MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
-    int code = PMPI_Iallgather(mine, count, type, all, each, of, comm, request);
+int PMPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
+                    MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
+    int code = MPI_Iallgather(mine, count, type, all, each, of, comm, request);
     return die_in(&last_barrier.in_allgather, comm, request, code);
 }
 

@@ -15,8 +15,8 @@ static fixture f;
 static tern_worker *second;
 static int pretended_level = -1;
 
-int MPI_Query_thread(int *level) {
-    int code = PMPI_Query_thread(level);
+int PMPI_Query_thread(int *level) {
+    int code = MPI_Query_thread(level);
     if (pretended_level >= 0)
         *level = pretended_level;
     return code;

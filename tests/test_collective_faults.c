@@ -10,27 +10,27 @@
 
 static int begun;
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
     begun++;
-    return PMPI_Ibarrier(comm, request);
+    return MPI_Ibarrier(comm, request);
 }
 
-int MPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
-                   MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
+int PMPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
+                    MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
     begun++;
-    return PMPI_Iallgather(mine, count, type, all, each, of, comm, request);
+    return MPI_Iallgather(mine, count, type, all, each, of, comm, request);
 }
 
-int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm, MPI_Request *request) {
+int PMPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm, MPI_Request *request) {
     begun++;
-    return PMPI_Iallreduce(mine, all, count, type, op, comm, request);
+    return MPI_Iallreduce(mine, all, count, type, op, comm, request);
 }
 
-int MPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm,
-               MPI_Request *request) {
+int PMPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                MPI_Request *request) {
     begun++;
-    return PMPI_Ibcast(data, count, type, root, comm, request);
+    return MPI_Ibcast(data, count, type, root, comm, request);
 }
 
 static void who_knows_begins_none(void) {

@@ -15,72 +15,72 @@ static int live_windows, live_comms;
 static int pretended_level = -1;
 static int pretended_initialized = 1;
 
-int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
-                   MPI_Win *win) {
-    int code = PMPI_Win_create(base, size, unit, info, comm, win);
+int PMPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
+                    MPI_Win *win) {
+    int code = MPI_Win_create(base, size, unit, info, comm, win);
     live_windows += code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                     MPI_Win *win) {
-    int code = PMPI_Win_allocate(size, unit, info, comm, base, win);
+int PMPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                      MPI_Win *win) {
+    int code = MPI_Win_allocate(size, unit, info, comm, base, win);
     live_windows += code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *win) {
-    int code = PMPI_Win_allocate_shared(size, unit, info, comm, base, win);
+int PMPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                             MPI_Win *win) {
+    int code = MPI_Win_allocate_shared(size, unit, info, comm, base, win);
     live_windows += code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-    int code = PMPI_Win_create_dynamic(info, comm, win);
+int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+    int code = MPI_Win_create_dynamic(info, comm, win);
     live_windows += code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Win_free(MPI_Win *win) {
-    int code = PMPI_Win_free(win);
+int PMPI_Win_free(MPI_Win *win) {
+    int code = MPI_Win_free(win);
     live_windows -= code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *fresh) {
-    int code = PMPI_Comm_dup(comm, fresh);
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *fresh) {
+    int code = MPI_Comm_dup(comm, fresh);
     live_comms += code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *fresh) {
-    int code = PMPI_Comm_split(comm, color, key, fresh);
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *fresh) {
+    int code = MPI_Comm_split(comm, color, key, fresh);
     live_comms += code == MPI_SUCCESS && *fresh != MPI_COMM_NULL;
     return code;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *fresh) {
-    int code = PMPI_Comm_split_type(comm, type, key, info, fresh);
+int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *fresh) {
+    int code = MPI_Comm_split_type(comm, type, key, info, fresh);
     live_comms += code == MPI_SUCCESS && *fresh != MPI_COMM_NULL;
     return code;
 }
 
-int MPI_Comm_free(MPI_Comm *comm) {
-    int code = PMPI_Comm_free(comm);
+int PMPI_Comm_free(MPI_Comm *comm) {
+    int code = MPI_Comm_free(comm);
     live_comms -= code == MPI_SUCCESS;
     return code;
 }
 
-int MPI_Query_thread(int *level) {
-    int code = PMPI_Query_thread(level);
+int PMPI_Query_thread(int *level) {
+    int code = MPI_Query_thread(level);
     if (pretended_level >= 0)
         *level = pretended_level;
     return code;
 }
 
-int MPI_Initialized(int *flag) {
-    int code = PMPI_Initialized(flag);
+int PMPI_Initialized(int *flag) {
+    int code = MPI_Initialized(flag);
     *flag = *flag && pretended_initialized;
     return code;
 }

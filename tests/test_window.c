@@ -30,28 +30,27 @@ static void ended(MPI_Request request) {
     }
 }
 
-int MPI_Rput(const void *from, int count, MPI_Datatype type, int target, MPI_Aint at, int at_count,
-             MPI_Datatype at_type, MPI_Win win, MPI_Request *request) {
-    return begun(PMPI_Rput(from, count, type, target, at, at_count, at_type, win, request),
+int PMPI_Rput(const void *from, int count, MPI_Datatype type, int target, MPI_Aint at, int at_count,
+              MPI_Datatype at_type, MPI_Win win, MPI_Request *request) {
+    return begun(MPI_Rput(from, count, type, target, at, at_count, at_type, win, request), request);
+}
+
+int PMPI_Rget(void *to, int count, MPI_Datatype type, int target, MPI_Aint at, int at_count,
+              MPI_Datatype at_type, MPI_Win win, MPI_Request *request) {
+    return begun(MPI_Rget(to, count, type, target, at, at_count, at_type, win, request), request);
+}
+
+int PMPI_Rget_accumulate(const void *from, int count, MPI_Datatype type, void *to, int to_count,
+                         MPI_Datatype to_type, int target, MPI_Aint at, int at_count,
+                         MPI_Datatype at_type, MPI_Op op, MPI_Win win, MPI_Request *request) {
+    return begun(MPI_Rget_accumulate(from, count, type, to, to_count, to_type, target, at, at_count,
+                                     at_type, op, win, request),
                  request);
 }
 
-int MPI_Rget(void *to, int count, MPI_Datatype type, int target, MPI_Aint at, int at_count,
-             MPI_Datatype at_type, MPI_Win win, MPI_Request *request) {
-    return begun(PMPI_Rget(to, count, type, target, at, at_count, at_type, win, request), request);
-}
-
-int MPI_Rget_accumulate(const void *from, int count, MPI_Datatype type, void *to, int to_count,
-                        MPI_Datatype to_type, int target, MPI_Aint at, int at_count,
-                        MPI_Datatype at_type, MPI_Op op, MPI_Win win, MPI_Request *request) {
-    return begun(PMPI_Rget_accumulate(from, count, type, to, to_count, to_type, target, at,
-                                      at_count, at_type, op, win, request),
-                 request);
-}
-
-int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
+int PMPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
     MPI_Request before = *request;
-    int code = PMPI_Test(request, done, status);
+    int code = MPI_Test(request, done, status);
     if (code == MPI_SUCCESS && *done && before != MPI_REQUEST_NULL)
         ended(before);
     return code;

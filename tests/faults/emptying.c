@@ -27,9 +27,9 @@ static struct {
     bool left; /* a death ended it in a barrier: this rank's part stays with others */
 } creation;
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
     creation.barriers++;
-    return PMPI_Ibarrier(comm, request);
+    return MPI_Ibarrier(comm, request);
 }
 
 static void begin_creation(const fixture *f) {

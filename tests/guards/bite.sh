@@ -64,16 +64,20 @@ headers)
     ;;
 symbols)
     cd "$work"
+    # build DEFINED CALLED: a library of one function that calls another.
     build() {
-        echo "int tern_a; int $1;" >a.c
+        echo "int $2(void); int $1(void) { return $2(); }" >a.c
         cc -shared -fPIC -o liba.so a.c
         cc -c a.c
         ar rc liba.a a.o
     }
-    build unprefixed
-    expect_failure "$here/symbols.sh" liba.so
-    expect_failure "$here/symbols.sh" liba.a
-    build tern_b
+    for names in 'unprefixed PMPI_Finalize' 'tern_b MPI_Finalize'; do
+        # shellcheck disable=SC2086 # two words
+        build $names
+        expect_failure "$here/symbols.sh" liba.so
+        expect_failure "$here/symbols.sh" liba.a
+    done
+    build tern_b PMPI_Finalize
     expect_success "$here/symbols.sh" liba.so
     expect_success "$here/symbols.sh" liba.a
     ;;

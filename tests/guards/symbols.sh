@@ -1,6 +1,7 @@
 #!/bin/sh
 # symbols.sh LIBRARY: every symbol that libtern.so exports, or that is global in libtern.a, starts
-# with tern_.
+# with tern_, and the library calls MPI by its PMPI_ names only. MPI_ names would reach a profiler's
+# wrappers, libtern_pmpi's among them, which wait by calling tern.
 set -eu
 
 dynamic=
@@ -12,4 +13,8 @@ esac
 nm $dynamic --defined-only --extern-only "$1" | awk '
 NF == 3 { count++; if ($3 !~ /^tern_/) { print "not prefixed: " $3; wrong = 1 } }
 END { exit wrong || !count }
+'
+nm $dynamic --undefined-only "$1" | awk '
+$NF ~ /^MPI_/ { print "not called by its PMPI_ name: " $NF; wrong = 1 }
+END { exit wrong }
 '
