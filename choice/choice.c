@@ -335,7 +335,7 @@ void tern_choice_learn(const tern_pick *pick, uint64_t ticks, uint64_t count) {
 /* rank is one of the context's: there is nothing that can fail. */
 static tern_transport transport_to(const tern_context *context, uint32_t rank) {
     tern_transport transport = TERN_SHM;
-    (void)tern_context_transport(context, rank, &transport);
+    tern_ignore(tern_context_transport(context, rank, &transport));
     return transport;
 }
 
@@ -350,8 +350,8 @@ static void prior(const tern_context *context, uint32_t target, const tern_kind 
     tern_costs_guess(TERN_SHM, &own);
     tern_costs_guess(transport_to(context, target), &there);
     for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        (void)tern_model_predict(kind->operation, TERN_PROMISE_READ_WRITE, via, &there, &own,
-                                 &costs[via]);
+        tern_ignore(tern_model_predict(kind->operation, TERN_PROMISE_READ_WRITE, via, &there, &own,
+                                       &costs[via]));
         costs[via] *= rate;
     }
 }

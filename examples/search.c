@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
             status = play_a_game(worker, (int)tern_context_rank(context));
         if (status != TERN_OK)
             fprintf(stderr, "search: %s\n", tern_error_detail());
-        tern_context_destroy(context);
+        tern_ignore(tern_context_destroy(context));
     }
     MPI_Finalize();
     return status != TERN_OK;

@@ -185,7 +185,7 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
     /* Gets under way write into the slots. */
     for (size_t i = 0; status != TERN_OK && i < GROUP; i++)
         if (slots[i].fetched)
-            (void)tern_wait(worker, &slots[i].request);
+            tern_ignore(tern_wait(worker, &slots[i].request));
     return status;
 }
 

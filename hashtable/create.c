@@ -246,7 +246,7 @@ fail:
     }
     if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
         *(tern_anchor *)tern_local(context, memory) = (tern_anchor){0};
-    (void)tern_free(worker, memory);
+    tern_ignore(tern_free(worker, memory));
     free(t);
     free(requests);
     free(part);

@@ -160,6 +160,6 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     if (status == TERN_OK)
         *table = r.table;
     else if (r.table != NULL)
-        (void)tern_hashtable_destroy(worker, r.table);
+        tern_ignore(tern_hashtable_destroy(worker, r.table));
     return status;
 }

@@ -63,7 +63,7 @@ static tern_status begin(tern_worker *worker, tern_growth *growth, uint64_t coun
         growth->cleared = growth->position = 0;
         if (growth->to != NULL)
             return TERN_OK;
-        (void)tern_free(worker, memory);
+        tern_ignore(tern_free(worker, memory));
     }
     news.refused++;
     return tern_growth_publish(worker, growth, &news);

@@ -29,7 +29,7 @@ static void forget(tern_worker *worker, tern_growth *growth, bool all) {
             continue;
         }
         if (rank == table->rank)
-            (void)tern_free(worker, a->part.buckets);
+            tern_ignore(tern_free(worker, a->part.buckets));
         *at = a->older;
         free(a);
     }

@@ -42,7 +42,7 @@ static void window_close(const window *w) {
 static tern_flight *end_oldest(window *w) {
     tern_flight *f = flight_of(w, w->ended);
     while (f->stage != TERN_FLIGHT_DONE) {
-        (void)tern_wait(w->worker, &f->request);
+        tern_ignore(tern_wait(w->worker, &f->request));
         for (size_t i = w->ended; i < w->begun; i++)
             (void)tern_flight_advance(flight_of(w, i));
         /* What is complete at once makes no progress, and others may wait for this worker. */

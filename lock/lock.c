@@ -270,7 +270,7 @@ static void dispose(tern_worker *worker, tern_locks *locks) {
         return;
     if (!tern_ptr_is_null(locks->mine)) /* whose calls still come find nothing */
         ((keep *)tern_local(locks->context, locks->mine))->nonce = 0;
-    (void)tern_free(worker, locks->mine);
+    tern_ignore(tern_free(worker, locks->mine));
     free(locks->place);
     free(locks->held);
     free(locks);

@@ -82,14 +82,14 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     if (tern_ptr_is_null(block))
         return;
     if (block.rank == map->context->rank) {
-        (void)tern_free(worker, block);
+        tern_ignore(tern_free(worker, block));
         return;
     }
     if (block.rank >= map->context->size)
         return;
     free_message m = {tern_table_head_to(map->table, block.rank), block.offset};
-    (void)tern_call(worker, tern_table_worker(map->table, block.rank), &tern_map_on_free_function,
-                    &m, sizeof m);
+    tern_ignore(tern_call(worker, tern_table_worker(map->table, block.rank),
+                          &tern_map_on_free_function, &m, sizeof m));
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {

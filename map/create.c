@@ -54,7 +54,7 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
      * death ends this, the map is left to those who have returned, as the table would be. */
     status = tern_collective_barrier(context, worker);
     if (status != TERN_OK && status != TERN_ERR_PEER) {
-        (void)tern_hashtable_destroy(worker, m->table);
+        tern_ignore(tern_hashtable_destroy(worker, m->table));
         goto fail;
     }
     if (status == TERN_OK)

@@ -134,7 +134,7 @@ static void free_search(tern_worker *worker, tern_search *s) {
     tern_mcts_anchor *anchor = tern_local(s->context, s->memory);
     if (anchor != NULL)
         *anchor = (tern_mcts_anchor){0, NULL};
-    (void)tern_free(worker, s->memory);
+    tern_ignore(tern_free(worker, s->memory));
     for (uint32_t i = 0; s->worker != NULL && i < s->workers; i++)
         worker_close(&s->worker[i]);
     free(s->worker);

@@ -77,7 +77,7 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
         if (status != TERN_OK && why == TERN_OK)
             tern_mcts_fail(w->search, status);
     }
-    (void)tern_call_flush_all(w->worker);
+    tern_ignore(tern_call_flush_all(w->worker));
 }
 
 void tern_mcts_fail(tern_search *s, tern_status status) {
@@ -211,7 +211,7 @@ static void send_rest(tern_mcts_worker *w) {
         bool busy = tern_progress_round(w->worker) > 0;
         rest(w, &wait, tern_mcts_send_kept(w) || busy);
     }
-    (void)tern_call_flush_all(w->worker);
+    tern_ignore(tern_call_flush_all(w->worker));
 }
 
 tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {

@@ -211,7 +211,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
 fail:
     if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
         *(tern_queue_anchor *)tern_local(context, memory) = (tern_queue_anchor){0, NULL};
-    (void)tern_free(worker, memory);
+    tern_ignore(tern_free(worker, memory));
     drop(made, ready);
     free(all);
     return status;

@@ -69,7 +69,7 @@ static tern_status add(tern_circular *circular, size_t units) {
         return status;
     status = tern_circle_add(&circular->circle, (uint32_t)units, tern_local(worker->context, p));
     if (status != TERN_OK)
-        tern_free(worker, p);
+        tern_ignore(tern_free(worker, p));
     else
         circular->chunk[circular->chunks++] = p;
     return status;
@@ -77,7 +77,7 @@ static tern_status add(tern_circular *circular, size_t units) {
 
 static void discard(tern_circular *circular) {
     while (circular->chunks > 0)
-        tern_free(circular->worker, circular->chunk[--circular->chunks]);
+        tern_ignore(tern_free(circular->worker, circular->chunk[--circular->chunks]));
     tern_circle_close(&circular->circle);
     free(circular->chunk);
     free(circular);

@@ -22,7 +22,7 @@ tern_status tern_buffer_create_placed(tern_worker *worker, size_t bytes, tern_bu
     status = tern_buffer_wrap(tern_local(worker->context, place), bytes, release_segment,
                               worker->context, &made);
     if (status != TERN_OK) {
-        (void)tern_free(worker, place);
+        tern_ignore(tern_free(worker, place));
         return status;
     }
     made->place = place;

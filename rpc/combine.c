@@ -159,7 +159,7 @@ tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner) {
             first = status;
     }
     /* What has to wait for that is the affair of progress. */
-    (void)tern_call_flush_all(worker);
+    tern_ignore(tern_call_flush_all(worker));
     return first;
 }
 

@@ -109,7 +109,7 @@ tern_status tern_quiesce(tern_worker *worker) {
     uint32_t alike = 0;
     bool quiet = false;
     if (status == TERN_OK)
-        (void)tern_call_flush_all(worker);
+        tern_ignore(tern_call_flush_all(worker));
     while (status == TERN_OK && !quiet) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
         for (int i = 0; i < 1000 && progress_all(worker) > 0; i++)

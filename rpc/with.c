@@ -142,7 +142,7 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
         status = send_extended(worker, self, header, arguments, bytes, o, arity);
     /* Here and now it is passed on, unless this is a handler. */
     if (status == TERN_OK)
-        (void)tern_call_flush(worker, self);
+        tern_ignore(tern_call_flush(worker, self));
     if (status == TERN_OK)
         (void)tern_progress_round(worker);
     return status;

@@ -32,7 +32,7 @@ static inline void *search_work(void *argument) {
     if (j->status == TERN_OK)
         j->status = tern_search_run(worker, j->search, j->limits, &j->result);
     if (worker != NULL)
-        (void)tern_worker_release(worker);
+        tern_ignore(tern_worker_release(worker));
     return NULL;
 }
 

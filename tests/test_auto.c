@@ -220,7 +220,7 @@ static void without_calls(void) {
         if (!EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, rw, aut, &value)))
             break;
     for (int i = 0; i < TERN_FUTURES; i++)
-        (void)tern_future_wait(f.worker, &futures[i], &inside, sizeof inside, &got);
+        tern_ignore(tern_future_wait(f.worker, &futures[i], &inside, sizeof inside, &got));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, of_handler));
     fixture_close(&f);

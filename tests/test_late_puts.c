@@ -170,13 +170,15 @@ static void through_a_queue(void) {
         uint64_t item[2] = {1, 2}, left = 1;
         EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
         late_puts_begin(&f, false);
-        for (uint32_t turn = 0; turn < f.size; turn++, tern_barrier(f.worker))
+        for (uint32_t turn = 0; turn < f.size; turn++) {
             for (int i = 0; turn == f.rank && i < 12; i++) {
                 EXPECT_OK(tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE,
                                               any_via(&random)));
                 EXPECT_OK(tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE,
                                              any_via(&random)));
             }
+            EXPECT_OK(tern_barrier(f.worker));
+        }
         for (int i = 0; i < 12; i++) {
             EXPECT_OK(
                 tern_queue_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, any_via(&random)));

@@ -29,7 +29,7 @@ static void serve(fixture *f, tern_mailbox_share *share, uint32_t clients) {
     EXPECT_OK(tern_mailbox_service_open(&service, share, 100000, count_calls, NULL));
     EXPECT_OK(tern_barrier(f->worker));
     while (ended < clients)
-        (void)tern_mailbox_attend(&worker, &service, 1000000, NULL);
+        tern_ignore(tern_mailbox_attend(&worker, &service, 1000000, NULL));
     /* What the last one of them waits for may still be under way. */
     tern_mailbox_leave(&worker);
     tern_mailbox_service_close(&service);

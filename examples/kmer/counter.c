@@ -49,8 +49,8 @@ static void stop_others(kmer_counter *counter) {
     uint32_t self = tern_context_rank(counter->context);
     for (uint32_t rank = 0; rank < tern_context_size(counter->context); rank++)
         if (rank != self)
-            (void)tern_call(counter->worker, (tern_worker_id){.rank = rank}, &kmer_stop_function,
-                            NULL, 0);
+            tern_ignore(tern_call(counter->worker, (tern_worker_id){.rank = rank},
+                                  &kmer_stop_function, NULL, 0));
 }
 
 uint64_t kmer_counter_room_here(void) {
@@ -127,11 +127,11 @@ int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *c
 
 void kmer_counter_close(kmer_counter *counter) {
     if (counter->table != NULL)
-        (void)tern_hashtable_destroy(counter->worker, counter->table);
+        tern_ignore(tern_hashtable_destroy(counter->worker, counter->table));
     if (counter->worker != NULL)
-        (void)tern_worker_release(counter->worker);
+        tern_ignore(tern_worker_release(counter->worker));
     if (counter->context != NULL)
-        (void)tern_context_destroy(counter->context);
+        tern_ignore(tern_context_destroy(counter->context));
     *counter = (kmer_counter){0};
 }
 

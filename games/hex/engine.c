@@ -182,7 +182,7 @@ static tern_status serve(hand *h) {
 static void *serve_in_thread(void *argument) {
     hand *h = argument;
     (void)serve(h);
-    (void)tern_worker_release(h->worker);
+    tern_ignore(tern_worker_release(h->worker));
     return NULL;
 }
 
@@ -291,8 +291,8 @@ void hex_engine_free(hex_engine *engine) {
     for (uint32_t i = 1; i <= engine->threads; i++)
         (void)pthread_join(engine->hand[i].thread, NULL);
     if (engine->context != NULL) {
-        (void)tern_search_destroy(engine->hand->worker, engine->search);
-        (void)tern_context_destroy(engine->context);
+        tern_ignore(tern_search_destroy(engine->hand->worker, engine->search));
+        tern_ignore(tern_context_destroy(engine->context));
     }
     the_engine = NULL;
     free(engine->hand);

@@ -74,8 +74,8 @@ TERN_API tern_status tern_writer_open(tern_writer *writer, void *memory, size_t 
 /* [out] archive, bytes: what was written, in the caller's memory or the writer's, valid until the
  * next item is written or the writer is closed. The status of everything up to here;
  * TERN_ERR_STATE: a group has not been ended. */
-TERN_API tern_status tern_writer_finish(const tern_writer *writer, const void **archive,
-                                        size_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_writer_finish(const tern_writer *writer,
+                                                       const void **archive, size_t *bytes);
 
 /* Begins another archive in the memory that the writer has by now, so that writing as much again
  * allocates nothing. A failure is forgotten. Chunks are let go of. TERN_ERR_STATE: the writer is
@@ -150,7 +150,7 @@ TERN_API tern_status tern_reader_open(tern_reader *reader, const void *archive, 
 
 /* Ends reading. The status of everything that was read; TERN_ERR_MISMATCH too if there is more, in
  * the archive or in chunks. */
-TERN_API tern_status tern_reader_close(tern_reader *reader);
+TERN_NODISCARD TERN_API tern_status tern_reader_close(tern_reader *reader);
 
 /* Not for applications: as tern_reader_next, for content in a chunk; else says what is wrong. */
 TERN_API const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t element,

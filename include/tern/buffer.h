@@ -35,14 +35,15 @@ typedef void (*tern_buffer_release)(void *data, size_t bytes, void *user);
  * worker's rank, so that other ranks can get from it, or, if worker is NULL, in heap memory. [out]
  * buffer, with one reference. Those in a segment are dropped before the context is destroyed.
  * TERN_ERR_ARGUMENT: buffer is NULL; TERN_ERR_MEMORY. Local, never blocks, any thread. */
-TERN_API tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes,
-                                        tern_buffer **buffer);
+TERN_NODISCARD TERN_API tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes,
+                                                       tern_buffer **buffer);
 
 /* A buffer around memory of the caller's. release (NULL: none is needed) is called with data, bytes
  * and user after the last drop. TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY: release is not called.
  * Local, never blocks, any thread. */
-TERN_API tern_status tern_buffer_wrap(void *data, size_t bytes, tern_buffer_release release,
-                                      void *user, tern_buffer **buffer);
+TERN_NODISCARD TERN_API tern_status tern_buffer_wrap(void *data, size_t bytes,
+                                                     tern_buffer_release release, void *user,
+                                                     tern_buffer **buffer);
 
 /* One reference more; returns buffer. NULL is fine, here and below. */
 TERN_API tern_buffer *tern_buffer_keep(tern_buffer *buffer);

@@ -56,7 +56,7 @@ typedef struct tern_function {
 /* Registers function for every context that is created later. The object and its name must live as
  * long as the process. TERN_ERR_EXISTS: the name is taken by another handler; TERN_ERR_ARGUMENT: no
  * name, no handler; TERN_ERR_FULL: more than 65,535 functions. Any thread. */
-TERN_API tern_status tern_function_register(tern_function *function);
+TERN_NODISCARD TERN_API tern_status tern_function_register(tern_function *function);
 
 /* Not for applications: tern_function_register where nobody looks at the status; the first failure
  * is that of every later tern_context_create. */
@@ -74,9 +74,9 @@ TERN_API void tern_function_declare(tern_function *function);
  * waited for, making progress; a handler's call is queued instead, in order, and TERN_ERR_AGAIN
  * when TERN_OVERFLOW_MEMORY is used up. TERN_ERR_RANGE: too many bytes; TERN_ERR_NOT_FOUND: the
  * function was registered after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
-static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
-                                    const tern_function *function, const void *arguments,
-                                    size_t bytes);
+TERN_NODISCARD static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                                   const tern_function *function,
+                                                   const void *arguments, size_t bytes);
 
 /* The same with other answers to a full ring, wherever they are called. tern_call_try:
  * TERN_ERR_AGAIN. tern_call_queue: the call is copied to a queue, from which progress, or a
@@ -84,12 +84,12 @@ static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
  * which later calls to the same target go, and in which those to all targets take half of
  * TERN_OVERFLOW_MEMORY at most, and with those of handlers all of it: TERN_ERR_AGAIN when that is
  * used up. */
-TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
-                                   const tern_function *function, const void *arguments,
-                                   size_t bytes);
-TERN_API tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
-                                     const tern_function *function, const void *arguments,
-                                     size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
+                                                  const tern_function *function,
+                                                  const void *arguments, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
+                                                    const tern_function *function,
+                                                    const void *arguments, size_t bytes);
 
 /* What is done about a full ring: the choice of tern_call, of tern_call_try, of tern_call_queue. */
 typedef enum tern_full { TERN_FULL_WAIT, TERN_FULL_FAIL, TERN_FULL_QUEUE } tern_full;
@@ -109,23 +109,24 @@ typedef enum tern_full { TERN_FULL_WAIT, TERN_FULL_FAIL, TERN_FULL_QUEUE } tern_
  *
  * Order and handlers are the same under each. Opens the pair's ring. TERN_ERR_ARGUMENT: no such
  * worker or policy; TERN_ERR_MEMORY; TERN_ERR_PEER. */
-TERN_API tern_status tern_call_policy(tern_worker *worker, tern_worker_id target,
-                                      tern_publish policy, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_policy(tern_worker *worker, tern_worker_id target,
+                                                     tern_publish policy, size_t bytes);
 
 /* Makes the calls visible that were gathered for target, or for every target. Never waits:
  * TERN_ERR_AGAIN if some are left to progress, in the queue or for want of room in a transport.
  * TERN_ERR_ARGUMENT. */
-TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
-TERN_API tern_status tern_call_flush_all(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
+TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
  * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, or
  * TERN_ERR_RANGE if capacity is too small (the function has run), or as for tern_call;
  * TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
-                                      const tern_function *function, const void *arguments,
-                                      size_t bytes, void *result, size_t capacity,
-                                      size_t *result_bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
+                                                     const tern_function *function,
+                                                     const void *arguments, size_t bytes,
+                                                     void *result, size_t capacity,
+                                                     size_t *result_bytes);
 
 /* A result under way. Owned by the caller; zeroed is empty. */
 typedef struct tern_future {
@@ -134,14 +135,17 @@ typedef struct tern_future {
 
 /* Issues the call and returns; up to TERN_FUTURES per worker at a time, then TERN_ERR_AGAIN. */
 #define TERN_FUTURES 64
-TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
-                                     const tern_function *function, const void *arguments,
-                                     size_t bytes, tern_future *future);
+TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
+                                                    const tern_function *function,
+                                                    const void *arguments, size_t bytes,
+                                                    tern_future *future);
 /* [out] done: 1 when the result is there. Makes progress, never blocks. */
-TERN_API tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done);
+TERN_NODISCARD TERN_API tern_status tern_future_test(tern_worker *worker, tern_future *future,
+                                                     int *done);
 /* Waits for the result, hands it out as tern_call_return does and empties the future. */
-TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
-                                      size_t capacity, size_t *result_bytes);
+TERN_NODISCARD TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future,
+                                                     void *result, size_t capacity,
+                                                     size_t *result_bytes);
 
 /* How a buffer reaches the function, which finds it in tern_call_info. */
 typedef enum tern_buffer_way {
@@ -180,9 +184,10 @@ typedef struct tern_call_options {
  * TERN_ERR_AGAIN as the choice for a full ring says; TERN_ERR_RANGE too for a buffer or a place
  * outside its segment; TERN_ERR_UNSUPPORTED for a synchronizer of another node; TERN_ERR_STATE for
  * a put over rma in a handler. On any error but those of a put the buffer's place is untouched. */
-TERN_API tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
-                                    const tern_function *function, const void *arguments,
-                                    size_t bytes, const tern_call_options *options);
+TERN_NODISCARD TERN_API tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
+                                                   const tern_function *function,
+                                                   const void *arguments, size_t bytes,
+                                                   const tern_call_options *options);
 
 /* Runs function on every worker of the context, this one included, over a tree of ranks: each rank
  * passes the call on to arity others and to its own workers. Its origin is this worker everywhere.
@@ -199,9 +204,10 @@ TERN_API tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
  * (synchronizer, tern_quiesce).
  *
  * Errors as tern_call_with. */
-TERN_API tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
-                                    const void *arguments, size_t bytes,
-                                    const tern_call_options *options);
+TERN_NODISCARD TERN_API tern_status tern_broadcast(tern_worker *worker,
+                                                   const tern_function *function,
+                                                   const void *arguments, size_t bytes,
+                                                   const tern_call_options *options);
 
 /* Collective over the ranks, one worker of each. Returns on every rank when no call is under way
  * anywhere: all that were made have run, those that they made too, all have answered, and every
@@ -209,13 +215,13 @@ TERN_API tern_status tern_broadcast(tern_worker *worker, const tern_function *fu
  * progress for this worker and for every worker of the process that no thread has adopted; other
  * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_STATE in a handler, or, on every
  * rank, if some calls never run because they lie behind a malformed record (tern/stats.h). */
-TERN_API tern_status tern_quiesce(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_quiesce(tern_worker *worker);
 
 /* Not for applications: where tern_call goes with arguments of a size that is not known to the
  * compiler, and what a call that was sent the short way may leave to do. */
-TERN_API tern_status tern_call_any(tern_worker *worker, tern_worker_id target,
-                                   const tern_function *function, const void *arguments,
-                                   size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_any(tern_worker *worker, tern_worker_id target,
+                                                  const tern_function *function,
+                                                  const void *arguments, size_t bytes);
 TERN_API void tern_call_attend(tern_worker *worker, tern_worker_id target);
 
 /* Not for applications: the call, if it can be sent the short way; else 0, and nothing is done. */
@@ -242,9 +248,9 @@ static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
     return 1;
 }
 
-static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
-                                    const tern_function *function, const void *arguments,
-                                    size_t bytes) {
+TERN_NODISCARD static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                                   const tern_function *function,
+                                                   const void *arguments, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes <= TERN_CALL_INLINED &&
         tern_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;

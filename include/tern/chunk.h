@@ -47,8 +47,8 @@ TERN_API const tern_chunk *tern_writer_chunks(const tern_writer *writer, size_t 
 /* Copies archive and chunks to memory of room bytes, 8-byte aligned, as one archive without chunks,
  * as if nothing had been shared. memory NULL: counts only. [out] bytes: how many it is.
  * TERN_ERR_RANGE: room is too small; bytes says what is needed. Else as tern_writer_finish. */
-TERN_API tern_status tern_writer_gather(const tern_writer *writer, void *memory, size_t room,
-                                        size_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_writer_gather(const tern_writer *writer, void *memory,
+                                                       size_t room, size_t *bytes);
 
 /* Where the content of chunks lies, in order, after tern_reader_open; the list and the memory stay
  * while the reader is used. Each is checked against its item when that is read. TERN_ERR_ARGUMENT:

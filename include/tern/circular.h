@@ -45,11 +45,13 @@ typedef struct tern_circular_options {
 
 /* Makes a buffer of memory in this rank's segment, near the worker. options NULL: the defaults.
  * [out] circular. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY. Local, never blocks. */
-TERN_API tern_status tern_circular_create(tern_worker *worker, const tern_circular_options *options,
-                                          tern_circular **circular);
+TERN_NODISCARD TERN_API tern_status tern_circular_create(tern_worker *worker,
+                                                         const tern_circular_options *options,
+                                                         tern_circular **circular);
 /* Waits until no put needs the memory any more, and frees it, held pieces too. NULL is fine.
  * TERN_ERR_STATE in a handler; TERN_ERR_MPI: the buffer is still there. */
-TERN_API tern_status tern_circular_destroy(tern_worker *worker, tern_circular *circular);
+TERN_NODISCARD TERN_API tern_status tern_circular_destroy(tern_worker *worker,
+                                                          tern_circular *circular);
 
 /* A piece that the program holds: its own memory until it is put or given back. */
 typedef struct tern_piece {
@@ -62,33 +64,36 @@ typedef struct tern_piece {
  * grows; at units_max, and where the segment has no memory left, waits for the oldest put, but in
  * handlers TERN_ERR_AGAIN. [out] piece. TERN_ERR_RANGE: bytes; TERN_ERR_FULL: the program holds the
  * oldest piece, so waiting would be of no use. */
-TERN_API tern_status tern_piece_take(tern_worker *worker, tern_circular *circular, size_t bytes,
-                                     tern_piece *piece);
+TERN_NODISCARD TERN_API tern_status tern_piece_take(tern_worker *worker, tern_circular *circular,
+                                                    size_t bytes, tern_piece *piece);
 /* The same without ever waiting: TERN_ERR_AGAIN; the next tern_progress then waits for the puts
  * that are in the way. */
-TERN_API tern_status tern_piece_try(tern_worker *worker, tern_circular *circular, size_t bytes,
-                                    tern_piece *piece);
+TERN_NODISCARD TERN_API tern_status tern_piece_try(tern_worker *worker, tern_circular *circular,
+                                                   size_t bytes, tern_piece *piece);
 /* Gives a piece back unused. TERN_ERR_ARGUMENT: it is not held. */
-TERN_API tern_status tern_piece_give(tern_worker *worker, tern_circular *circular,
-                                     const tern_piece *piece);
+TERN_NODISCARD TERN_API tern_status tern_piece_give(tern_worker *worker, tern_circular *circular,
+                                                    const tern_piece *piece);
 
 /* Puts the first bytes of a piece to a global place; the piece is no longer the program's. Over p2p
  * it waits for a message buffer as tern_put does, over rma for the puts before if flush_every of
  * them have been posted (in handlers progress does that). On an error the piece is still held.
  * TERN_ERR_ARGUMENT: it is not held; TERN_ERR_RANGE: bytes are more than it has, or the place;
  * TERN_ERR_PEER, TERN_ERR_MPI. */
-TERN_API tern_status tern_piece_put(tern_worker *worker, tern_circular *circular,
-                                    const tern_piece *piece, tern_ptr to, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_piece_put(tern_worker *worker, tern_circular *circular,
+                                                   const tern_piece *piece, tern_ptr to,
+                                                   size_t bytes);
 
 /* Not for applications. */
-TERN_API tern_status tern_circular_put_far(tern_worker *worker, tern_circular *circular,
-                                           tern_ptr to, const void *from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_circular_put_far(tern_worker *worker,
+                                                          tern_circular *circular, tern_ptr to,
+                                                          const void *from, size_t bytes);
 
 /* Copies bytes to a global place as tern_put does, by way of the buffer where that is what makes
  * the source reusable at once; what is larger than a unit goes without. Errors as tern_piece_take
  * and tern_piece_put; nothing is put then. */
-static inline tern_status tern_circular_put(tern_worker *worker, tern_circular *circular,
-                                            tern_ptr to, const void *from, size_t bytes) {
+TERN_NODISCARD static inline tern_status tern_circular_put(tern_worker *worker,
+                                                           tern_circular *circular, tern_ptr to,
+                                                           const void *from, size_t bytes) {
     if (__builtin_expect(tern_reach_address(worker, to, bytes) == NULL, 0))
         return tern_circular_put_far(worker, circular, to, from, bytes);
     return tern_put(worker, to, from, bytes);

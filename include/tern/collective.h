@@ -25,19 +25,20 @@ extern "C" {
 
 /* Returns when all have called it. Unlike tern_barrier it completes no puts: flushes and events say
  * when those are there. */
-TERN_API tern_status tern_notify_barrier(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_notify_barrier(tern_worker *worker);
 
 /* Root's bytes come to data everywhere. It may return on a rank before others have called it. */
-TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data,
-                                           size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root,
+                                                          void *data, size_t bytes);
 
 typedef enum tern_reduction { TERN_REDUCE_SUM, TERN_REDUCE_MIN, TERN_REDUCE_MAX } tern_reduction;
 typedef enum tern_number { TERN_UINT64, TERN_INT64, TERN_DOUBLE } tern_number;
 
 /* Element by element over all ranks, in place: values are count numbers of 8 bytes. Every rank gets
  * the same bits. Sums of integers wrap around; a NaN in a minimum or maximum may be left out. */
-TERN_API tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
-                                           void *values, size_t count);
+TERN_NODISCARD TERN_API tern_status tern_notify_allreduce(tern_worker *worker, tern_number type,
+                                                          tern_reduction op, void *values,
+                                                          size_t count);
 
 #ifdef __cplusplus
 }

@@ -43,26 +43,30 @@ typedef struct tern_combiner_options {
 
 /* Makes a combiner in this process's own memory: 16 bytes and an update an entry. [out] combiner.
  * TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; TERN_ERR_NOT_FOUND: as tern_call. Local, never blocks. */
-TERN_API tern_status tern_combiner_create(tern_worker *worker, const tern_combiner_options *options,
-                                          tern_combiner **combiner);
+TERN_NODISCARD TERN_API tern_status tern_combiner_create(tern_worker *worker,
+                                                         const tern_combiner_options *options,
+                                                         tern_combiner **combiner);
 
 /* Sends what is kept back as tern_combiner_flush does, and frees the combiner: on an error of that,
  * what it is about is lost. NULL is fine. TERN_ERR_STATE in a handler, TERN_ERR_ARGUMENT: nothing
  * is done. */
-TERN_API tern_status tern_combiner_destroy(tern_worker *worker, tern_combiner *combiner);
+TERN_NODISCARD TERN_API tern_status tern_combiner_destroy(tern_worker *worker,
+                                                          tern_combiner *combiner);
 
 /* Updates object key of target, sooner or later, once; the update is copied. What it drives out of
  * the table is sent as tern_call sends: a full ring is waited for, making progress; in a handler
  * the call is queued instead, and TERN_ERR_AGAIN when TERN_OVERFLOW_MEMORY is used up. On any error
  * the update is not taken, and all others are where they were. TERN_ERR_ARGUMENT: no such worker,
  * NULL, another worker's combiner; TERN_ERR_PEER. */
-TERN_API tern_status tern_combine(tern_worker *worker, tern_combiner *combiner,
-                                  tern_worker_id target, uint64_t key, const void *update);
+TERN_NODISCARD TERN_API tern_status tern_combine(tern_worker *worker, tern_combiner *combiner,
+                                                 tern_worker_id target, uint64_t key,
+                                                 const void *update);
 
 /* Sends all that is kept back, waiting for rings as tern_combine does, and publishes it
  * (tern_call_flush_all). TERN_ERR_AGAIN, in a handler: some is left. TERN_ERR_PEER and others: the
  * first such error; what it is about stays, the rest is sent. */
-TERN_API tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner);
+TERN_NODISCARD TERN_API tern_status tern_combiner_flush(tern_worker *worker,
+                                                        tern_combiner *combiner);
 
 #ifdef __cplusplus
 }

@@ -107,15 +107,16 @@ typedef struct tern_config {
 
 /* [out] config: every knob at its default, then overridden by the environment. TERN_ERR_CONFIG
  * names an unknown TERN_* variable or a bad value. Local, never blocks, any thread. */
-TERN_API tern_status tern_config_init(tern_config *config);
+TERN_NODISCARD TERN_API tern_status tern_config_init(tern_config *config);
 
 /* Sets one knob from text as the environment would: tern_config_set(&c, "TERN_WORKERS", "2"). Sizes
  * take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG as above; config is unchanged
  * then. */
-TERN_API tern_status tern_config_set(tern_config *config, const char *name, const char *value);
+TERN_NODISCARD TERN_API tern_status tern_config_set(tern_config *config, const char *name,
+                                                    const char *value);
 
 /* Checks every field. TERN_ERR_CONFIG names the first bad one and says what is allowed. */
-TERN_API tern_status tern_config_check(const tern_config *config);
+TERN_NODISCARD TERN_API tern_status tern_config_check(const tern_config *config);
 
 /* Writes the table of knobs: name, value, origin (default, environment or program), meaning. */
 TERN_API void tern_config_print(const tern_config *config, FILE *out);

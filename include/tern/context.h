@@ -47,15 +47,15 @@ typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
  * what config needs. TERN_ERR_CONFIG: a bad knob. TERN_ERR_MISMATCH: ranks disagree on knobs or
  * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had.
  * TERN_ERR_MEMORY, _SYSTEM, _MPI. */
-TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *config,
-                                         tern_context **context);
+TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *config,
+                                                        tern_context **context);
 
 /* Collective, may block: finishes every call under way, then frees everything. NULL is fine. After
  * the death of a peer it is local, frees what is local and leaks MPI's objects rather than hang.
  * TERN_ERR_STATE: called from a handler. Must come before MPI_Finalize, and behind the destruction
  * of tables, maps, queues and buffers, whose process memory it does not free. No other thread may
  * be using the context. */
-TERN_API tern_status tern_context_destroy(tern_context *context);
+TERN_NODISCARD TERN_API tern_status tern_context_destroy(tern_context *context);
 
 /* Local, never block, any thread. */
 TERN_API uint32_t tern_context_rank(const tern_context *context);
@@ -68,16 +68,18 @@ TERN_API const tern_config *tern_context_config(const tern_context *context);
 
 /* The transport by which this process reaches rank; itself by TERN_SHM. TERN_ERR_ARGUMENT: no such
  * rank. Local. */
-TERN_API tern_status tern_context_transport(const tern_context *context, uint32_t rank,
-                                            tern_transport *transport);
+TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *context,
+                                                           uint32_t rank,
+                                                           tern_transport *transport);
 TERN_API const char *tern_transport_name(tern_transport transport);
 
 /* Takes worker index of this process for the calling thread. TERN_ERR_ARGUMENT: no such index.
  * TERN_ERR_STATE: another owner has it. Local, never blocks. */
-TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker);
+TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
+                                                      tern_worker **worker);
 
 /* Gives the worker back, for any thread to adopt. TERN_ERR_STATE: in a handler. */
-TERN_API tern_status tern_worker_release(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_worker_release(tern_worker *worker);
 
 TERN_API tern_context *tern_worker_context(const tern_worker *worker);
 TERN_API tern_worker_id tern_worker_self(const tern_worker *worker);

@@ -26,35 +26,38 @@ typedef struct tern_distributed_queue tern_distributed_queue;
 
 /* Collective over the ranks, one worker of each; blocks. Options are those of a part; host is not
  * used. Each rank's worker takes the calls to its part. Errors as tern_queue_create. */
-TERN_API tern_status tern_distributed_queue_create(tern_worker *worker,
-                                                   const tern_queue_options *options,
-                                                   tern_distributed_queue **queue);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_create(tern_worker *worker,
+                                                                  const tern_queue_options *options,
+                                                                  tern_distributed_queue **queue);
 /* Collective, as tern_queue_destroy. NULL is fine. */
-TERN_API tern_status tern_distributed_queue_destroy(tern_worker *worker,
-                                                    tern_distributed_queue *queue);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_destroy(tern_worker *worker,
+                                                                   tern_distributed_queue *queue);
 
 /* [out] part: that of rank, for every operation of tern/queue.h: pushes, waits, batches. It belongs
  * to the queue; tern_queue_destroy refuses it. TERN_ERR_ARGUMENT: no such rank. Any thread, never
  * blocks. */
-TERN_API tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t rank,
-                                                 tern_queue **part);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_part(tern_distributed_queue *queue,
+                                                                uint32_t rank, tern_queue **part);
 
 /* [out] items, popped: up to count items of the own part, or else, of the first other part that has
  * any, half of them at most, rounded up. Does not wait. TERN_ERR_EMPTY: see above. With
  * TERN_PROMISE_LOCAL, only the own part is looked at; the promise is about each rank's own then.
  * Other errors as tern_queue_pop_many; TERN_ERR_PEER from a part that is out of reach. */
-TERN_API tern_status tern_distributed_queue_pop_many(tern_worker *worker,
-                                                     tern_distributed_queue *queue, void *items,
-                                                     size_t count, tern_promise promise,
-                                                     tern_via via, size_t *popped);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_pop_many(tern_worker *worker,
+                                                                    tern_distributed_queue *queue,
+                                                                    void *items, size_t count,
+                                                                    tern_promise promise,
+                                                                    tern_via via, size_t *popped);
 /* [out] item: the same for one. */
-TERN_API tern_status tern_distributed_queue_try_pop(tern_worker *worker,
-                                                    tern_distributed_queue *queue, void *item,
-                                                    tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_try_pop(tern_worker *worker,
+                                                                   tern_distributed_queue *queue,
+                                                                   void *item, tern_promise promise,
+                                                                   tern_via via);
 
 /* [out] count: the sum of tern_queue_size over all parts; exact when nobody pushes or pops. */
-TERN_API tern_status tern_distributed_queue_size(tern_worker *worker, tern_distributed_queue *queue,
-                                                 uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_distributed_queue_size(tern_worker *worker,
+                                                                tern_distributed_queue *queue,
+                                                                uint64_t *count);
 
 #ifdef __cplusplus
 }

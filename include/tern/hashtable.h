@@ -101,90 +101,98 @@ typedef struct tern_hashtable_options {
  * return, the classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a
  * rank died; others may have got the table nevertheless, and this rank's part may stay with them
  * until the context goes: key_hash, key_equal and key_argument must last as long then. */
-TERN_API tern_status tern_hashtable_create(tern_worker *worker,
-                                           const tern_hashtable_options *options,
-                                           tern_hashtable **table);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_create(tern_worker *worker,
+                                                          const tern_hashtable_options *options,
+                                                          tern_hashtable **table);
 /* Collective; every operation must have returned everywhere. NULL is fine. The table is gone even
  * where the status is TERN_ERR_PEER. */
-TERN_API tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_destroy(tern_worker *worker,
+                                                           tern_hashtable *table);
 
 /* Stores value under key, whether the key is there or not. [out] existed (may be NULL).
  * TERN_ERR_FULL: every bucket of the owner's part holds another key; the table is unchanged.
  * TERN_ERR_UNSUPPORTED: the table has counters, or is call_only and via is TERN_VIA_RMA, or key and
  * value are too large for a call. */
-TERN_API tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table,
-                                           const void *key, const void *value, tern_promise promise,
-                                           tern_via via, int *existed);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert(tern_worker *worker,
+                                                          tern_hashtable *table, const void *key,
+                                                          const void *value, tern_promise promise,
+                                                          tern_via via, int *existed);
 
 /* The same, but a value that is there is left alone. [out] existed (may be NULL): it is. Errors as
  * tern_hashtable_insert. */
-TERN_API tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table,
-                                               const void *key, const void *value,
-                                               tern_promise promise, tern_via via, int *existed);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_new(tern_worker *worker,
+                                                              tern_hashtable *table,
+                                                              const void *key, const void *value,
+                                                              tern_promise promise, tern_via via,
+                                                              int *existed);
 
 /* Takes key, with its value or counter, out of the table. TERN_ERR_NOT_FOUND: no such key.
  * TERN_ERR_UNSUPPORTED: the table is call_only and via is TERN_VIA_RMA. */
-TERN_API tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table,
-                                          const void *key, tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table,
+                                                         const void *key, tern_promise promise,
+                                                         tern_via via);
 
 /* Adds delta to the counter of key, inserting the key if it is absent. [out] before (may be NULL):
  * the counter before. TERN_ERR_FULL: no room for a new key; nothing was counted.
  * TERN_ERR_UNSUPPORTED: the table has values, or as above. */
-TERN_API tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
-                                        uint64_t delta, tern_promise promise, tern_via via,
-                                        uint64_t *before);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table,
+                                                       const void *key, uint64_t delta,
+                                                       tern_promise promise, tern_via via,
+                                                       uint64_t *before);
 
 /* Makes the counter of key desired if it is expected. [out] before (may be NULL): the counter
  * before; it was changed if this equals expected. TERN_ERR_NOT_FOUND: no such key. TERN_ERR_RANGE:
  * a number that no counter has. TERN_ERR_UNSUPPORTED as above. */
-TERN_API tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table,
-                                                 const void *key, uint64_t expected,
-                                                 uint64_t desired, tern_promise promise,
-                                                 tern_via via, uint64_t *before);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_compare_swap(
+    tern_worker *worker, tern_hashtable *table, const void *key, uint64_t expected,
+    uint64_t desired, tern_promise promise, tern_via via, uint64_t *before);
 
 /* Adds delta to the counters of count keys that lie one after the other at keys. By call: one
  * message per owner and some 500 keys; by RMA: pipelined. Serves other ranks meanwhile. Keys that
  * find no room are passed over: TERN_ERR_FULL, and the others were counted; [out] added (may be
  * NULL; set whatever the status, once counting has begun): how many were. */
-TERN_API tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table,
-                                             const void *keys, size_t count, uint64_t delta,
-                                             tern_promise promise, tern_via via, size_t *added);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_add_many(tern_worker *worker,
+                                                            tern_hashtable *table, const void *keys,
+                                                            size_t count, uint64_t delta,
+                                                            tern_promise promise, tern_via via,
+                                                            size_t *added);
 
 /* [out] value: value_bytes bytes, or the uint64_t counter. TERN_ERR_NOT_FOUND: no such key.
  * TERN_ERR_UNSUPPORTED: as above, or the value is too large for a call. */
-TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table,
-                                         const void *key, tern_promise promise, tern_via via,
-                                         void *value);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table,
+                                                        const void *key, tern_promise promise,
+                                                        tern_via via, void *value);
 
 /* Calls visit for each key of the part that this rank owns, with its value (or the address of a
  * copy of its counter), in no order, until visit returns non-zero, which ends it with TERN_OK. No
  * rank may change the table meanwhile; both copies are 8-byte aligned and gone when visit returns.
  * Not collective; the part of a table that grows may have to be moved first, which is waited for.
  */
-TERN_API tern_status tern_hashtable_for_each(tern_worker *worker, tern_hashtable *table,
-                                             int (*visit)(const void *key, const void *value,
-                                                          void *argument),
-                                             void *argument);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_for_each(
+    tern_worker *worker, tern_hashtable *table,
+    int (*visit)(const void *key, const void *value, void *argument), void *argument);
 
 /* The same for the keys of all ranks. Not collective: any ranks may call it, one or several
  * at a time, while the owners make progress; what load and store do not reach is got in large
  * pieces. TERN_ERR_PEER: an owner that is needed has died. */
-TERN_API tern_status tern_hashtable_for_each_anywhere(
+TERN_NODISCARD TERN_API tern_status tern_hashtable_for_each_anywhere(
     tern_worker *worker, tern_hashtable *table,
     int (*visit)(const void *key, const void *value, void *argument), void *argument);
 
 /* Collective, ends phases as tern_barrier does; blocks. [out] count: keys in the whole table, on
  * every rank. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table,
-                                         uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table,
+                                                        uint64_t *count);
 
 /* Collective, ends phases as tern_barrier does; blocks. Takes all keys out of the table, and gives
  * the room of erased ones back. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_clear(tern_worker *worker,
+                                                         tern_hashtable *table);
 
 /* [out] count: keys in this rank's part. Local; exact when nobody changes the table. */
-TERN_API tern_status tern_hashtable_local_size(tern_worker *worker, tern_hashtable *table,
-                                               uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worker,
+                                                              tern_hashtable *table,
+                                                              uint64_t *count);
 
 /* The rank that owns key; UINT32_MAX if table or key is NULL. Local. */
 TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);

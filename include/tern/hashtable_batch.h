@@ -27,9 +27,11 @@ extern "C" {
  * keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has died;
  * what was to be stored behind that key may be lost. TERN_ERR_AGAIN: by call, and the program holds
  * all TERN_FUTURES; some may have been stored. */
-TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *table,
-                                                const void *keys, const void *values, size_t count,
-                                                tern_promise promise, tern_via via, size_t *stored);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker,
+                                                               tern_hashtable *table,
+                                                               const void *keys, const void *values,
+                                                               size_t count, tern_promise promise,
+                                                               tern_via via, size_t *stored);
 
 /* Looks count keys up. [out] values: value_bytes each, or a uint64_t counter, at the place of its
  * key; those of absent keys stay as they are. [out] found (may be NULL): 1 or 0 for each key. [out]
@@ -37,10 +39,9 @@ TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashta
  * is written to values and found is not defined. By call a value has to fit TERN_RING_SIZE / 2 with
  * 640 bytes to spare, TERN_ERR_UNSUPPORTED, but may be larger than TERN_RESULT_MAX. Other errors as
  * above. */
-TERN_API tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
-                                              const void *keys, size_t count, tern_promise promise,
-                                              tern_via via, void *values, unsigned char *found,
-                                              size_t *present);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(
+    tern_worker *worker, tern_hashtable *table, const void *keys, size_t count,
+    tern_promise promise, tern_via via, void *values, unsigned char *found, size_t *present);
 
 #ifdef __cplusplus
 }

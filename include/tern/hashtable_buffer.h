@@ -29,8 +29,9 @@ typedef struct tern_hashtable_buffer tern_hashtable_buffer;
  * takes so many; 0: as many as can be. [out] buffer: in this process's own memory, which grows with
  * the owners that are used. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; TERN_ERR_UNSUPPORTED: key and value
  * are too large for a call. Local, never blocks. */
-TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *table,
-                                                  size_t keys, tern_hashtable_buffer **buffer);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker,
+                                                                 tern_hashtable *table, size_t keys,
+                                                                 tern_hashtable_buffer **buffer);
 
 /* Takes a key with its value (which may be NULL where value_bytes is 0), or with what is to be
  * added to its counter; both are copied. Sends what is full, and then may wait for the oldest
@@ -40,11 +41,13 @@ TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hash
  * and others: of what was sent before, which the next flush tells of too; TERN_ERR_STATE in a
  * handler.
  */
-TERN_API tern_status tern_hashtable_buffer_insert(tern_worker *worker,
-                                                  tern_hashtable_buffer *buffer, const void *key,
-                                                  const void *value);
-TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtable_buffer *buffer,
-                                               const void *key, uint64_t delta);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_insert(tern_worker *worker,
+                                                                 tern_hashtable_buffer *buffer,
+                                                                 const void *key,
+                                                                 const void *value);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worker,
+                                                              tern_hashtable_buffer *buffer,
+                                                              const void *key, uint64_t delta);
 
 /* Sends everything and waits until it has been done. Reports, once, what became of all that was
  * given since the last report. TERN_OK: it is in the table. TERN_ERR_FULL: [out] refused (may be
@@ -53,14 +56,15 @@ TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtab
  * those that are not will never be. TERN_ERR_STATE in a handler: nothing is done. TERN_ERR_AGAIN:
  * the program holds all TERN_FUTURES; what could not be sent is kept, and the report is still to
  * come. */
-TERN_API tern_status tern_hashtable_buffer_flush(tern_worker *worker, tern_hashtable_buffer *buffer,
-                                                 uint64_t *refused);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_flush(tern_worker *worker,
+                                                                tern_hashtable_buffer *buffer,
+                                                                uint64_t *refused);
 
 /* Flushes, which the status and refused tell of, and frees the buffer whatever they are, but for
  * TERN_ERR_ARGUMENT, TERN_ERR_AGAIN and TERN_ERR_STATE, in a handler. NULL is fine. */
-TERN_API tern_status tern_hashtable_buffer_destroy(tern_worker *worker,
-                                                   tern_hashtable_buffer *buffer,
-                                                   uint64_t *refused);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_destroy(tern_worker *worker,
+                                                                  tern_hashtable_buffer *buffer,
+                                                                  uint64_t *refused);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,8 @@ extern "C" {
  * folder that is not there TERN_ERR_NOT_FOUND: the file cannot be written (no permission, disk
  * full); TERN_ERR_PEER: a rank had died. A rank that dies while others are in MPI-IO may keep them
  * there. */
-TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table,
-                                         const char *path);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table,
+                                                        const char *path);
 
 /* Collective over the ranks, one worker of each, which then takes the table's calls; blocks.
  * [out] table: a new one with what the file holds, to be destroyed by tern_hashtable_destroy.
@@ -33,9 +33,9 @@ TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *ta
  * TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of a newer version or another byte order;
  * TERN_ERR_MPI: it cannot be read; and as tern_hashtable_create. After an error there is no table.
  */
-TERN_API tern_status tern_hashtable_load(tern_worker *worker, const char *path,
-                                         const tern_hashtable_options *options,
-                                         tern_hashtable **table);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_load(tern_worker *worker, const char *path,
+                                                        const tern_hashtable_options *options,
+                                                        tern_hashtable **table);
 
 #ifdef __cplusplus
 }

@@ -62,15 +62,15 @@ typedef enum tern_absent {
  * the key was there. TERN_ERR_FULL as tern_hashtable_insert. TERN_ERR_RANGE: capacity is too small
  * (the modifier has run), or key and argument do not fit a ring (it has not). TERN_ERR_UNSUPPORTED:
  * the table has counters: see tern_hashtable_compare_swap. */
-TERN_API tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table,
-                                           const void *key, const tern_modifier *modifier,
-                                           const void *argument, size_t bytes, tern_absent absent,
-                                           tern_promise promise, void *result, size_t capacity,
-                                           size_t *result_bytes, int *existed);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
+    tern_worker *worker, tern_hashtable *table, const void *key, const tern_modifier *modifier,
+    const void *argument, size_t bytes, tern_absent absent, tern_promise promise, void *result,
+    size_t capacity, size_t *result_bytes, int *existed);
 
 /* Not for applications: what TERN_MODIFIER registers. */
-TERN_API tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message,
-                                                 size_t bytes, tern_modify_function function);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_run_modifier(tern_call_info *call,
+                                                                const void *message, size_t bytes,
+                                                                tern_modify_function function);
 
 #ifdef __cplusplus
 }

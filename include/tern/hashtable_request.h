@@ -49,27 +49,32 @@ typedef struct tern_hashtable_request {
  * a ring or a message buffer, with progress; never for the outcome, but where the operation is done
  * at once.
  */
-TERN_API tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table,
-                                               const void *key, tern_promise promise, tern_via via,
-                                               void *value, tern_hashtable_request *request);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find_start(tern_worker *worker,
+                                                              tern_hashtable *table,
+                                                              const void *key, tern_promise promise,
+                                                              tern_via via, void *value,
+                                                              tern_hashtable_request *request);
 /* Its result is 1 if the key was there, else 0; and so is that of the next. */
-TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table,
-                                                 const void *key, const void *value,
-                                                 tern_promise promise, tern_via via,
-                                                 tern_hashtable_request *request);
-TERN_API tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
-                                                     const void *key, const void *value,
-                                                     tern_promise promise, tern_via via,
-                                                     tern_hashtable_request *request);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker,
+                                                                tern_hashtable *table,
+                                                                const void *key, const void *value,
+                                                                tern_promise promise, tern_via via,
+                                                                tern_hashtable_request *request);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_new_start(
+    tern_worker *worker, tern_hashtable *table, const void *key, const void *value,
+    tern_promise promise, tern_via via, tern_hashtable_request *request);
 /* Its result is the counter before. */
-TERN_API tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table,
-                                              const void *key, uint64_t delta, tern_promise promise,
-                                              tern_via via, tern_hashtable_request *request);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_add_start(tern_worker *worker,
+                                                             tern_hashtable *table, const void *key,
+                                                             uint64_t delta, tern_promise promise,
+                                                             tern_via via,
+                                                             tern_hashtable_request *request);
 
 /* [out] done: 1 when the request is complete, whatever became of it. Makes progress, never blocks;
  * in a handler it only looks. TERN_ERR_ARGUMENT. */
-TERN_API tern_status tern_hashtable_request_test(tern_worker *worker,
-                                                 tern_hashtable_request *request, int *done);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_request_test(tern_worker *worker,
+                                                                tern_hashtable_request *request,
+                                                                int *done);
 
 /* Waits until the request is complete, making progress, and tells its outcome, as often as it is
  * asked until the request is started again: TERN_OK; TERN_ERR_NOT_FOUND; TERN_ERR_FULL;
@@ -77,13 +82,13 @@ TERN_API tern_status tern_hashtable_request_test(tern_worker *worker,
  * dead may or may not have been done; other errors as of the blocking operation. [out] result (may
  * be NULL): see above; on TERN_OK. In a handler complete requests only, TERN_ERR_STATE. worker: who
  * started it. */
-TERN_API tern_status tern_hashtable_request_wait(tern_worker *worker,
-                                                 tern_hashtable_request *request, uint64_t *result);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_request_wait(tern_worker *worker,
+                                                                tern_hashtable_request *request,
+                                                                uint64_t *result);
 /* Waits until all of count requests are complete. The first outcome that is not TERN_OK; each
  * request still tells its own. */
-TERN_API tern_status tern_hashtable_request_wait_all(tern_worker *worker,
-                                                     tern_hashtable_request *requests,
-                                                     size_t count);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_request_wait_all(
+    tern_worker *worker, tern_hashtable_request *requests, size_t count);
 
 #ifdef __cplusplus
 }

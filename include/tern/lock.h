@@ -33,25 +33,28 @@ typedef struct tern_locks tern_locks;
  * for 16 bytes a lock and 24 for each worker of the job; TERN_ERR_PEER: a rank died; others may
  * have got the locks nevertheless, and those that this rank keeps may stay with them until the
  * context goes. */
-TERN_API tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks);
+TERN_NODISCARD TERN_API tern_status tern_locks_create(tern_worker *worker, size_t count,
+                                                      tern_locks **locks);
 
 /* Collective. TERN_ERR_STATE, on every rank: somebody holds one of them. NULL is fine. */
-TERN_API tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks);
+TERN_NODISCARD TERN_API tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks);
 
 /* Waits, with progress, until the lock is this worker's. TERN_ERR_STATE: in a handler, or this
  * worker holds it. TERN_ERR_ARGUMENT: no such lock. TERN_ERR_PEER: a rank has died; whether the
  * lock would have come is not known, and none of these locks is to be used any more. */
-TERN_API tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t index);
+TERN_NODISCARD TERN_API tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks,
+                                                      size_t index);
 
 /* [out] taken: 1 if the lock was free and is this worker's now, else 0. Waits for the answer of the
  * rank that keeps it. Errors as above. */
-TERN_API tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index,
-                                   int *taken);
+TERN_NODISCARD TERN_API tern_status tern_lock_try(tern_worker *worker, tern_locks *locks,
+                                                  size_t index, int *taken);
 
 /* Gives the lock back, after all that this worker has put anywhere: waits for that where it would
  * come in another order than the call to the keeper, and never for the keeper's answer.
  * TERN_ERR_STATE: this worker does not hold it, or in a handler. */
-TERN_API tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index);
+TERN_NODISCARD TERN_API tern_status tern_lock_release(tern_worker *worker, tern_locks *locks,
+                                                      size_t index);
 
 #ifdef __cplusplus
 }

@@ -39,14 +39,15 @@ typedef struct tern_mailbox_shape {
 } tern_mailbox_shape;
 
 /* Not for applications: what the inlined functions below stand on. */
-TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
-                                               tern_mailbox_share **share);
-TERN_API tern_status tern_mailbox_share_on_node(tern_worker *worker,
-                                                const tern_mailbox_shape *shape,
-                                                tern_mailbox_share **share);
-TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
-                                               size_t (*bytes)(uint32_t slots, uint32_t packet),
-                                               tern_mailbox_share **share);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
+                                                              tern_mailbox_share **share);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_share_on_node(tern_worker *worker,
+                                                               const tern_mailbox_shape *shape,
+                                                               tern_mailbox_share **share);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
+                                                              size_t (*bytes)(uint32_t slots,
+                                                                              uint32_t packet),
+                                                              tern_mailbox_share **share);
 TERN_API void *tern_mailbox_share_memory(const tern_mailbox_share *share,
                                          tern_mailbox_shape *shape);
 
@@ -64,24 +65,24 @@ static inline tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_option
 
 /* A share in a sealed memfd, of which nothing is left once everybody has closed it. options NULL:
  * the defaults. [out] share. TERN_ERR_ARGUMENT: beyond a limit. TERN_ERR_SYSTEM. Local. */
-static inline tern_status tern_mailbox_create(const tern_mailbox_options *options,
-                                              tern_mailbox_share **share) {
+TERN_NODISCARD static inline tern_status tern_mailbox_create(const tern_mailbox_options *options,
+                                                             tern_mailbox_share **share) {
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     return tern_mailbox_share_create(&shape, share);
 }
 
 /* The same for the ranks of each node: collective over the context, with the same options
  * everywhere (TERN_ERR_MISMATCH). The share does not need the context any more. TERN_ERR_PEER. */
-static inline tern_status tern_mailbox_create_on_node(tern_worker *worker,
-                                                      const tern_mailbox_options *options,
-                                                      tern_mailbox_share **share) {
+TERN_NODISCARD static inline tern_status
+tern_mailbox_create_on_node(tern_worker *worker, const tern_mailbox_options *options,
+                            tern_mailbox_share **share) {
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     return tern_mailbox_share_on_node(worker, &shape, share);
 }
 
 /* The share behind a descriptor, which stays the caller's. [out] share. TERN_ERR_ARGUMENT: there is
  * none. TERN_ERR_MISMATCH: it was made by a program with another TERN_MAILBOX_LAYOUT or _STRIDE. */
-static inline tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
+TERN_NODISCARD static inline tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
     return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
 }
 
@@ -117,8 +118,9 @@ typedef struct tern_mailbox_worker {
 } tern_mailbox_worker;
 
 /* Not for applications. next_dead: whether there is one from index at on. */
-TERN_API tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
-                                        tern_mailbox_ticket *ticket);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_enter(tern_mailbox_share *share,
+                                                       tern_mailbox_role role,
+                                                       tern_mailbox_ticket *ticket);
 TERN_API void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket);
 TERN_API int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
                                     tern_mailbox_ticket *ticket);
@@ -156,8 +158,8 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
 
 /* Takes part. [out] worker, in the caller's memory. TERN_ERR_FULL: as many as the share was made
  * for take part and live. TERN_ERR_SYSTEM: /proc cannot be read. */
-static inline tern_status tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role,
-                                            tern_mailbox_worker *worker) {
+TERN_NODISCARD static inline tern_status
+tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role, tern_mailbox_worker *worker) {
     tern_mailbox_ticket ticket;
     tern_status status = tern_mailbox_enter(share, role, &ticket);
     if (status == TERN_ERR_FULL) {
@@ -202,7 +204,8 @@ typedef struct tern_mailbox_patience {
 
 /* Not for applications: gives the processor up, looks at the clock and now and then at the others.
  * calls: before this one, of the same wait. TERN_ERR_AGAIN: somebody died. */
-TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience,
+                                                               uint32_t calls);
 
 /* A hook for tern_mailbox_wait, with a tern_mailbox_patience: TERN_ERR_TIMEOUT after timeout_ns,
  * TERN_ERR_PEER when servers took part and none lives any more. Reclaims what the dead held. */
@@ -216,7 +219,8 @@ static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
 }
 
 /* Not for applications: the status of an outcome, with its text. */
-TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uint64_t room);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes,
+                                                         uint64_t room);
 
 /* ---- Calls ---- */
 
@@ -227,9 +231,9 @@ TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uin
  * worker, and its slot is nobody's until the server answers or dies. TERN_ERR_PEER: the server
  * died, or no server but this worker lives. TERN_ERR_ARGUMENT: the server takes no such request, or
  * has no memory for it or for the reply. */
-static inline tern_status tern_mailbox_request(tern_mailbox_worker *worker, const void *request,
-                                               uint64_t bytes, void *reply, uint64_t room,
-                                               uint64_t *reply_bytes, uint64_t timeout_ns) {
+TERN_NODISCARD static inline tern_status
+tern_mailbox_request(tern_mailbox_worker *worker, const void *request, uint64_t bytes, void *reply,
+                     uint64_t room, uint64_t *reply_bytes, uint64_t timeout_ns) {
     tern_mailbox_patience patience = {worker, timeout_ns, 0, 1};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint64_t total = 0;
@@ -243,22 +247,20 @@ static inline tern_status tern_mailbox_request(tern_mailbox_worker *worker, cons
 /* Opens a service: what handle and argument are is said in tern/mailbox_message.h. Requests longer
  * than request_max bytes are refused. Its sessions are one worker's: each server has a service of
  * its own, and one that leaves and joins again opens another. TERN_ERR_MEMORY. */
-TERN_API tern_status tern_mailbox_service_open(tern_mailbox_service *service,
-                                               const tern_mailbox_share *share,
-                                               uint64_t request_max,
-                                               void (*handle)(tern_mailbox_service *service,
-                                                              uint32_t slot, const void *request,
-                                                              uint64_t bytes),
-                                               void *argument);
+TERN_NODISCARD TERN_API tern_status tern_mailbox_service_open(
+    tern_mailbox_service *service, const tern_mailbox_share *share, uint64_t request_max,
+    void (*handle)(tern_mailbox_service *service, uint32_t slot, const void *request,
+                   uint64_t bytes),
+    void *argument);
 /* Frees its sessions, after its worker has left. */
 TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
 
 /* Serves what is there, and waits for something to serve if there is nothing. [out] steps, NULL is
  * fine: how many; each packet takes two. TERN_ERR_TIMEOUT: nothing in timeout_ns. Reclaims what the
  * dead held while it waits, and handle runs in it. */
-static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
-                                              tern_mailbox_service *service, uint64_t timeout_ns,
-                                              uint32_t *steps) {
+TERN_NODISCARD static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
+                                                             tern_mailbox_service *service,
+                                                             uint64_t timeout_ns, uint32_t *steps) {
     tern_mailbox_patience patience = {worker, timeout_ns, 0, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;

@@ -67,12 +67,13 @@ typedef struct tern_map_options {
 
 /* Collective over the ranks, one worker of each, which then takes the calls and the blocks that are
  * given back; blocks. Errors as tern_hashtable_create. */
-TERN_API tern_status tern_map_create(tern_worker *worker, const tern_map_options *options,
-                                     tern_map **map);
+TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
+                                                    const tern_map_options *options,
+                                                    tern_map **map);
 /* Collective; every operation must have returned everywhere. Gives all memory back; after a death
  * what others hold of this rank's blocks stays allocated. NULL is fine. The map is gone even where
  * the status is TERN_ERR_PEER. */
-TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
+TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
 
 /* Stores a copy of value under key, whether the key is there or not. Either may have 0 bytes (and
  * be NULL then). [out] existed (may be NULL). On any error the map is unchanged, but after
@@ -82,28 +83,34 @@ TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
  * has the same fingerprint, 160 bits of a hash with a seed that is random for every map;
  * TERN_ERR_FULL, TERN_ERR_UNSUPPORTED, TERN_ERR_ARGUMENT as tern_hashtable_insert; TERN_ERR_SYSTEM:
  * the owner's reply makes no sense; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key,
-                                     size_t key_bytes, const void *value, size_t value_bytes,
-                                     tern_promise promise, tern_via via, int *existed);
+TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map,
+                                                    const void *key, size_t key_bytes,
+                                                    const void *value, size_t value_bytes,
+                                                    tern_promise promise, tern_via via,
+                                                    int *existed);
 
 /* The same, but a value that is there is left alone. [out] existed (may be NULL): it is. */
-TERN_API tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *key,
-                                         size_t key_bytes, const void *value, size_t value_bytes,
-                                         tern_promise promise, tern_via via, int *existed);
+TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, tern_map *map,
+                                                        const void *key, size_t key_bytes,
+                                                        const void *value, size_t value_bytes,
+                                                        tern_promise promise, tern_via via,
+                                                        int *existed);
 
 /* Takes key, with its value, out of the map. TERN_ERR_NOT_FOUND: no such key; TERN_ERR_RANGE: no
  * key is as large; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key,
-                                    size_t key_bytes, tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map,
+                                                   const void *key, size_t key_bytes,
+                                                   tern_promise promise, tern_via via);
 
 /* [out] value: room for room bytes (NULL if that is 0), whose content is undefined on an error;
  * [out] value_bytes (may be NULL). TERN_ERR_RANGE: the value has more bytes than room, and
  * value_bytes says how many; or no key is as large. TERN_ERR_NOT_FOUND: no such key.
  * TERN_ERR_AGAIN: in a handler, where the value was just being replaced. TERN_ERR_MEMORY: no room
  * for a copy. TERN_ERR_SYSTEM: the block was written over, or the owner's reply makes no sense. */
-TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key,
-                                   size_t key_bytes, tern_promise promise, tern_via via,
-                                   void *value, size_t room, size_t *value_bytes);
+TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map,
+                                                  const void *key, size_t key_bytes,
+                                                  tern_promise promise, tern_via via, void *value,
+                                                  size_t room, size_t *value_bytes);
 
 /* A key with its value, both 8-byte aligned, valid until the visit returns. */
 typedef struct tern_map_item {
@@ -115,27 +122,29 @@ typedef struct tern_map_item {
  * ends it with TERN_OK. No rank may change the map meanwhile. Waits only for values that lie at
  * other nodes, which their ranks' progress may have to serve; not in a handler then
  * (TERN_ERR_STATE). TERN_ERR_PEER: one of these has died. */
-TERN_API tern_status tern_map_for_each(tern_worker *worker, tern_map *map,
-                                       int (*visit)(const tern_map_item *item, void *argument),
-                                       void *argument);
+TERN_NODISCARD TERN_API tern_status tern_map_for_each(tern_worker *worker, tern_map *map,
+                                                      int (*visit)(const tern_map_item *item,
+                                                                   void *argument),
+                                                      void *argument);
 
 /* The same for the keys of all ranks. Any rank may call it, alone. */
-TERN_API tern_status tern_map_for_each_anywhere(tern_worker *worker, tern_map *map,
-                                                int (*visit)(const tern_map_item *item,
-                                                             void *argument),
-                                                void *argument);
+TERN_NODISCARD TERN_API tern_status
+tern_map_for_each_anywhere(tern_worker *worker, tern_map *map,
+                           int (*visit)(const tern_map_item *item, void *argument), void *argument);
 
 /* Collective, ends phases as tern_barrier does; blocks. [out] count: keys in the whole map, on
  * every rank. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_map_size(tern_worker *worker, tern_map *map,
+                                                  uint64_t *count);
 
 /* Collective, ends phases as tern_barrier does, and the calls that are under way as tern_quiesce;
  * blocks. Takes all keys out of the map and gives all their memory back. TERN_ERR_PEER: of the keys
  * some or all may be gone; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_map_clear(tern_worker *worker, tern_map *map);
+TERN_NODISCARD TERN_API tern_status tern_map_clear(tern_worker *worker, tern_map *map);
 
 /* [out] count: keys that this rank owns. Local; exact when nobody changes the map. */
-TERN_API tern_status tern_map_local_size(tern_worker *worker, tern_map *map, uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, tern_map *map,
+                                                        uint64_t *count);
 
 /* The rank that owns key; UINT32_MAX if map or key is NULL or the key is too large. Local. */
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);

@@ -68,18 +68,21 @@ typedef struct tern_search_options {
  * TERN_ERR_ARGUMENT: a game or an option that makes no sense, or memory too small for the first
  * nodes; TERN_ERR_UNSUPPORTED: states that do not fit the rings (TERN_RING_SIZE);
  * TERN_ERR_MISMATCH: the ranks differ; TERN_ERR_MEMORY; TERN_ERR_PEER. */
-TERN_API tern_status tern_search_create(tern_worker *worker, const tern_game *game,
-                                        const tern_search_options *options, tern_search **search);
+TERN_NODISCARD TERN_API tern_status tern_search_create(tern_worker *worker, const tern_game *game,
+                                                       const tern_search_options *options,
+                                                       tern_search **search);
 
 /* Collective, may block. Begins anew from state, which is the same on every rank: the tree is
  * empty, random numbers and statistics begin again. TERN_ERR_MISMATCH: states differ;
  * TERN_ERR_ARGUMENT; TERN_ERR_PEER. */
-TERN_API tern_status tern_search_reset(tern_worker *worker, tern_search *search, const void *state);
+TERN_NODISCARD TERN_API tern_status tern_search_reset(tern_worker *worker, tern_search *search,
+                                                      const void *state);
 
 /* Collective, may block. Plays move in the state that the search holds. What lies below it in the
  * tree stays, the rest is freed. TERN_ERR_ARGUMENT: it is no move there, and nothing has changed;
  * TERN_ERR_MISMATCH: the ranks play different ones; TERN_ERR_STATE: no state yet; TERN_ERR_PEER. */
-TERN_API tern_status tern_search_advance(tern_worker *worker, tern_search *search, uint32_t move);
+TERN_NODISCARD TERN_API tern_status tern_search_advance(tern_worker *worker, tern_search *search,
+                                                        uint32_t move);
 
 /* When a run ends: at the first of these; 0: no such limit. */
 typedef struct tern_search_limits {
@@ -114,8 +117,9 @@ typedef struct tern_search_result {
  * better (tern_search_statistics counts them as refused). TERN_ERR_ARGUMENT: no limit;
  * TERN_ERR_MISMATCH; TERN_ERR_STATE: no state yet, or its game is over; TERN_ERR_PEER;
  * TERN_ERR_MEMORY: none was left for messages, and the search is of no more use. */
-TERN_API tern_status tern_search_run(tern_worker *worker, tern_search *search,
-                                     const tern_search_limits *limits, tern_search_result *result);
+TERN_NODISCARD TERN_API tern_status tern_search_run(tern_worker *worker, tern_search *search,
+                                                    const tern_search_limits *limits,
+                                                    tern_search_result *result);
 
 /* X(field, meaning): since the last reset, over all workers. */
 #define TERN_SEARCH_STATISTICS_TABLE(X)                                                            \
@@ -142,12 +146,13 @@ typedef struct tern_search_statistics {
 } tern_search_statistics;
 
 /* Collective, may block. [out] statistics: the same on every rank. TERN_ERR_PEER. */
-TERN_API tern_status tern_search_get_statistics(tern_worker *worker, tern_search *search,
-                                                tern_search_statistics *statistics);
+TERN_NODISCARD TERN_API tern_status tern_search_get_statistics(tern_worker *worker,
+                                                               tern_search *search,
+                                                               tern_search_statistics *statistics);
 
 /* Collective, may block; local after the death of a rank (TERN_ERR_PEER). Frees everything. NULL is
  * fine. */
-TERN_API tern_status tern_search_destroy(tern_worker *worker, tern_search *search);
+TERN_NODISCARD TERN_API tern_status tern_search_destroy(tern_worker *worker, tern_search *search);
 
 #ifdef __cplusplus
 }

@@ -35,24 +35,26 @@ typedef enum tern_domain {
  * 2 MiB, in the address space of every rank that maps it; 0 means 64). The content is undefined.
  * [out] p.
  * TERN_ERR_MEMORY: the segment has no such piece free. TERN_ERR_ARGUMENT. Local, never blocks. */
-TERN_API tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment,
-                                tern_domain domain, tern_ptr *p);
+TERN_NODISCARD TERN_API tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment,
+                                               tern_domain domain, tern_ptr *p);
 
 /* The same in the segment of rank, on its NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY.
  * Blocks until the owner's progress has served it, making progress; not in handlers
  * (TERN_ERR_STATE). TERN_ERR_PEER: the owner died. TERN_ERR_UNSUPPORTED: the rank has no memory on
  * that NUMA node. */
-TERN_API tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa, size_t bytes,
-                                   size_t alignment, tern_domain domain, tern_ptr *p);
+TERN_NODISCARD TERN_API tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa,
+                                                  size_t bytes, size_t alignment,
+                                                  tern_domain domain, tern_ptr *p);
 
 /* The same, near the worker that is named. */
-TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target, size_t bytes,
-                                          size_t alignment, tern_domain domain, tern_ptr *p);
+TERN_NODISCARD TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target,
+                                                         size_t bytes, size_t alignment,
+                                                         tern_domain domain, tern_ptr *p);
 
 /* Frees what the functions above gave, from any rank; blocks like tern_alloc_on if it lies in
  * another rank's segment. TERN_NULL is fine. TERN_ERR_ARGUMENT: p is not the start of an
  * allocation. */
-TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
+TERN_NODISCARD TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
 
 /* A plain address of p if this process reaches it by load/store, else NULL; NULL too for a pointer
  * out of range. Local, never blocks, any thread. */

@@ -40,24 +40,26 @@ extern "C" {
  * progress for a large message to leave. TERN_ERR_RANGE: more than TERN_MESSAGE_MAX bytes;
  * TERN_ERR_NOT_FOUND: the function was registered after the context was created; TERN_ERR_PEER;
  * TERN_ERR_ARGUMENT; TERN_ERR_MEMORY. */
-TERN_API tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
-                                       const tern_function *function, const void *arguments,
-                                       size_t bytes);
-TERN_API tern_status tern_call_message_try(tern_worker *worker, tern_worker_id target,
-                                           const tern_function *function, const void *arguments,
-                                           size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
+                                                      const tern_function *function,
+                                                      const void *arguments, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_call_message_try(tern_worker *worker,
+                                                          tern_worker_id target,
+                                                          const tern_function *function,
+                                                          const void *arguments, size_t bytes);
 
 /* The same for any thread of the process, without a worker; not in a handler, which knows its own.
  * Its index in tern_call_info.origin is TERN_NO_WORKER. While it waits it serves the messages of
  * others and runs no function: the target has to make progress, and this process, if the thread
  * does not stay, to get a large message on its way. The context must outlive the call.
  * TERN_ERR_STATE: MPI runs below MPI_THREAD_SERIALIZED and another thread uses it. */
-TERN_API tern_status tern_context_call(tern_context *context, tern_worker_id target,
-                                       const tern_function *function, const void *arguments,
-                                       size_t bytes);
-TERN_API tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
-                                           const tern_function *function, const void *arguments,
-                                           size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_context_call(tern_context *context, tern_worker_id target,
+                                                      const tern_function *function,
+                                                      const void *arguments, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_context_call_try(tern_context *context,
+                                                          tern_worker_id target,
+                                                          const tern_function *function,
+                                                          const void *arguments, size_t bytes);
 
 #ifdef __cplusplus
 }

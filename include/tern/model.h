@@ -66,9 +66,10 @@ TERN_API void tern_costs_computing(const tern_costs *attentive, tern_transport t
 /* [out] ns: what the operation costs its caller by RMA or by call, where components towards the
  * owner cost target, and towards itself, at the owner, own. TERN_ERR_ARGUMENT: a pointer is NULL;
  * no such operation or promise; via is TERN_VIA_AUTO, which has no cost of its own. Any thread. */
-TERN_API tern_status tern_model_predict(tern_model_operation operation, tern_promise promise,
-                                        tern_via via, const tern_costs *target,
-                                        const tern_costs *own, double *ns);
+TERN_NODISCARD TERN_API tern_status tern_model_predict(tern_model_operation operation,
+                                                       tern_promise promise, tern_via via,
+                                                       const tern_costs *target,
+                                                       const tern_costs *own, double *ns);
 
 #ifdef __cplusplus
 }

@@ -69,16 +69,18 @@ extern "C" {
  * first time. TERN_ERR_UNSUPPORTED: in ledger mode, registered memory of a rank of the node that
  * the system does not let this process reach. TERN_ERR_PEER: target has died. TERN_ERR_MEMORY,
  * _MPI. With any of them nothing was done. */
-TERN_API tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr to,
-                                     const void *from, size_t bytes, uint64_t local_cid,
-                                     const void *cid, size_t cid_bytes, unsigned flags);
+TERN_NODISCARD TERN_API tern_status tern_put_notify(tern_worker *worker, tern_worker_id target,
+                                                    tern_ptr to, const void *from, size_t bytes,
+                                                    uint64_t local_cid, const void *cid,
+                                                    size_t cid_bytes, unsigned flags);
 
 /* Gets bytes from a place in owner's rank to local memory. The remote event tells owner, the
  * worker, that its memory has been read; the local one comes after that was posted. Otherwise as
  * tern_put_notify. */
-TERN_API tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to,
-                                     tern_ptr from, size_t bytes, uint64_t local_cid,
-                                     const void *cid, size_t cid_bytes, unsigned flags);
+TERN_NODISCARD TERN_API tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner,
+                                                    void *to, tern_ptr from, size_t bytes,
+                                                    uint64_t local_cid, const void *cid,
+                                                    size_t cid_bytes, unsigned flags);
 
 typedef enum tern_event_kind {
     TERN_EVENT_LOCAL = 1, /* an operation of this worker is complete here */
@@ -111,11 +113,13 @@ typedef struct tern_event {
 /* [out] event: the next one; of cid only cid_bytes bytes are written. TERN_ERR_EMPTY: there is none
  * (event stays as it was; tern_error_detail is not set). Makes progress now and then when it finds
  * nothing. TERN_ERR_ARGUMENT; TERN_ERR_STATE: inside a tern_event_handler. */
-TERN_API tern_status tern_probe(tern_worker *worker, unsigned which, tern_event *event);
+TERN_NODISCARD TERN_API tern_status tern_probe(tern_worker *worker, unsigned which,
+                                               tern_event *event);
 
 /* The same, waiting for an event with progress. TERN_ERR_PEER: a rank of the context has died and
  * no event is there. TERN_ERR_STATE: in a handler. */
-TERN_API tern_status tern_event_wait(tern_worker *worker, unsigned which, tern_event *event);
+TERN_NODISCARD TERN_API tern_status tern_event_wait(tern_worker *worker, unsigned which,
+                                                    tern_event *event);
 
 /* Is given events one by one. The cid (event->cid_bytes bytes, 8-byte aligned) lies in the ring and
  * is gone when the handler returns; event->cid is not filled. A handler may put, get, call and use
@@ -125,9 +129,9 @@ typedef void (*tern_event_handler)(tern_worker *worker, const tern_event *event,
 
 /* Hands up to limit events that are there to handler. [out] handled (may be NULL): how many; 0 is
  * no error. Makes progress as tern_probe does. */
-TERN_API tern_status tern_probe_each(tern_worker *worker, unsigned which,
-                                     tern_event_handler handler, void *argument, size_t limit,
-                                     size_t *handled);
+TERN_NODISCARD TERN_API tern_status tern_probe_each(tern_worker *worker, unsigned which,
+                                                    tern_event_handler handler, void *argument,
+                                                    size_t limit, size_t *handled);
 
 #ifdef __cplusplus
 }

@@ -27,11 +27,12 @@ typedef size_t (*tern_progress_hook)(tern_worker *worker, void *argument);
 
 /* TERN_ERR_FULL: more than TERN_PROGRESS_HOOKS. Not while another thread makes progress. */
 #define TERN_PROGRESS_HOOKS 8
-TERN_API tern_status tern_progress_hook_add(tern_context *context, tern_progress_hook hook,
-                                            void *argument);
+TERN_NODISCARD TERN_API tern_status tern_progress_hook_add(tern_context *context,
+                                                           tern_progress_hook hook, void *argument);
 /* TERN_ERR_NOT_FOUND: no such pair of hook and argument. */
-TERN_API tern_status tern_progress_hook_remove(tern_context *context, tern_progress_hook hook,
-                                               void *argument);
+TERN_NODISCARD TERN_API tern_status tern_progress_hook_remove(tern_context *context,
+                                                              tern_progress_hook hook,
+                                                              void *argument);
 
 #ifdef __cplusplus
 }

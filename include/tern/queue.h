@@ -62,58 +62,66 @@ typedef struct tern_queue_options {
 
 /* Collective over the ranks, one worker of each; blocks. The host's worker takes the calls. Errors
  * as tern_hashtable_create; after TERN_ERR_PEER it is a host's part that may stay with others. */
-TERN_API tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
-                                       tern_queue **queue);
+TERN_NODISCARD TERN_API tern_status tern_queue_create(tern_worker *worker,
+                                                      const tern_queue_options *options,
+                                                      tern_queue **queue);
 /* Collective; every operation must have returned everywhere, and workers other than the one that
  * calls this have flushed theirs (tern_flush_all). NULL is fine. The queue is gone even
  * where the status is TERN_ERR_PEER. */
-TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
+TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
 
 /* Appends a copy of item, once there is room. By call, the host is asked again and again.
  * TERN_ERR_FULL, in a phase of pushes or TERN_PROMISE_LOCAL: capacity items are in the queue;
  * nothing was pushed. TERN_ERR_UNSUPPORTED: the queue is call_only and via is TERN_VIA_RMA, or the
  * item is too large for a call. TERN_ERR_ARGUMENT: also TERN_PROMISE_LOCAL on a rank that is not
  * the host. TERN_ERR_PEER: a rank died while this one waited. */
-TERN_API tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
-                                     tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_push(tern_worker *worker, tern_queue *queue,
+                                                    const void *item, tern_promise promise,
+                                                    tern_via via);
 
 /* [out] item: the oldest, once there is one. TERN_ERR_EMPTY, in a phase of pops or
  * TERN_PROMISE_LOCAL: there is none. Other errors as push. */
-TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item,
-                                    tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue,
+                                                   void *item, tern_promise promise, tern_via via);
 
 /* The same without waiting for room or an item: TERN_ERR_FULL, TERN_ERR_EMPTY at once. */
-TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue, const void *item,
-                                         tern_promise promise, tern_via via);
-TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *item,
-                                        tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue,
+                                                        const void *item, tern_promise promise,
+                                                        tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue,
+                                                       void *item, tern_promise promise,
+                                                       tern_via via);
 
 /* The same waiting so many seconds at most, 0 or more. TERN_ERR_TIMEOUT: nothing was pushed or
  * popped. By call, and in steps of the transport, the end may be late by a round trip. */
-TERN_API tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue,
-                                            const void *item, double seconds, tern_promise promise,
-                                            tern_via via);
-TERN_API tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue, void *item,
-                                           double seconds, tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue,
+                                                           const void *item, double seconds,
+                                                           tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue,
+                                                          void *item, double seconds,
+                                                          tern_promise promise, tern_via via);
 
 /* Batches, without waiting. Appends copies of the first items, as many as fit; one reservation for
  * all that there is room for, so that they stay together, but by call one message, and so one
  * reservation, for each 4 KiB.
  * [out] pushed: how many, on an error too; fewer than count, with TERN_OK, if only some fit.
  * TERN_ERR_FULL: none fits. Count may be 0. */
-TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
-                                          size_t count, tern_promise promise, tern_via via,
-                                          size_t *pushed);
+TERN_NODISCARD TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue,
+                                                         const void *items, size_t count,
+                                                         tern_promise promise, tern_via via,
+                                                         size_t *pushed);
 /* [out] items, popped: the oldest, up to count of them. One reservation for those that lie in one
  * piece of 8 KiB and do not wrap, by call for TERN_RESULT_MAX bytes. TERN_ERR_EMPTY: there is none.
  * Otherwise as push_many. */
-TERN_API tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items,
-                                         size_t count, tern_promise promise, tern_via via,
-                                         size_t *popped);
+TERN_NODISCARD TERN_API tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue,
+                                                        void *items, size_t count,
+                                                        tern_promise promise, tern_via via,
+                                                        size_t *popped);
 
 /* [out] count: items now in the queue; exact when nobody pushes or pops. By RMA, whatever the
  * queue. */
-TERN_API tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *count);
+TERN_NODISCARD TERN_API tern_status tern_queue_size(tern_worker *worker, tern_queue *queue,
+                                                    uint64_t *count);
 
 #ifdef __cplusplus
 }

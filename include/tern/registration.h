@@ -39,7 +39,8 @@ extern "C" {
  * TERN_ERR_ARGUMENT: NULL, no bytes, or memory of the segment. TERN_ERR_EXISTS: it overlaps a
  * region without lying inside it. TERN_ERR_RANGE: more than TERN_REGION_BYTES_MAX. TERN_ERR_FULL:
  * TERN_REGIONS_MAX. TERN_ERR_MPI. Local, never waits, any worker of the process. */
-TERN_API tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_ptr *p);
+TERN_NODISCARD TERN_API tern_status tern_register(tern_worker *worker, void *base, size_t bytes,
+                                                  tern_ptr *p);
 
 /* Takes one registration back; p is any place in the region. The last one ends the region: from
  * then on what still names it is refused with TERN_ERR_RANGE, wherever it comes from, and the
@@ -51,7 +52,7 @@ TERN_API tern_status tern_register(tern_worker *worker, void *base, size_t bytes
  * has put to it and not flushed; or in a handler. Puts by messages that were sent before arrive
  * first.
  * TERN_ERR_ARGUMENT: no region of this rank. TERN_ERR_PEER: a rank that has used it has died. */
-TERN_API tern_status tern_deregister(tern_worker *worker, tern_ptr p);
+TERN_NODISCARD TERN_API tern_status tern_deregister(tern_worker *worker, tern_ptr p);
 
 #ifdef __cplusplus
 }

@@ -105,8 +105,9 @@ typedef struct tern_remote_piece {
 TERN_API void tern_remote_register(tern_function *function, const tern_remote_parameter *list);
 
 /* Arguments in an archive, ready to be sent; after a failure the writer is closed. */
-TERN_API tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,
-                                        const void **arguments, size_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_remote_finish(tern_writer *writer,
+                                                       const tern_function *function,
+                                                       const void **arguments, size_t *bytes);
 
 /* Writes a parameter; buffer: as a chunk, if it is large enough. */
 TERN_API tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker,
@@ -118,18 +119,21 @@ TERN_API tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *
                                               const tern_vector *vector);
 
 /* tern_call_return, the same with chunks, and tern_future_wait, with a result of just that size. */
-TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
-                                        const tern_function *function, const void *arguments,
-                                        size_t bytes, void *result, size_t capacity);
-TERN_API tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
-                                                const tern_function *function,
-                                                const tern_writer *writer, void *result,
-                                                size_t capacity);
-TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
-                                      size_t capacity);
+TERN_NODISCARD TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
+                                                       const tern_function *function,
+                                                       const void *arguments, size_t bytes,
+                                                       void *result, size_t capacity);
+TERN_NODISCARD TERN_API tern_status tern_remote_return_archive(tern_worker *worker,
+                                                               tern_worker_id target,
+                                                               const tern_function *function,
+                                                               const tern_writer *writer,
+                                                               void *result, size_t capacity);
+TERN_NODISCARD TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future,
+                                                     void *result, size_t capacity);
 
 /* What a handler says of arguments that are not what they should be. */
-TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted);
+TERN_NODISCARD TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes,
+                                                       size_t wanted);
 
 /* The address of a piece in registered memory of this process; NULL and a status: there is none. */
 TERN_API void *tern_remote_find(const tern_call_info *call, const tern_function *function,
@@ -369,8 +373,8 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         if (name##_carries != 0) {                                                                 \
             tern_reader reader_;                                                                   \
             size_t count_ = 0;                                                                     \
-            (void)(name##_shares ? tern_call_reader(call_, arguments_, bytes_, &reader_)           \
-                                 : tern_reader_open(&reader_, arguments_, bytes_));                \
+            tern_ignore(name##_shares ? tern_call_reader(call_, arguments_, bytes_, &reader_)      \
+                                      : tern_reader_open(&reader_, arguments_, bytes_));           \
             record_ = (const struct name##_record *)tern_reader_next(&reader_, TERN_ITEM_BYTES, 1, \
                                                                      name##_bytes, &count_);       \
             TERN_REMOTE_MAP(_read, __VA_ARGS__)                                                    \
@@ -394,7 +398,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_TO(...)                                                                        \
     tern_worker *worker_, tern_worker_id target_ TERN_REMOTE_MAP(_caller, __VA_ARGS__)
 #define TERN_REMOTE_CALLER(name, caller, parameters, send, waits, ...)                             \
-    static inline __attribute__((unused)) tern_status caller parameters {                          \
+    TERN_NODISCARD static inline __attribute__((unused)) tern_status caller parameters {           \
         const tern_function *function_ = &name##_function;                                         \
         const bool waits_ = waits;                                                                 \
         struct name##_record record_;                                                              \
@@ -466,7 +470,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
                                                           bytes_, result_, sizeof(type)),          \
                        true, __VA_ARGS__)                                                          \
     TERN_REMOTE_START(name, __VA_ARGS__)                                                           \
-    static inline __attribute__((unused))                                                          \
+    TERN_NODISCARD static inline __attribute__((unused))                                           \
     tern_status name##_finish(tern_worker *worker_, tern_future *future_, type *result_) {         \
         return tern_remote_wait(worker_, future_, result_, sizeof(type));                          \
     }

@@ -85,12 +85,14 @@ typedef struct tern_descriptor {
  * segment, or not registered. TERN_ERR_AGAIN: TERN_POSTS_MAX posts to peer have not been waited
  * for; waiting for one lifts it. TERN_ERR_PEER: peer has died. TERN_ERR_MEMORY. With any of them
  * nothing was done. */
-TERN_API tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer, uint64_t tag,
-                                       tern_ptr buffer, size_t bytes, tern_post *post);
+TERN_NODISCARD TERN_API tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer,
+                                                      uint64_t tag, tern_ptr buffer, size_t bytes,
+                                                      tern_post *post);
 
 /* The same, to be read: the content must be there, and stay until the post has been waited for. */
-TERN_API tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, uint64_t tag,
-                                    tern_ptr buffer, size_t bytes, tern_post *post);
+TERN_NODISCARD TERN_API tern_status tern_post_send(tern_worker *worker, tern_worker_id peer,
+                                                   uint64_t tag, tern_ptr buffer, size_t bytes,
+                                                   tern_post *post);
 
 /* [out] done: 1 if the peer has finished; then *post is zeroed and [out] bytes (may be NULL) is how
  * many bytes the peer says it has moved, at most those posted. Of a zeroed post done is 1 and bytes
@@ -98,11 +100,12 @@ TERN_API tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, ui
  *
  * TERN_ERR_ARGUMENT: NULL, or a post that is over. TERN_ERR_PEER: the peer has died before it
  * finished; the post is over and *post is zeroed. */
-TERN_API tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done,
-                                    uint64_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done,
+                                                   uint64_t *bytes);
 
 /* The same, waiting with progress. TERN_ERR_STATE: in a handler, and not done. */
-TERN_API tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_post_wait(tern_worker *worker, tern_post *post,
+                                                   uint64_t *bytes);
 
 /* [out] descriptor: the first that source, or whoever (TERN_ANY_WORKER), has posted to this worker
  * under tag, of the kinds in `which`. It is the caller's from then on. Makes progress if there is
@@ -110,15 +113,15 @@ TERN_API tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64
  *
  * TERN_ERR_EMPTY: there is none (tern_error_detail is not set). TERN_ERR_ARGUMENT: NULL, no such
  * worker, or a bad `which`. TERN_ERR_PEER: there is none, and source has died. */
-TERN_API tern_status tern_descriptor_test(tern_worker *worker, tern_worker_id source,
-                                          unsigned which, uint64_t tag,
-                                          tern_descriptor *descriptor);
+TERN_NODISCARD TERN_API tern_status tern_descriptor_test(tern_worker *worker, tern_worker_id source,
+                                                         unsigned which, uint64_t tag,
+                                                         tern_descriptor *descriptor);
 
 /* The same, waiting with progress. TERN_ERR_PEER: of TERN_ANY_WORKER also if any rank has died and
  * there is none. TERN_ERR_STATE: in a handler. */
-TERN_API tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source,
-                                          unsigned which, uint64_t tag,
-                                          tern_descriptor *descriptor);
+TERN_NODISCARD TERN_API tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source,
+                                                         unsigned which, uint64_t tag,
+                                                         tern_descriptor *descriptor);
 
 /* Ends the rendezvous: tells the poster that bytes have been moved, after all that was put to its
  * rank before. On success descriptor is zeroed. Returns at once, but that it flushes over rma;
@@ -127,8 +130,9 @@ TERN_API tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id so
  * TERN_ERR_RANGE: more bytes than were posted; the rendezvous stays open, to be finished with what
  * is right (0 for a buffer that does not do). TERN_ERR_ARGUMENT: NULL, or a descriptor that is none
  * or has been finished. TERN_ERR_PEER: the poster has died; TERN_ERR_MEMORY. */
-TERN_API tern_status tern_rendezvous_finish(tern_worker *worker, tern_descriptor *descriptor,
-                                            uint64_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_rendezvous_finish(tern_worker *worker,
+                                                           tern_descriptor *descriptor,
+                                                           uint64_t bytes);
 
 #ifdef __cplusplus
 }

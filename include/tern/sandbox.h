@@ -146,8 +146,8 @@ typedef struct tern_sandbox_result {
  * (SIGCHLD is ignored, or a handler reaps any child). TERN_ERR_UNSUPPORTED: this system lacks
  * seccomp filters, openat2, close_range or /proc, or lets no memfd be executed; or the container
  * that this process is in refuses one of these. */
-TERN_API tern_status tern_sandbox_run(const tern_sandbox_options *options,
-                                      tern_sandbox_result *result);
+TERN_NODISCARD TERN_API tern_status tern_sandbox_run(const tern_sandbox_options *options,
+                                                     tern_sandbox_result *result);
 
 /* For operations: bytes of the shared memory from an offset on, which the program may change at any
  * time: copy, then check, then use. NULL: not all of these have been allocated. Never blocks. */

@@ -18,6 +18,12 @@ extern "C" {
 #error "tern needs a compiler with GNU extensions (gcc or clang)"
 #endif
 
+/* The compiler warns where a program drops the result. Every function that returns a status has it,
+ * also those that destroy and free, since they can fail too. The only exceptions are the functions
+ * that write and read the items of an archive: its writer or reader keeps the first failure until
+ * tern_writer_finish() or tern_reader_close() returns it. */
+#define TERN_NODISCARD __attribute__((warn_unused_result))
+
 typedef enum tern_status {
     TERN_OK = 0,
     TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */
@@ -38,6 +44,9 @@ typedef enum tern_status {
     TERN_ERR_SYSTEM,      /* the operating system reported an error */
     TERN_STATUS_COUNT
 } tern_status;
+
+/* Drops a status on purpose; a cast to void does not silence gcc's warning. */
+static inline void tern_ignore(tern_status status) { (void)status; }
 
 /* The meaning of a status in a few words. Never NULL, also for values that are no status. Static
  * memory. Any thread, never blocks. */

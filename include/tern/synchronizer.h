@@ -27,31 +27,36 @@ typedef struct tern_synchronizer {
 
 /* [out] synchronizer: with a counter in this rank's segment, at 0. TERN_ERR_MEMORY,
  * TERN_ERR_ARGUMENT. Local, never blocks. */
-TERN_API tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *synchronizer);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_create(tern_worker *worker,
+                                                             tern_synchronizer *synchronizer);
 
 /* Frees the counter of one that was created here. TERN_ERR_STATE: operations are outstanding.
  * Local, never blocks. */
-TERN_API tern_status tern_synchronizer_destroy(tern_worker *worker,
-                                               tern_synchronizer *synchronizer);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_destroy(tern_worker *worker,
+                                                              tern_synchronizer *synchronizer);
 
 /* For operations that are not calls of tern: raise before one begins, on a rank that reaches the
  * counter by load/store; lower when it is done, on any rank. Neither blocks, and both may be used
  * in handlers. TERN_ERR_RANGE, TERN_ERR_ARGUMENT; raise: TERN_ERR_UNSUPPORTED for a counter of
  * another node; lower: TERN_ERR_AGAIN while too many such notices wait for progress. */
-TERN_API tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synchronizer,
-                                             uint64_t operations);
-TERN_API tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synchronizer,
-                                             uint64_t operations);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_raise(tern_worker *worker,
+                                                            tern_synchronizer synchronizer,
+                                                            uint64_t operations);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_lower(tern_worker *worker,
+                                                            tern_synchronizer synchronizer,
+                                                            uint64_t operations);
 
 /* [out] outstanding: how many operations are. Makes progress if any is, and never blocks. On a rank
  * that reaches the counter by load/store: TERN_ERR_UNSUPPORTED elsewhere. What was done before a
  * counter was lowered is seen by whoever finds it so. */
-TERN_API tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchronizer,
-                                            uint64_t *outstanding);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_test(tern_worker *worker,
+                                                           tern_synchronizer synchronizer,
+                                                           uint64_t *outstanding);
 
 /* Waits, making progress, until none is. Not in handlers (TERN_ERR_STATE). TERN_ERR_PEER when a
  * rank has died; else errors as for test. */
-TERN_API tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchronizer);
+TERN_NODISCARD TERN_API tern_status tern_synchronizer_wait(tern_worker *worker,
+                                                           tern_synchronizer synchronizer);
 
 #ifdef __cplusplus
 }

@@ -59,8 +59,10 @@ static inline char *tern_reach_address(const tern_worker *worker, tern_ptr p, ui
 }
 
 /* Not for applications: where the inlined operations go when load/store does not do. */
-TERN_API tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes);
-TERN_API tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from,
+                                                 size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from,
+                                                 size_t bytes);
 TERN_API void tern_copy(void *to, const void *from, size_t bytes);
 
 /* Copies bytes from local memory to a global place. On return the source may be reused.
@@ -68,8 +70,8 @@ TERN_API void tern_copy(void *to, const void *from, size_t bytes);
  * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
  * to be copied by its owner's progress. Outside one TERN_ERR_AGAIN too: its owner has to copy it
  * and all TERN_FUTURES of this worker are in use. */
-static inline tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
-                                   size_t bytes) {
+TERN_NODISCARD static inline tern_status tern_put(tern_worker *worker, tern_ptr to,
+                                                  const void *from, size_t bytes) {
     char *address = tern_reach_address(worker, to, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_put_far(worker, to, from, bytes);
@@ -84,7 +86,8 @@ static inline tern_status tern_put(tern_worker *worker, tern_ptr to, const void 
 }
 
 /* Copies bytes from a global place to local memory; blocks until they are there. Errors as put. */
-static inline tern_status tern_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+TERN_NODISCARD static inline tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
+                                                  size_t bytes) {
     const char *address = tern_reach_address(worker, from, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_get_far(worker, to, from, bytes);
@@ -100,24 +103,26 @@ static inline tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
 /* Start a put or a get and return. The local memory must stay as it is (put) or untouched (get)
  * until the request is complete. A request that is complete means for a put what tern_put's return
  * means. */
-TERN_API tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
-                                 tern_request *request);
-TERN_API tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
-                                 tern_request *request);
+TERN_NODISCARD TERN_API tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from,
+                                                size_t bytes, tern_request *request);
+TERN_NODISCARD TERN_API tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from,
+                                                size_t bytes, tern_request *request);
 
 /* [out] done: 1 when request is complete. Makes progress. Never blocks. */
-TERN_API tern_status tern_test(tern_worker *worker, tern_request *request, int *done);
+TERN_NODISCARD TERN_API tern_status tern_test(tern_worker *worker, tern_request *request,
+                                              int *done);
 /* Waits for the request, making progress. */
-TERN_API tern_status tern_wait(tern_worker *worker, tern_request *request);
-TERN_API tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t count);
+TERN_NODISCARD TERN_API tern_status tern_wait(tern_worker *worker, tern_request *request);
+TERN_NODISCARD TERN_API tern_status tern_wait_all(tern_worker *worker, tern_request *requests,
+                                                  size_t count);
 
 /* Not for applications. */
-TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
+TERN_NODISCARD TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
 
 /* Waits until every put and atomic of this worker to rank is complete there. Over shm a
  * sequentially consistent fence. Non-blocking puts must have been waited for. TERN_ERR_ARGUMENT,
  * TERN_ERR_PEER. */
-static inline tern_status tern_flush(tern_worker *worker, uint32_t rank) {
+TERN_NODISCARD static inline tern_status tern_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->ranks || view->reach[rank].bytes == 0, 0))
         return tern_flush_far(worker, rank);
@@ -126,17 +131,17 @@ static inline tern_status tern_flush(tern_worker *worker, uint32_t rank) {
 }
 
 /* The same towards every rank. */
-TERN_API tern_status tern_flush_all(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_flush_all(tern_worker *worker);
 
 /* Orders this worker's earlier puts and atomics to rank before its later puts, atomics and calls
  * there. Cheaper than a flush: nothing but a compiler barrier and a release fence over shm and p2p.
  */
-TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
+TERN_NODISCARD TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
 
 /* Collective over the ranks of the context, called by one worker of each; blocks, making progress.
  * Every put and atomic of these workers is complete at its target before any rank returns.
  * TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler. */
-TERN_API tern_status tern_barrier(tern_worker *worker);
+TERN_NODISCARD TERN_API tern_status tern_barrier(tern_worker *worker);
 
 /*
  * Atomics on naturally aligned words of 4 or 8 bytes. [out] old: the value before; may be NULL.
@@ -157,9 +162,10 @@ typedef enum tern_atomic_op {
 } tern_atomic_op;
 
 /* Not for applications: any atomic, of width 4 or 8; operand is what to add, store, ... */
-TERN_API tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op,
-                                     unsigned width, uint64_t operand, uint64_t expected,
-                                     uint64_t *old);
+TERN_NODISCARD TERN_API tern_status tern_atomic_far(tern_worker *worker, tern_ptr p,
+                                                    tern_atomic_op op, unsigned width,
+                                                    uint64_t operand, uint64_t expected,
+                                                    uint64_t *old);
 
 /* Not for applications: the word's address if the processor's atomics serve it. */
 static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {
@@ -170,8 +176,8 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
 }
 
 #define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
-    static inline tern_status tern_atomic_##name##suffix(tern_worker *worker, tern_ptr p,          \
-                                                         type operand, type *old) {                \
+    TERN_NODISCARD static inline tern_status tern_atomic_##name##suffix(                           \
+        tern_worker *worker, tern_ptr p, type operand, type *old) {                                \
         type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
@@ -194,8 +200,8 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
     TERN_ATOMIC_FETCH(fetch_xor, TERN_ATOMIC_XOR, __atomic_fetch_xor, type, suffix)                \
     TERN_ATOMIC_FETCH(swap, TERN_ATOMIC_SWAP, __atomic_exchange_n, type, suffix)                   \
     /* Stores desired if the word holds expected; old tells (old == expected: it was stored). */   \
-    static inline tern_status tern_atomic_cas##suffix(tern_worker *worker, tern_ptr p,             \
-                                                      type expected, type desired, type *old) {    \
+    TERN_NODISCARD static inline tern_status tern_atomic_cas##suffix(                              \
+        tern_worker *worker, tern_ptr p, type expected, type desired, type *old) {                 \
         type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
@@ -211,8 +217,8 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
             *old = expected;                                                                       \
         return TERN_OK;                                                                            \
     }                                                                                              \
-    static inline tern_status tern_atomic_load##suffix(tern_worker *worker, tern_ptr p,            \
-                                                       type *value) {                              \
+    TERN_NODISCARD static inline tern_status tern_atomic_load##suffix(tern_worker *worker,         \
+                                                                      tern_ptr p, type *value) {   \
         type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t now = 0;                                                                      \
@@ -225,8 +231,8 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
         *value = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                          \
         return TERN_OK;                                                                            \
     }                                                                                              \
-    static inline tern_status tern_atomic_store##suffix(tern_worker *worker, tern_ptr p,           \
-                                                        type value) {                              \
+    TERN_NODISCARD static inline tern_status tern_atomic_store##suffix(tern_worker *worker,        \
+                                                                       tern_ptr p, type value) {   \
         type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
         if (__builtin_expect(word == NULL, 0))                                                     \
             return tern_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0, NULL);    \

@@ -39,8 +39,9 @@ typedef struct tern_vector {
 /* A vector of count elements, their content undefined, in the segment of the worker's rank; NULL:
  * in heap memory. [out] vector. TERN_ERR_ARGUMENT: NULL, or an element of 0 bytes; TERN_ERR_RANGE:
  * an element or a count over the limits of an archive's item; TERN_ERR_MEMORY. */
-TERN_API tern_status tern_vector_create(struct tern_worker *worker, tern_item_type type,
-                                        size_t element, size_t count, tern_vector *vector);
+TERN_NODISCARD TERN_API tern_status tern_vector_create(struct tern_worker *worker,
+                                                       tern_item_type type, size_t element,
+                                                       size_t count, tern_vector *vector);
 #define TERN_VECTOR_CREATE(worker, ctype, count, vector)                                           \
     tern_vector_create(worker, TERN_ITEM_TYPE_OF(ctype), sizeof(ctype), count, vector)
 
@@ -60,14 +61,15 @@ static inline tern_ptr tern_vector_place(const tern_vector *vector) {
 /* Makes it count elements. New ones have undefined content. Memory is taken by doubling and never
  * given back before the vector is destroyed; it is copied if it is shared or too small.
  * TERN_ERR_RANGE; TERN_ERR_MEMORY; the vector is as it was then. */
-TERN_API tern_status tern_vector_resize(tern_vector *vector, size_t count);
+TERN_NODISCARD TERN_API tern_status tern_vector_resize(tern_vector *vector, size_t count);
 
 /* Appends count elements, which may lie in the vector. Errors as tern_vector_resize;
  * TERN_ERR_ARGUMENT: NULL. */
-TERN_API tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t count);
+TERN_NODISCARD TERN_API tern_status tern_vector_append(tern_vector *vector, const void *elements,
+                                                       size_t count);
 
 /* Takes memory that nobody else uses, by a copy if it is shared. TERN_ERR_MEMORY. */
-TERN_API tern_status tern_vector_own(tern_vector *vector);
+TERN_NODISCARD TERN_API tern_status tern_vector_own(tern_vector *vector);
 
 /* [out] to: a vector with the same memory. What to had is not let go of. */
 TERN_API void tern_vector_share(const tern_vector *from, tern_vector *to);

@@ -62,6 +62,26 @@ headers)
     sample include/tern/a.h 'int tern_a(void);'
     expect_success "$here/headers.sh" "$work/tree/include" "$@"
     ;;
+nodiscard)
+    for text in 'TERN_API tern_status tern_a(int x);' 'static inline tern_status tern_a(int x) {' \
+        '    static inline __attribute__((unused)) tern_status name##_a(int x) {' \
+        'TERN_API tern_status tern_writer_finish(int x);'; do
+        sample include/tern/a.h "TERN_NODISCARD TERN_API tern_status tern_b(int x);
+$text"
+        expect_failure "$here/nodiscard.sh" "$work/tree/include"
+    done
+    sample include/tern/a.h 'TERN_API tern_status tern_writer_fail(tern_status status);
+TERN_NODISCARD TERN_API tern_status tern_b(int x);'
+    expect_success "$here/nodiscard.sh" "$work/tree/include"
+    # The compilers do warn.
+    for language in c c++; do
+        echo '#include <tern/config.h>
+        void f(void); void f(void) { DROP(tern_config_check(NULL)); }' >"$work/drop.c"
+        set -- cc -x $language -Werror -I "$here/../../include" -c "$work/drop.c" -o "$work/drop.o"
+        expect_failure "$@" -D'DROP(x)=(void)x'
+        expect_success "$@" -D'DROP(x)=tern_ignore(x)'
+    done
+    ;;
 symbols)
     cd "$work"
     # build DEFINED CALLED: a library of one function that calls another.

@@ -48,7 +48,7 @@ static inline int serve_with(void (*handle)(tern_mailbox_service *, uint32_t, co
         tern_mailbox_service_open(&service, play.share, ECHO_MAX, handle, NULL) != TERN_OK)
         return 1;
     while (!tern_mailbox_load32(&play.board->end))
-        (void)tern_mailbox_attend(&worker, &service, SECOND / 100, NULL);
+        tern_ignore(tern_mailbox_attend(&worker, &service, SECOND / 100, NULL));
     tern_mailbox_leave(&worker);
     tern_mailbox_service_close(&service);
     return 0;
@@ -104,7 +104,7 @@ static inline void expect_all_free(void) {
     EXPECT_OK(tern_mailbox_service_open(&service, play.share, ECHO_MAX, echo_handle, NULL));
     (void)tern_mailbox_reclaim(&worker);
     for (int i = 0; i < 4; i++) {
-        (void)tern_mailbox_attend(&worker, &service, 0, NULL);
+        tern_ignore(tern_mailbox_attend(&worker, &service, 0, NULL));
         for (uint32_t slot = 0; slot < worker.client.box.slots; slot++)
             tern_mailbox_recycle(&worker.client, slot, 1);
     }

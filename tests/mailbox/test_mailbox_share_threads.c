@@ -31,7 +31,7 @@ static void *serve(void *argument) {
         return NULL;
     }
     while (!tern_mailbox_load32(&play.end))
-        (void)tern_mailbox_attend(&worker, &service, SECOND / 100, NULL);
+        tern_ignore(tern_mailbox_attend(&worker, &service, SECOND / 100, NULL));
     tern_mailbox_leave(&worker);
     tern_mailbox_service_close(&service);
     return NULL;
