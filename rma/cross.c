@@ -21,14 +21,13 @@ static tern_status no_way(uint32_t rank) {
                      rank);
 }
 
-/* By the system's rules, which are the same for all. */
-static tern_status refused(tern_rma *rma, uint32_t rank) {
+/* Remembers that the system refused. Its rules are the same for all ranks of the node. */
+static void cross_refuse(tern_rma *rma, uint32_t rank) {
     if (!atomic_exchange_explicit(&rma->cross_refused, true, memory_order_relaxed))
         tern_log(TERN_LOG_INFO,
                  "the system does not let this process reach into rank %u; registered memory is "
                  "copied by its owner's progress",
                  rank);
-    return no_way(rank);
 }
 
 static pid_t pid_of(const tern_worker *worker, uint32_t rank) {
@@ -53,8 +52,10 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
         struct iovec here = {local, bytes}, far = {there, bytes};
         ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &far, 1, 0)
                                                   : process_vm_readv(pid, &here, 1, &far, 1, 0);
-        if (done < 0 && (errno == EPERM || errno == ENOSYS))
-            return refused(rma, rank);
+        if (done < 0 && (errno == EPERM || errno == ENOSYS)) {
+            cross_refuse(rma, rank);
+            return no_way(rank);
+        }
         if (done < 0 && errno == ESRCH)
             return tern_peer_fail(rank);
         if (done <= 0)
@@ -87,7 +88,7 @@ bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
     if (process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT)
         return true;
     if (!own && (errno == EPERM || errno == ENOSYS))
-        (void)refused(rma, rank);
+        cross_refuse(rma, rank);
     return false;
 }
 
@@ -143,9 +144,10 @@ static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t pl
 tern_status tern_cross_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
                             uint64_t bytes, tern_direction direction) {
     tern_status status = tern_cross_copy_now(worker, rank, place, local, bytes, direction);
-    return status == TERN_ERR_UNSUPPORTED
-               ? copy_by_owner(worker, rank, place, local, bytes, direction)
-               : status;
+    if (status != TERN_ERR_UNSUPPORTED)
+        return status;
+    tern_error_clear();
+    return copy_by_owner(worker, rank, place, local, bytes, direction);
 }
 
 tern_status tern_cross_serve(tern_worker *worker, uint32_t origin, uint64_t place, uint64_t bytes,

@@ -127,6 +127,7 @@ tern_status tern_parcel_send(tern_worker *worker, tern_rendezvous *v, const tern
     *v->last = kept;
     v->last = &kept->next;
     v->with[p->target].parcels++;
+    tern_error_clear_again();
     return TERN_OK;
 }
 

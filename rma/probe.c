@@ -76,6 +76,7 @@ tern_status tern_window_probe(tern_context *context, tern_window_findings *probe
     made = tern_collective_agree(context, NULL, made, "making a window");
     if (made != TERN_OK) {
         tern_log(TERN_LOG_INFO, "MPI makes no window: %s", tern_error_detail());
+        tern_error_clear();
         munmap(memory, TERN_PAGE);
         return TERN_OK;
     }

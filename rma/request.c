@@ -172,6 +172,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
         return status;
     }
     append(worker, out, w);
+    tern_error_clear_again();
     return TERN_OK;
 }
 

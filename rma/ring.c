@@ -218,10 +218,11 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
     if (out->via->publish(worker, out) == TERN_OK) {
         out->lane.first_header = 0;
         worker->stats.batches_sent++;
-    } else if (!tern_peer_is_dead(&worker->context->peers,
-                                  tern_rank_of(worker->context, out->target))) {
-        leave_to_progress(worker, out);
+        return;
     }
+    tern_error_clear(); /* progress tries again; of a death others tell */
+    if (!tern_peer_is_dead(&worker->context->peers, tern_rank_of(worker->context, out->target)))
+        leave_to_progress(worker, out);
 }
 
 void tern_ring_lend(tern_worker *worker, tern_out *out) {

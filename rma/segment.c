@@ -143,6 +143,7 @@ tern_status tern_segment_create(const tern_config *config, const tern_layout *la
         if (wanted == TERN_HUGE_PAGES_1G || wanted == TERN_HUGE_PAGES_2M)
             tern_log(TERN_LOG_WARN, "no huge pages for the segment (%s); using ordinary ones",
                      tern_error_detail());
+        tern_error_clear();
         status = try_pages(TERN_PAGE, 0, layout->bytes, segment, fd);
     }
     if (status != TERN_OK)

@@ -73,9 +73,11 @@ static tern_status open_layer(tern_context *context) {
 static tern_status drain(tern_context *context, tern_worker *worker) {
     (void)context;
     tern_status status = tern_quiesce(worker);
-    if (status == TERN_ERR_STATE)
-        tern_log(TERN_LOG_ERROR, "%s", tern_error_detail());
-    return status == TERN_ERR_STATE ? TERN_OK : status;
+    if (status != TERN_ERR_STATE)
+        return status;
+    tern_log(TERN_LOG_ERROR, "%s", tern_error_detail());
+    tern_error_clear();
+    return TERN_OK;
 }
 
 static size_t progress(tern_worker *worker) {

@@ -97,6 +97,8 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
     lock(worker);
     tern_status status = push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
     unlock(worker);
+    if (status == TERN_OK)
+        tern_error_clear_again(); /* it had found the ring full */
     return status;
 }
 

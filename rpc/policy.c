@@ -30,7 +30,7 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     status = tern_ring_open(worker, number, &out);
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
         return status;
-    /* One that is still being set up has its place already. */
+    tern_error_clear_again(); /* one that is still being set up has its place already */
     out = tern_overflow_ring(worker, number);
     out->policy = (uint8_t)policy;
     out->lane.gather = 0;

@@ -201,6 +201,7 @@ static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **sh
             return tern_fail(TERN_ERR_AGAIN,
                              "calls whose chunks have not been fetched leave no room for one more; "
                              "let progress run");
+        tern_error_clear();
         status = wait_for_one(worker);
         if (status != TERN_OK)
             return status;

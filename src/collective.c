@@ -121,6 +121,8 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
     /* The first rank that failed wins: ranks that did not fail send a rank past the last. */
     int64_t first = status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
     tern_status code = reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
+    if (code == TERN_OK && first == (int64_t)context->size)
+        tern_error_clear(); /* a rank may have recovered from something on the way here */
     if (code != TERN_OK || first == (int64_t)context->size)
         return code;
     struct {

@@ -224,7 +224,10 @@ tern_status tern_context_destroy(tern_context *context) {
         if (!atomic_load(&context->mpi_gone) && tern_layers[i]->drain != NULL)
             status = tern_layers[i]->drain(context, context->worker[0]);
     dispose(context, TERN_LAYER_SLOTS);
-    return status == TERN_ERR_PEER ? TERN_OK : status;
+    if (status != TERN_ERR_PEER)
+        return status;
+    tern_error_clear();
+    return TERN_OK;
 }
 
 uint32_t tern_context_rank(const tern_context *context) { return context->rank; }

@@ -6,7 +6,18 @@
  * returns; callers pass the status on.
  */
 
+#include <stdint.h>
+
 #include "tern/status.h"
+
+/* What this thread's failures were, for code that recovers from them. Read in hot paths: with this
+ * model of thread-local storage that is one load. */
+typedef struct tern_failures {
+    uint32_t count;
+    tern_status last; /* whose text is the detail; TERN_OK: the detail is empty */
+} tern_failures;
+
+extern _Thread_local tern_failures tern_failures_here __attribute__((tls_model("initial-exec")));
 
 /* Sets this thread's detail and returns status. */
 tern_status tern_fail(tern_status status, const char *format, ...)
@@ -22,7 +33,15 @@ tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 /* The same for a failed system call, with errno's text. */
 tern_status tern_fail_system(const char *call) __attribute__((cold));
 
-/* Forgets this thread's detail. */
-void tern_error_clear(void);
+/* Forgets this thread's detail. Code that recovers from a failure calls this: a successful call
+ * must leave no text of its own behind. */
+void tern_error_clear(void) __attribute__((cold));
+
+/* The same after a step that may have met TERN_ERR_AGAIN: what had no room is waited for, or lies
+ * in a queue. The text of any other failure stays. */
+static inline void tern_error_clear_again(void) {
+    if (__builtin_expect(tern_failures_here.last == TERN_ERR_AGAIN, 0))
+        tern_error_clear();
+}
 
 #endif

@@ -20,6 +20,7 @@ size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)
         return 0;
     worker->in_progress = true;
+    const uint32_t failures = tern_failures_here.count;
     size_t events = 0;
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
         if (tern_layers[i]->progress != NULL)
@@ -31,6 +32,9 @@ size_t tern_progress_round(tern_worker *worker) {
         events += move_all(worker);
     if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
         events += tern_tasks_run(worker);
+    /* Whatever failed has been told to whom it concerns: a handler's error to its caller. */
+    if (__builtin_expect(tern_failures_here.count != failures, 0))
+        tern_error_clear();
     worker->in_progress = false;
     return events;
 }

@@ -8,6 +8,14 @@
 
 static _Thread_local char detail[1024];
 static _Thread_local const char *said; /* a text that stands elsewhere; else NULL */
+_Thread_local tern_failures tern_failures_here;
+
+static tern_status remember(tern_status status, const char *text) {
+    said = text;
+    tern_failures_here.count++;
+    tern_failures_here.last = status;
+    return status;
+}
 
 static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_OK] = "success",
@@ -40,6 +48,7 @@ const char *tern_error_detail(void) { return said != NULL ? said : detail; }
 void tern_error_clear(void) {
     said = NULL;
     detail[0] = 0;
+    tern_failures_here.last = TERN_OK;
 }
 
 tern_status tern_fail(tern_status status, const char *format, ...) {
@@ -47,13 +56,11 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(detail, sizeof detail, format, arguments);
     va_end(arguments);
-    said = NULL;
-    return status;
+    return remember(status, NULL);
 }
 
 tern_status tern_fail_plainly(tern_status status, const char *text) {
-    said = text;
-    return status;
+    return remember(status, text);
 }
 
 tern_status tern_fail_mpi(int code, const char *call) {

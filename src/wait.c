@@ -35,6 +35,7 @@ static uint32_t dead_for(const tern_context *context, uint32_t rank) {
 
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
+    tern_error_clear_again();
     if (round >= PAUSES)
         sched_yield();
     else if (round >= SPINS)

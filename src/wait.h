@@ -8,6 +8,7 @@
  */
 
 #include "src/context.h"
+#include "src/error.h"
 
 typedef struct tern_wait_state {
     uint32_t rounds; /* in a row that found nothing */
@@ -43,6 +44,7 @@ static inline tern_status tern_wait_round(tern_context *context, tern_wait_state
     enum { FOUND_PER_LOOK = 4096 };
     if (found == 0)
         return tern_wait_step(context, state, rank);
+    tern_error_clear_again();
     state->rounds = 0;
     return ++state->found % FOUND_PER_LOOK == 0 ? tern_wait_look(context, state, rank) : TERN_OK;
 }

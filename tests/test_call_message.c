@@ -48,7 +48,7 @@ static void order(void) {
         if (below(&random, 20) == 0)
             bytes = sizeof(stamp) + below(&random, TERN_MESSAGE_MAX - sizeof(stamp) + 1);
         compose(arguments, f.rank, sent[r]++, bytes);
-        EXPECT_OK(send_either(random, to(r), &receive_function, arguments, bytes));
+        EXPECT(TERN_OK, send_either(random, to(r), &receive_function, arguments, bytes));
         memset(arguments, 0xdd, bytes);
         if (below(&random, 100) == 0)
             tern_progress(f.worker);

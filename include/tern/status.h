@@ -53,8 +53,15 @@ static inline void tern_ignore(tern_status status) { (void)status; }
 TERN_API const char *tern_strerror(tern_status status);
 
 /* The text of the last failure that a function of tern reported to this thread: the thing, the
- * value and the remedy. An empty string before the first failure. Valid until this thread's next
- * failure. Any thread, never blocks. */
+ * value and the remedy. An empty string before the first failure.
+ *
+ * A successful call never leaves a text of its own, whatever it recovered from on the way (refused
+ * huge pages, a full ring, the error of another rank's call that this thread's progress answered).
+ * After one the detail is therefore empty, or still that of an earlier failure: a call that
+ * succeeds at once does not spend time on clearing it. tern_context_create and the collective calls
+ * that create objects do clear it.
+ *
+ * Valid until this thread's next call of tern. Any thread, never blocks. */
 TERN_API const char *tern_error_detail(void);
 
 #ifdef __cplusplus
