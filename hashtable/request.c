@@ -204,7 +204,7 @@ tern_status tern_hashtable_request_test(tern_worker *worker, tern_hashtable_requ
         (void)tern_puts_deliver(worker); /* the owner may wait for them */
         memcpy(&future, &state[TERN_REQUEST_FUTURE], sizeof future);
         if (state[TERN_REQUEST_HOW] == TERN_REQUEST_FLIES)
-            (void)tern_progress_round(worker);
+            (void)tern_progress(worker);
         else if (tern_future_test(worker, &future, &arrived) != TERN_OK || arrived)
             take_answer(worker, request);
     }

@@ -1,6 +1,7 @@
 #include "queue/queue.h"
 
 #include "queue/algorithm.h"
+#include "src/wait.h"
 #include "tern/transfer.h"
 
 /* The public operations: arguments are checked here, then the operation is done by RMA or by a
@@ -72,7 +73,10 @@ static void end_pick(const tern_pick *pick, uint64_t waits, size_t items) {
         tern_pick_end(pick, items);
 }
 
-static tern_status explain(tern_status status, const tern_queue *queue, const char *name) {
+static tern_status explain(tern_worker *worker, tern_status status, const tern_queue *queue,
+                           const char *name) {
+    if (status == TERN_ERR_FULL || status == TERN_ERR_EMPTY)
+        tern_look_vainly(worker);
     if (status == TERN_ERR_FULL)
         return tern_fail(status, "%s: all %llu items that fit are in the queue", name,
                          (unsigned long long)queue->capacity);
@@ -103,7 +107,7 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
             status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
     end_pick(&pick, waits, status == TERN_OK ? *done : 1);
-    return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
+    return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
 tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
@@ -126,7 +130,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
             status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
     end_pick(&pick, waits, status == TERN_OK ? *done : 1);
-    return __builtin_expect(status == TERN_OK, 1) ? status : explain(status, queue, name);
+    return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
 tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,

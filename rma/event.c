@@ -204,9 +204,12 @@ static void follow_stream(tern_notify *n) {
 /* Nothing was found: time for progress. While no bell has rung and nothing waits here, not at every
  * probe: a round costs more than a look. But where records come through MPI, it has to be asked. */
 static void stir(tern_worker *worker, tern_notify *n) {
+    if (n->streak != n->streak_seen)
+        worker->vain = 0;
     follow_stream(n);
     if (worker->in_progress)
         return;
+    tern_look_vainly(worker);
     uint32_t miss = n->misses++;
     const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->board;
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;

@@ -110,6 +110,7 @@ static tern_status look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
 /* Progress for what was not there, and a look after rank. */
 static void stir(tern_worker *worker, uint32_t rank) {
     tern_progress_round(worker);
+    tern_look_vainly(worker);
     if (rank < worker->context->size)
         (void)tern_glance(worker, rank);
 }

@@ -168,6 +168,7 @@ tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
     tern_status status = look(worker, request, &complete);
     if (status == TERN_OK && !complete) {
         tern_progress_round(worker);
+        tern_look_vainly(worker);
         status = tern_glance(worker, request_rank(request));
     }
     if (status == TERN_OK)

@@ -90,7 +90,10 @@ tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done
     if (future->state[0] != 0 && !tern_reply_arrived(worker, &back)) {
         tern_progress_round(worker);
         *done = tern_reply_arrived(worker, &back);
-        return *done ? TERN_OK : tern_glance(worker, (uint32_t)(future->state[1] >> 32));
+        if (*done)
+            return TERN_OK;
+        tern_look_vainly(worker);
+        return tern_glance(worker, (uint32_t)(future->state[1] >> 32));
     }
     *done = 1;
     return TERN_OK;

@@ -59,6 +59,7 @@ struct tern_worker {
     uint32_t id;      /* rank * workers + index: its number in the job */
     bool in_progress; /* tern_progress is never re-entered */
     bool in_handler;  /* waits are refused */
+    uint32_t vain;    /* looks in a row that found nothing (src/wait.h) */
     uint32_t glances; /* tests that found nothing */
     uint64_t looked;  /* ns: when the last of them looked after the peers */
     tern_mover *movers;

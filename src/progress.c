@@ -3,6 +3,7 @@
 #include "src/error.h"
 #include "src/mover.h"
 #include "src/task.h"
+#include "src/wait.h"
 
 static size_t move_all(tern_worker *worker) {
     size_t events = 0;
@@ -35,12 +36,17 @@ size_t tern_progress_round(tern_worker *worker) {
     /* Whatever failed has been told to whom it concerns: a handler's error to its caller. */
     if (__builtin_expect(tern_failures_here.count != failures, 0))
         tern_error_clear();
+    if (events > 0)
+        worker->vain = 0;
     worker->in_progress = false;
     return events;
 }
 
 size_t tern_progress(tern_worker *worker) {
-    return worker == NULL ? 0 : tern_progress_round(worker);
+    const size_t events = worker == NULL ? 0 : tern_progress_round(worker);
+    if (worker != NULL && events == 0)
+        tern_look_vainly(worker);
+    return events;
 }
 
 tern_status tern_progress_hook_add(tern_context *context, tern_progress_hook hook, void *argument) {

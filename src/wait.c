@@ -16,6 +16,13 @@ uint64_t tern_now(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void tern_worker_yield(tern_worker *worker) {
+    if (worker->in_progress || worker->in_handler)
+        return;
+    worker->stats.yields++;
+    sched_yield();
+}
+
 tern_status tern_glance(tern_worker *worker, uint32_t rank) {
     tern_peers *peers = &worker->context->peers;
     if (++worker->glances % ROUNDS_PER_LOOK == 0 &&

@@ -4,7 +4,8 @@
 /*
  * Waiting: poll a little, then pause the processor, then give it up, so that more ranks than cores
  * still finish; look after the peers every few milliseconds. Every wait of tern is a loop around
- * tern_wait_step, or tern_wait_round where polls find other things than what is waited for.
+ * tern_wait_step, or tern_wait_round where polls find other things than what is waited for. Calls
+ * that do not wait, and that programs loop around, end a look in vain with tern_look_vainly.
  */
 
 #include "src/context.h"
@@ -30,6 +31,9 @@ static inline void tern_relax(void) {
     { 0, 0, false, 0 }
 #define TERN_ANYBODY (UINT32_MAX - 1)
 
+/* Gives the processor up, unless the worker runs a handler, and counts it. */
+void tern_worker_yield(tern_worker *worker) __attribute__((cold));
+
 /* Call after a poll that found nothing. TERN_ERR_PEER if rank (or, for TERN_ANYBODY, any rank) is
  * dead; TERN_NOBODY waits whatever happens. */
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank);
@@ -47,6 +51,17 @@ static inline tern_status tern_wait_round(tern_context *context, tern_wait_state
     tern_error_clear_again();
     state->rounds = 0;
     return ++state->found % FOUND_PER_LOOK == 0 ? tern_wait_look(context, state, rank) : TERN_OK;
+}
+
+/* For calls that do not wait, after a look that found nothing: a program may loop around them, and
+ * what it loops for may need this processor. Gives the processor up once in some hundreds of such
+ * looks in a row. */
+static inline void tern_look_vainly(tern_worker *worker) {
+    enum {
+        LOOKS_PER_YIELD = 256
+    }; /* chosen by measuring: a yield costs as much as some 20 looks */
+    if (__builtin_expect(++worker->vain % LOOKS_PER_YIELD == 0, 0))
+        tern_worker_yield(worker);
 }
 
 /* For tests that do not wait: looks after the peers now and then. TERN_ERR_PEER if rank is dead. */

@@ -17,7 +17,9 @@ extern "C" {
 #endif
 
 /* Does what there is to do for this worker and returns how many events (records, messages) it
- * handled. Never blocks. Called from a handler it does nothing and returns 0. */
+ * handled. Never blocks; after some hundreds of rounds in a row that found nothing it gives the
+ * processor up once (sched_yield), for programs with more ranks than cores. Called from a handler
+ * it does nothing and returns 0. */
 TERN_API size_t tern_progress(tern_worker *worker);
 
 /* A hook runs in every progress of every worker of the context and returns how many events it

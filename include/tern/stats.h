@@ -45,6 +45,7 @@ extern "C" {
     X(calls_refused, "calls whose handler returned an error")                                      \
     X(notices_sent, "synchronizers of other nodes told of calls that ran")                         \
     X(notices_taken, "such notices taken in for this node")                                        \
+    X(yields, "times the processor was given up after looks in a row that found nothing")          \
     X(records_malformed, "records refused as malformed")
 
 typedef struct tern_stats {
