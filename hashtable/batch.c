@@ -67,7 +67,7 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
         tern_status status = TERN_OK;
         if (group[i].counter == NULL ||
             __builtin_expect(tern_counter_gone(__atomic_fetch_add(
-                                 group[i].counter, tern_counter_word(delta), __ATOMIC_ACQ_REL)),
+                                 group[i].counter, tern_counter_word(delta), __ATOMIC_SEQ_CST)),
                              0)) {
             uint64_t key, before, entry[2];
             bool far_put;

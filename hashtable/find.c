@@ -44,7 +44,7 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
                 break;
             /* After the entry was read, so that "never updated" rules out that an update tore it:
              * what was met is an insert that had not arrived, hence has not returned. */
-            status = tern_state_load(p, s, near, &state);
+            status = tern_state_reload(p, s, near, &state);
             if (status != TERN_OK)
                 return status;
             if (state == TERN_FREE)
@@ -152,7 +152,7 @@ static inline tern_status take(const tern_search *p, bool near, bool still, cons
     if (still)
         count = found[-1];
     else if (near)
-        count = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
+        count = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_SEQ_CST);
     else
         status = tern_atomic_load(p->worker, tern_bucket_far(p, s, 8), &count);
     if (status != TERN_OK)

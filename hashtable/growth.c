@@ -88,6 +88,9 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     tern_status status = apply(worker, growth, table->rank, news);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
+    /* Whoever reads the news may go to the new array at once: it is clear before. Pairs with
+     * learn. */
+    atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
     /* Whoever then meets what the move does to a bucket finds them. */
@@ -110,6 +113,8 @@ static tern_status learn(tern_worker *worker, const tern_hashtable *table, uint3
     if (status != TERN_OK)
         return status;
     *known = news->check == news_check(table, news);
+    /* Pairs with tern_growth_publish: the array that they tell of is read after them. */
+    atomic_thread_fence(memory_order_acquire);
     return *known ? tern_growth_apply(worker, growth, rank, news) : TERN_OK;
 }
 

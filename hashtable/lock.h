@@ -46,13 +46,18 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t 
     tern_shape s = table->shape;
     tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
     if (p->part->near != NULL) {
-        (void)tern_entry_put(p, s, true, entry);
-        if (__builtin_expect(table->classic, 0))
-            return tern_bucket_unlock(p, unlocked);
+        (void)tern_entry_replace(p, s, true, entry);
         uint64_t seen;
-        return tern_state_cas(p, s, true, tern_state_locked(p->hash, table->rank), unlocked, &seen);
+        tern_status status =
+            __builtin_expect(table->classic, 0)
+                ? tern_bucket_unlock(p, unlocked)
+                : tern_state_cas(p, s, true, tern_state_locked(p->hash, table->rank), unlocked,
+                                 &seen);
+        /* Before later finds of this rank, for the reason that fill in operations.c gives. */
+        tern_fence_after_atomic();
+        return status;
     }
-    tern_status status = tern_entry_put(p, s, false, entry);
+    tern_status status = tern_entry_replace(p, s, false, entry);
     /* Whoever locks next must not have its put overtaken by this one. */
     if (status == TERN_OK)
         status = tern_fence(p->worker, p->part->buckets.rank);

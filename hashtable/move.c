@@ -196,7 +196,7 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
         tern_claim claimed;
         uint64_t now;
         /* It may have unlocked before it died, and what tore the entry be alive. */
-        status = tern_state_load(p, s, p->part->near != NULL, &now);
+        status = tern_state_reload(p, s, p->part->near != NULL, &now);
         if (status != TERN_OK || now != state)
             return status == TERN_OK ? TERN_ERR_AGAIN : status;
         p->key = entry + 1;
@@ -237,14 +237,21 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
                         uint64_t *copy) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
-    /* Looked at again behind the lock: it is not what it was. */
+    bool orphan = false;
+    /* Looked at again behind the lock: it is not what it was. Looked at again, too, once the death
+     * of its writer is known, who may have finished it first. */
     for (;;) {
         tern_status status = tern_entry_get(p, s, near, entry);
         if (status != TERN_OK)
             return status;
-        if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID)
-            return is_orphan(p->worker, state) ? bury(growth, p, state, entry, copy)
-                                               : TERN_ERR_AGAIN;
+        if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
+            if (orphan)
+                return bury(growth, p, state, entry, copy);
+            orphan = is_orphan(p->worker, state);
+            if (!orphan)
+                return TERN_ERR_AGAIN;
+            continue;
+        }
         p->key = entry + 1;
         p->hash = tern_key_hash(growth->table, p->key);
         if (growth->held)

@@ -82,8 +82,9 @@ TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_search *p, tern_shape 
         return TERN_NEAR_LEFT;
     entry[2] = value;
     tern_entry_seal(p, s, entry, TERN_STAMP_UPDATED);
-    (void)tern_entry_put(p, s, true, entry);
+    (void)tern_entry_replace(p, s, true, entry);
     (void)tern_state_cas(p, s, true, locked, tern_state_unlocked(p->hash, false), &seen);
+    tern_fence_after_atomic(); /* as in lock.h */
     return TERN_NEAR_MINE;
 }
 
@@ -123,7 +124,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_search p, tern_shape s, void
         return met;
     word = entry[2];
     if (tern_shape_counts(s)) {
-        word = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_ACQUIRE);
+        word = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_SEQ_CST);
         if (__builtin_expect(tern_counter_gone(word), 0))
             return TERN_NEAR_LEFT;
         word = tern_counter_number(word);

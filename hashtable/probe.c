@@ -60,7 +60,7 @@ tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
         /* After the entry was read: what tore it may be an update of a key whose inserter, whom the
          * state named before, is long done, and dead. */
         uint64_t state;
-        status = tern_state_load(&p, table->shape, near, &state);
+        status = tern_state_reload(&p, table->shape, near, &state);
         if (status != TERN_OK)
             break;
         /* Seen moved, it was whole before. */

@@ -19,10 +19,17 @@
  * A key has one bucket for good, so all of this is about one entry, one state and one counter. If
  * the table grows that is so in each array; growth.h says why it is true of all of them together.
  *
- * Memory order. Entries need none: a reader believes what passes the check. What lies outside the
- * check is ordered by it: near, the inserter's first store to the counter is ordered before its
- * release store of the check, which pairs with the acquire in tern_entry_get of whoever then adds
- * to the counter. Far, the first fetch-and-add has returned before the entry is put.
+ * Memory order. A reader believes an entry that passes the check, in whatever order its words came.
+ * What lies outside the check is ordered by it: near, the inserter's first store to the counter is
+ * ordered before its release store of the check, which pairs with the acquire in tern_entry_get of
+ * whoever then adds to the counter. Far, the first fetch-and-add has returned before the entry is
+ * put.
+ *
+ * An entry that does not pass says nothing, and the state says why. For that the state must be at
+ * least as new as the write that tore the entry. Two fences see to it: the writer's between its
+ * lock and the words (tern_entry_replace) and the reader's between the words and the state
+ * (tern_state_reload). Without either one a reader could see the words of a key's first update and
+ * a state from before it, and would take the key for one that is still being inserted.
  *
  * Waits happen where another origin has taken a bucket and its entry is on the way. They make
  * progress; in a handler they are TERN_ERR_AGAIN before anything is changed; if the other origin
@@ -30,6 +37,7 @@
  */
 
 #include "hashtable/table.h"
+#include "src/barrier.h"
 #include "src/wait.h"
 #include "tern/transfer.h"
 
@@ -107,6 +115,14 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape 
     return TERN_OK;
 }
 
+/* The state after an entry that does not pass the check. The fence pairs with tern_entry_replace:
+ * the state is at least as new as what tore the entry. */
+TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shape s, bool near,
+                                                 uint64_t *state) {
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return tern_state_load(p, s, near, state);
+}
+
 /* [out] seen, with readers; == expected: it was stored. Release orders a near entry before the
  * unlocking CAS. */
 TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
@@ -145,6 +161,15 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
         __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
     __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
     return TERN_OK;
+}
+
+/* Puts an entry over one that readers may be looking at; the bucket is locked. The fence keeps the
+ * words behind the lock and pairs with tern_state_reload. An insert needs none: no reader looks at
+ * an entry before it has seen the state that the inserter made. */
+TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_search *p, tern_shape s, bool near,
+                                                  const uint64_t *entry) {
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return tern_entry_put(p, s, near, entry);
 }
 
 TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
@@ -314,7 +339,7 @@ TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape
         tern_relax();
         __atomic_store_n(tern_counter_near(p, s), word + step, __ATOMIC_RELEASE);
     } else if (near) {
-        word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_ACQ_REL);
+        word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_SEQ_CST);
     } else {
         tern_status status =
             tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), step, &word);
