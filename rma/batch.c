@@ -134,6 +134,8 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
             worker->stats.batches_torn++;
             return 0;
         }
+        /* What the origin wrote before the batch is read after the words that the check covers. */
+        atomic_thread_fence(memory_order_acquire);
         in->position += TERN_BATCH_BYTES;
         in->limit = in->position + batch.bytes;
         in->skip = batch.skip;

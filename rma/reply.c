@@ -40,13 +40,17 @@ uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image
 
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address) {
     tern_cell *cell = own_cell(worker, address->cell);
-    if (atomic_load_explicit(&cell->sequence, memory_order_acquire) != address->sequence)
+    uint64_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
+    if (sequence == address->sequence)
+        return cell->bytes <= TERN_RESULT_MAX;
+    if (sequence != (address->sequence | TERN_REPLY_CHECKED))
         return false;
-    /* check is 0 where the sequence was stored last; a put of the whole image carries a checksum.
-     */
     uint64_t check = *(volatile uint64_t *)&cell->check;
-    return cell->bytes <= TERN_RESULT_MAX &&
-           (check == 0 || check == tern_reply_checksum(worker->context, cell));
+    bool whole =
+        cell->bytes <= TERN_RESULT_MAX && check == tern_reply_checksum(worker->context, cell);
+    /* What the answerer did before is read after the words that the check covers. */
+    atomic_thread_fence(memory_order_acquire);
+    return whole;
 }
 
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address) {
@@ -58,7 +62,6 @@ void tern_reply_release(tern_worker *worker, const tern_return_address *address)
 }
 
 void tern_reply_store(tern_cell *cell, const tern_cell *image) {
-    cell->check = 0;
     cell->status = image->status;
     cell->bytes = image->bytes;
     memcpy(cell->payload, image->payload, image->bytes);
@@ -74,7 +77,6 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
         return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d", address->cell, TERN_FUTURES);
     tern_cell image;
     atomic_init(&image.sequence, address->sequence);
-    image.check = 0;
     image.status = (uint32_t)status;
     image.bytes = (uint32_t)bytes;
     if (bytes > 0)

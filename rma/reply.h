@@ -10,11 +10,14 @@
 #include "rma/segment.h"
 #include "tern/call.h"
 
-/* The sequence word is written last; over rma the whole image is one put, and check, XXH3 over the
- * rest seeded with the context's nonce, tells a whole one. */
+/* The sequence word is written last. Over rma the whole image is one put, whose words may come in
+ * any order: then the sequence carries TERN_REPLY_CHECKED, and check, XXH3 over the rest seeded
+ * with the context's nonce, tells a whole image. */
+#define TERN_REPLY_CHECKED (UINT64_C(1) << 63)
+
 typedef struct tern_cell {
     _Alignas(TERN_LINE) _Atomic uint64_t sequence;
-    uint64_t check;
+    uint64_t check; /* with TERN_REPLY_CHECKED only */
     uint32_t status;
     uint32_t bytes;
     char payload[TERN_RESULT_MAX];

@@ -512,7 +512,11 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
         if (free != NULL) {
             int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
             memcpy(&free->image, image, (size_t)bytes);
-            free->image.check = tern_reply_checksum(context, image);
+            atomic_store_explicit(&free->image.sequence,
+                                  atomic_load_explicit(&image->sequence, memory_order_relaxed) |
+                                      TERN_REPLY_CHECKED,
+                                  memory_order_relaxed);
+            free->image.check = tern_reply_checksum(context, &free->image);
             code = PMPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
                              MPI_BYTE, window->win, &free->mpi);
         }
