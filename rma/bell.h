@@ -17,8 +17,10 @@ typedef struct tern_bell {
 
 static inline tern_bell *tern_bell_of(char *board) { return (tern_bell *)(void *)board; }
 
+/* A read-modify-write, not a store: it continues the release sequences of those who rang before,
+ * so that a listener that takes the word sees the bits of all of them. */
 static inline void tern_bell_wake(char *board) {
-    atomic_store_explicit(&tern_bell_of(board)->any, 1, memory_order_release);
+    atomic_exchange_explicit(&tern_bell_of(board)->any, 1, memory_order_release);
 }
 
 /* The bit first, then the word: a listener that takes the word sees the bit (release, acquire). */
