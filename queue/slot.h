@@ -72,10 +72,11 @@ static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const 
 }
 
 /* What is known only grows; of two who learn at a time one may be forgotten, and what stays is
- * still true. */
+ * still true. Release and acquire (tern_queue_known): a worker that uses what another one has
+ * learned comes after everything that this one came after, such as the pop that made room. */
 static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
     if (atomic_load_explicit(known, memory_order_relaxed) < value)
-        atomic_store_explicit(known, value, memory_order_relaxed);
+        atomic_store_explicit(known, value, memory_order_release);
 }
 
 /* A word that nobody else works on in this phase. Plain where the processor's atomics serve it. */
@@ -92,7 +93,7 @@ static inline tern_status tern_queue_no_memory(const tern_queue *q) {
 }
 
 static inline uint64_t tern_queue_known(_Atomic uint64_t *known) {
-    return atomic_load_explicit(known, memory_order_relaxed);
+    return atomic_load_explicit(known, memory_order_acquire);
 }
 
 #endif
