@@ -56,6 +56,9 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
     if (status != TERN_OK)
         return status;
     char *block = tern_local(map->context, place);
+    /* A find that sees the new words sees that the descriptor of the old block has been replaced
+     * (tern_block_read). */
+    atomic_thread_fence(memory_order_release);
     store_shared(block, key->bytes, key->size);
     store_shared(block + tern_block_value_at(d->words), value, value_bytes);
     d->words[1] = d->words[1] >> 32 << 32 | place.rank;
@@ -126,6 +129,8 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
         *verdict = !passes(map, d, copy, value)               ? TERN_BLOCK_STALE
                    : memcmp(copy, key->bytes, key_bytes) != 0 ? TERN_BLOCK_OTHER
                                                               : TERN_BLOCK_MINE;
+    /* The descriptor is looked at once more only after the words that did not pass. */
+    atomic_thread_fence(memory_order_acquire);
     tern_room_free(&room);
     return status;
 }
