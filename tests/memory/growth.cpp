@@ -1,0 +1,176 @@
+/*
+ * A part of a hash table that grows (hashtable/growth.h, growth.c, move.c): an owner that moves one
+ * bucket from an old array to a new one, against others that work in both.
+ */
+
+#include "model.h"
+
+enum { FREE, TAKEN, LOCKED, LEFT, GARBAGE }; /* states */
+enum { MOVED = 100 };                        /* a check, and a mark of a counter */
+
+/* The owner clears the new array and then tells of it (clear_some, tern_growth_publish); another
+ * rank learns of it without having met anything moved (learn, for TERN_ERR_FULL) and looks into it.
+ * The news are two words that pass if they are equal. */
+struct news : rl::test_suite<news, 2> {
+    word state, first, second;
+
+    void before() {
+        STORE(state, GARBAGE, relaxed);
+        STORE(first, 0, relaxed);
+        STORE(second, 0, relaxed);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            STORE(state, FREE, relaxed);
+            FENCE("publisher's fence", release);
+            STORE(first, 1, relaxed); /* tern_put */
+            STORE(second, 1, relaxed);
+            return;
+        }
+        int one = LOAD(first, relaxed), two = LOAD(second, relaxed); /* tern_get */
+        if (one != 1 || two != 1)
+            return;
+        FENCE("learner's fence", acquire);
+        RL_ASSERT(LOAD(state, acquire) != GARBAGE);
+    }
+};
+
+/* The key's bucket in the old array, then in the new one. */
+struct arrays {
+    word old_state, old_counter, old_check, new_state, new_counter, new_check;
+
+    void start() {
+        STORE(old_state, TAKEN, relaxed);
+        STORE(old_counter, 0, relaxed);
+        STORE(old_check, 1, relaxed);
+        STORE(new_state, FREE, relaxed);
+        STORE(new_counter, 0, relaxed);
+        STORE(new_check, 0, relaxed);
+    }
+
+    /* move: locks, marks the counter, puts the copy, leaves. */
+    void move() {
+        cas(old_state, TAKEN, LOCKED, acq_rel);
+        int number = OR(old_counter, MOVED << 8, seq_cst);
+        cas(new_state, FREE, TAKEN, acq_rel);
+        STORE(new_counter, number, relaxed);
+        STORE(new_check, 1, but("copy's release", release));
+        STORE(old_check, MOVED, but("mark's release", release));
+        cas(old_state, LOCKED, LEFT, but("leaver's order", acq_rel));
+    }
+};
+
+/* A find that meets the moved entry finds the copy, with its number (TERN_MOVED). */
+struct moved : rl::test_suite<moved, 2>, arrays {
+    void before() { start(); }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            move();
+            return;
+        }
+        if (LOAD(old_check, but("check's acquire", acquire)) != MOVED)
+            return;
+        RL_ASSERT(LOAD(new_state, acquire) == TAKEN);
+        RL_ASSERT(LOAD(new_check, acquire) == 1);
+    }
+};
+
+/* An add that comes too late for the old counter goes on in the new array once the old state says
+ * that the key has left (tern_counter_add, tern_counter_follow): nothing is lost. */
+struct add : rl::test_suite<add, 2>, arrays {
+    plain late;
+
+    void before() {
+        start();
+        WRITE(late, 0);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            move();
+            return;
+        }
+        if (ADD(old_counter, 1, seq_cst) < MOVED << 8)
+            return;
+        WRITE(late, 1);
+        if (LOAD(old_state, but("follower's acquire", acquire)) != LEFT)
+            return;
+        RL_ASSERT(LOAD(new_state, acquire) == TAKEN);
+        RL_ASSERT(LOAD(new_check, acquire) == 1);
+        RL_ASSERT(LOAD(new_counter, seq_cst) == 0);
+    }
+
+    void after() { RL_ASSERT(LOAD(new_counter, relaxed) == !READ(late)); }
+};
+
+/* The copy itself, found by whoever starts in the new array. */
+struct copy : rl::test_suite<copy, 2>, arrays {
+    void before() {
+        start();
+        STORE(old_counter, 7, relaxed);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            move();
+            return;
+        }
+        if (LOAD(new_state, acquire) == TAKEN && LOAD(new_check, acquire) == 1)
+            RL_ASSERT(LOAD(new_counter, seq_cst) == 7);
+    }
+};
+
+/* What a thread has learned of an array is there for another one that starts in it (apply,
+ * tern_part_of). */
+struct start : rl::test_suite<start, 2> {
+    plain part;
+    word where;
+
+    void before() { STORE(where, 0, relaxed); }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            WRITE(part, 1);
+            STORE(where, 1, but("apply's release", release));
+        } else if (LOAD(where, but("start's acquire", acquire)) == 1) {
+            RL_ASSERT(READ(part) == 1);
+        }
+    }
+};
+
+/* A writer that dies: the owner that finds its entry not whole looks once more after it knows of
+ * the death (move, bury), so an insert that was finished is not buried. */
+struct death : rl::test_suite<death, 2> {
+    word state, check, dead;
+
+    void before() {
+        STORE(state, TAKEN, relaxed);
+        STORE(check, 0, relaxed);
+        STORE(dead, 0, relaxed);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            STORE(check, 1, release);
+            STORE(dead, 1, release); /* by the kernel */
+            return;
+        }
+        if (LOAD(check, acquire) == 1 || LOAD(dead, acquire) == 0)
+            return;
+        if (is("second look") || LOAD(check, acquire) != 1)
+            RL_ASSERT(false); /* buried */
+    }
+};
+
+int main(int argc, char **argv) {
+    read_options(argc, argv);
+    bool good = check<news>({"news", EVERY, {"publisher's fence", "learner's fence"}});
+    good &= check<moved>({"moved", EVERY, {"mark's release", "check's acquire"}});
+    good &= check<add>({"late add", EVERY, {"leaver's order", "follower's acquire"}});
+    good &= check<copy>({"copy", EVERY, {"copy's release"}});
+    good &= check<start>({"start", EVERY, {"apply's release", "start's acquire"}});
+    good &= check<death>({"death", EVERY, {"second look"}});
+    return !good;
+}
