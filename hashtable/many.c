@@ -148,7 +148,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
     tern_status status = check_find(worker, table, keys, count, promise, via, values, found);
     if (status != TERN_OK)
         return status;
-    via = way_of(worker, table, via, tern_call_check_find(table) == TERN_OK);
+    via = way_of(worker, table, via, table->value_bytes <= TERN_RESULT_MAX);
     static char nothing[1];
     values = values == NULL ? nothing : values;
     unsigned char *flags = found;

@@ -177,6 +177,7 @@ static void take_answer(tern_worker *worker, tern_hashtable_request *request) {
     tern_status status = to != NULL
                              ? tern_future_wait(worker, &future, to, bytes, NULL)
                              : tern_future_wait(worker, &future, &result, sizeof result, NULL);
+    tern_error_clear(); /* the wait for the request tells it */
     tern_request_done(request, status, result);
 }
 

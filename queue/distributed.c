@@ -105,6 +105,8 @@ tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distribute
     }
     if (status == TERN_ERR_EMPTY)
         return tern_fail(status, "all %u parts of the distributed queue were found empty", size);
+    if (status == TERN_OK)
+        tern_error_clear(); /* some parts were empty */
     return status;
 }
 

@@ -159,7 +159,8 @@ tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner) {
             first = status;
     }
     /* What has to wait for that is the affair of progress. */
-    tern_ignore(tern_call_flush_all(worker));
+    if (tern_call_flush_all(worker) != TERN_OK && first == TERN_OK)
+        tern_error_clear();
     return first;
 }
 

@@ -54,7 +54,7 @@ static void any_policy(size_t overflow) {
         size_t most = below(&random, 10) == 0 ? sizeof arguments : 100;
         size_t bytes = sizeof(stamp) + below(&random, most - sizeof(stamp) + 1);
         compose(arguments, f.rank, sent[r]++, bytes);
-        EXPECT_OK(call_somehow(&f, &random, r, arguments, bytes));
+        EXPECT(TERN_OK, call_somehow(&f, &random, r, arguments, bytes));
         if (below(&random, 40) == 0)
             EXPECT_OK(tern_call_policy(f.worker, to((uint32_t)below(&random, f.size)),
                                        (tern_publish)below(&random, 3),
