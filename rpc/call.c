@@ -102,16 +102,24 @@ tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done
 /* Hands out what lies in the cell. */
 static tern_status take_result(const tern_cell *cell, uint32_t rank, void *result, size_t capacity,
                                size_t *result_bytes) {
-    tern_status status = (tern_status)cell->status;
+    /* Once: other ranks of the node can write there. */
+    const tern_status status = (tern_status)__atomic_load_n(&cell->status, __ATOMIC_RELAXED);
+    uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
+    if (bytes > TERN_RESULT_MAX)
+        bytes = TERN_RESULT_MAX;
+    if ((unsigned)status >= TERN_STATUS_COUNT)
+        return tern_fail(TERN_ERR_MISMATCH, "rank %u answered with status %d", rank, (int)status);
+    if (status != TERN_OK && bytes == 0)
+        return tern_fail(status, "rank %u: %s", rank, TERN_NO_REASON);
     if (status != TERN_OK)
-        return tern_fail(status, "rank %u: %.*s", rank, (int)cell->bytes, cell->payload);
-    if (cell->bytes > capacity)
-        return tern_fail(TERN_ERR_RANGE, "a result of %u bytes does not fit into %zu", cell->bytes,
+        return tern_fail(status, "rank %u: %.*s", rank, (int)bytes, cell->payload);
+    if (bytes > capacity)
+        return tern_fail(TERN_ERR_RANGE, "a result of %u bytes does not fit into %zu", bytes,
                          capacity);
-    if (cell->bytes > 0)
-        memcpy(result, cell->payload, cell->bytes);
+    if (bytes > 0)
+        memcpy(result, cell->payload, bytes);
     if (result_bytes != NULL)
-        *result_bytes = cell->bytes;
+        *result_bytes = bytes;
     return TERN_OK;
 }
 

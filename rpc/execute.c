@@ -16,25 +16,49 @@
 
 enum { PAUSES = 64 };
 
+/* The detail is the handler's if it has set one since there were so many failures; else there is
+ * none. */
 static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
-                         tern_status status) {
+                         tern_status status, uint32_t failures, bool is_awaited) {
+    const tern_rpc *rpc = tern_rpc_of(worker->context);
     char who[32] = "";
     if (origin.index != TERN_NO_WORKER)
         snprintf(who, sizeof who, " worker %u", origin.index);
     worker->stats.calls_refused++;
-    tern_log(TERN_LOG_INFO, "%s, called by rank %u%s, returned: %s",
-             tern_rpc_of(worker->context)->name[id], origin.rank, who, tern_strerror(status));
+    if (tern_failures_here.count == failures || tern_failures_here.last != status)
+        tern_error_clear();
+    const char *text = tern_error_detail();
+    const bool first =
+        !is_awaited && !atomic_exchange_explicit(&rpc->refused[id], true, memory_order_relaxed);
+    tern_log(first ? TERN_LOG_WARN : TERN_LOG_INFO, "%s, called by rank %u%s, returned '%s': %s%s",
+             rpc->name[id], origin.rank, who, tern_strerror(status),
+             text[0] != 0 ? text : TERN_NO_REASON,
+             first ? " (later errors of this function are counted, and logged at the level info)"
+                   : "");
+}
+
+tern_status tern_call_fail(const tern_call_info *call, tern_status status, const char *format,
+                           ...) {
+    (void)call;
+    if (status == TERN_OK)
+        return status;
+    va_list arguments;
+    va_start(arguments, format);
+    tern_fail_list(status, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
-                              const void *arguments, size_t bytes) {
+                              const void *arguments, size_t bytes, bool is_awaited) {
+    const uint32_t failures = tern_failures_here.count;
     call->worker = worker;
     call->result = tern_rpc_worker_of(worker)->result;
     worker->in_handler = true;
     tern_status status = tern_rpc_of(worker->context)->handler[id](call, arguments, bytes);
     worker->in_handler = false;
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
-        note_refusal(worker, call->origin, id, status);
+        note_refusal(worker, call->origin, id, status, failures, is_awaited);
     return status;
 }
 
@@ -107,11 +131,12 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
             break;
         }
         info.result_bytes = 0;
+        const uint32_t failures = tern_failures_here.count;
         tern_status status = handler[id](&info, arguments, bytes);
         if (__builtin_expect(status != TERN_OK, 0)) {
             if (status == TERN_ERR_AGAIN)
                 break; /* stays at the head, to be run again before anything else of its caller */
-            note_refusal(worker, in->origin_id, id, status);
+            note_refusal(worker, in->origin_id, id, status, failures, false);
         }
         if (has_buffer) {
             info.buffer = NULL;
@@ -132,9 +157,10 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
     const void *payload = call->result;
     size_t bytes = call->result_bytes;
     if (status == TERN_OK && bytes > TERN_RESULT_MAX) {
+        const uint32_t failures = tern_failures_here.count;
         status = tern_fail(TERN_ERR_RANGE, "%s gave a result of %zu bytes; %u are the limit",
                            tern_rpc_of(worker->context)->name[id], bytes, TERN_RESULT_MAX);
-        note_refusal(worker, call->origin, id, status);
+        note_refusal(worker, call->origin, id, status, failures, true);
     }
     if (status != TERN_OK) {
         payload = tern_error_detail();
@@ -159,9 +185,8 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     const char *payload = tern_ring_payload(in);
     memcpy(&back, payload, sizeof back);
     tern_call_info info = {.origin = in->origin_id};
-    tern_error_clear();
     tern_status status =
-        tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back);
+        tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back, true);
     if (status == TERN_ERR_AGAIN)
         return 0;
     tern_call_reply(worker, in->origin, id, &back, status, &info);

@@ -212,8 +212,7 @@ static tern_status run(tern_worker *worker, const tern_task *t, const void *argu
         call.buffer = t->buffer;
         call.buffer_bytes = e->buffer_bytes;
     }
-    tern_error_clear();
-    tern_status status = tern_function_run(worker, &call, id, arguments, bytes);
+    tern_status status = tern_function_run(worker, &call, id, arguments, bytes, back != NULL);
     if (back != NULL && status != TERN_ERR_AGAIN)
         tern_call_reply(worker, e->origin, id, back, status, &call);
     return status;

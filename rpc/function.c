@@ -94,7 +94,9 @@ static tern_status copy_registry(tern_rpc *rpc) {
     rpc->handler = calloc(room, sizeof *rpc->handler);
     rpc->name = calloc(room, sizeof *rpc->name);
     rpc->header = calloc(room, sizeof *rpc->header);
-    if (sorted == NULL || rpc->handler == NULL || rpc->name == NULL || rpc->header == NULL) {
+    rpc->refused = calloc(room, sizeof *rpc->refused);
+    if (sorted == NULL || rpc->handler == NULL || rpc->name == NULL || rpc->header == NULL ||
+        rpc->refused == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u functions", rpc->count);
     } else {
         if (rpc->count > 0) {

@@ -28,6 +28,7 @@ static void close_layer(tern_context *context) {
     free(rpc->handler);
     free(rpc->name);
     free(rpc->header);
+    free(rpc->refused);
     free(rpc);
     context->layer[TERN_LAYER_RPC] = NULL;
 }

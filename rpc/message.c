@@ -92,7 +92,8 @@ static bool run(tern_worker *worker, const tern_mail *mail) {
         return true; /* and was not counted as sent by any call */
     }
     tern_call_info call = {.origin = mail->origin};
-    if (tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes) == TERN_ERR_AGAIN)
+    if (tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes, false) ==
+        TERN_ERR_AGAIN)
         return false;
     /* After the calls that the handler made were counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);

@@ -15,6 +15,7 @@
 typedef struct tern_rpc {
     tern_handler *handler; /* by wire number */
     const char **name;     /* by wire number */
+    atomic_bool *refused;  /* by wire number: a call that nobody waits for has failed */
     uint32_t count;
     uint64_t *header; /* by the function's id in this process: of its calls, but for the length */
     uint32_t ids;     /* ids below this one are known here */
@@ -72,10 +73,13 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in);
 /* Runs what has arrived by message; how many calls (rpc/message.c). */
 size_t tern_messages_run(tern_worker *worker);
 
+/* In the place of a text that a failed handler has not given. */
+#define TERN_NO_REASON "the handler gave no reason (tern_call_fail)"
+
 /* Runs the function of a call, and counts and logs what it refuses. call: all but worker and
- * result. TERN_ERR_AGAIN: later. */
+ * result; is_awaited: its caller is told the error, with the detail. TERN_ERR_AGAIN: later. */
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
-                              const void *arguments, size_t bytes);
+                              const void *arguments, size_t bytes, bool is_awaited);
 
 /* Sends what has become of a call to worker number `to`, who waits for it: the result that the
  * function left in call, or, where status is an error, the last one's text. */

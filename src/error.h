@@ -6,6 +6,7 @@
  * returns; callers pass the status on.
  */
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #include "tern/status.h"
@@ -22,6 +23,9 @@ extern _Thread_local tern_failures tern_failures_here __attribute__((tls_model("
 /* Sets this thread's detail and returns status. */
 tern_status tern_fail(tern_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
+
+tern_status tern_fail_list(tern_status status, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0), cold));
 
 /* The same with a text that lives as long as the program. For outcomes that are no surprise:
  * nothing is copied. */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,12 +50,17 @@ void tern_error_clear(void) {
     tern_failures_here.last = TERN_OK;
 }
 
+tern_status tern_fail_list(tern_status status, const char *format, va_list arguments) {
+    vsnprintf(detail, sizeof detail, format, arguments);
+    return remember(status, NULL);
+}
+
 tern_status tern_fail(tern_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(detail, sizeof detail, format, arguments);
+    tern_fail_list(status, format, arguments);
     va_end(arguments);
-    return remember(status, NULL);
+    return status;
 }
 
 tern_status tern_fail_plainly(tern_status status, const char *text) {

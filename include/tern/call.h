@@ -41,10 +41,23 @@ typedef struct tern_call_info {
 
 /* A handler. The arguments are 8-byte aligned and lie in the ring: they are gone when it returns.
  * It may call, put and use atomics; it may not wait (TERN_ERR_STATE). What it returns: TERN_OK; any
- * error, which is the status of tern_call_return at the caller, or is counted and logged for
- * tern_call; TERN_ERR_AGAIN leaves the call where it is, to be run again later, before any other of
- * its caller. A handler must not change anything before it returns TERN_ERR_AGAIN. */
+ * error, which is the status of tern_call_return at the caller, or for tern_call is counted
+ * (calls_refused) and logged: the first of each function as a warning, later ones at the level
+ * info; TERN_ERR_AGAIN leaves the call where it is, to be run again later, before any other of its
+ * caller. A handler must not change anything before it returns TERN_ERR_AGAIN. */
 typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments, size_t bytes);
+
+/* For handlers that fail: gives the call's error a text, as printf does, and returns status, which
+ * the handler then returns:
+ *
+ *     return tern_call_fail(call, TERN_ERR_RANGE, "row %d of %d", row, rows);
+ *
+ * The text is the detail of tern_call_return at the caller, behind the number of this rank; of
+ * tern_call, where nobody waits, it is logged. It is cut after 1,000 bytes. A handler that returns
+ * the error of a function of tern brings that one's detail home. The last text before the return
+ * counts. With TERN_OK there is no text, and one with TERN_ERR_AGAIN is dropped. */
+TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
+                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A registered function; made by TERN_FUNCTION or tern_function_register. */
 typedef struct tern_function {
@@ -119,9 +132,9 @@ TERN_NODISCARD TERN_API tern_status tern_call_flush(tern_worker *worker, tern_wo
 TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
- * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, or
- * TERN_ERR_RANGE if capacity is too small (the function has run), or as for tern_call;
- * TERN_ERR_STATE in a handler. */
+ * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, with
+ * its text (tern_call_fail), or TERN_ERR_RANGE if capacity is too small (the function has run), or
+ * as for tern_call; TERN_ERR_STATE in a handler. */
 TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
                                                      const tern_function *function,
                                                      const void *arguments, size_t bytes,
