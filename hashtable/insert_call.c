@@ -96,15 +96,22 @@ static size_t item_words(const tern_hashtable *table) {
     return (size_t)table->shape.key_words + tern_item_value_words(table);
 }
 
+static size_t piece_of_one(const tern_hashtable *table) {
+    return sizeof(tern_piece_head) + 8 * item_words(table);
+}
+
+bool tern_insert_batch_fits(const tern_hashtable *table) {
+    return piece_of_one(table) <= tern_call_room(table->context);
+}
+
 tern_status tern_insert_batch_check(const tern_hashtable *table) {
-    size_t bytes = sizeof(tern_piece_head) + 8 * item_words(table);
-    size_t room = tern_call_room(table->context);
-    if (bytes <= room)
+    if (tern_insert_batch_fits(table))
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
                      "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
-                     bytes, room, table->context->config.ring_size);
+                     piece_of_one(table), tern_call_room(table->context),
+                     table->context->config.ring_size);
 }
 
 tern_status tern_insert_batch_begin(tern_insert_batch *batch, tern_worker *worker,

@@ -14,6 +14,7 @@ typedef struct tern_insert_batch {
 
 /* TERN_ERR_UNSUPPORTED: no ring takes a piece of one item. */
 tern_status tern_insert_batch_check(const tern_hashtable *table);
+bool tern_insert_batch_fits(const tern_hashtable *table);
 
 /* Arguments as tern_scatter_begin. TERN_ERR_UNSUPPORTED as above. */
 tern_status tern_insert_batch_begin(tern_insert_batch *batch, tern_worker *worker,

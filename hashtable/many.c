@@ -79,7 +79,7 @@ tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const 
                               tern_promise promise, tern_via via, size_t *stored) {
     *stored = 0;
     tern_status status;
-    if (way_of(worker, table, via, tern_insert_batch_check(table) == TERN_OK) == TERN_VIA_CALL)
+    if (way_of(worker, table, via, tern_insert_batch_fits(table)) == TERN_VIA_CALL)
         status = insert_by_call(worker, table, items, stored);
     else
         status = insert_by_rma(worker, table, items, promise, stored);

@@ -106,6 +106,7 @@ static tern_status start(tern_scatter *s, tern_piece *piece) {
     }
     if (status != TERN_OK)
         return status;
+    tern_error_clear_again();
     piece->next = NULL;
     if (s->last != NULL)
         s->last->next = piece;

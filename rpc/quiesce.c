@@ -108,8 +108,8 @@ tern_status tern_quiesce(tern_worker *worker) {
     uint64_t before[SUMS] = {1, 0, 0}; /* no wave looks like this */
     uint32_t alike = 0;
     bool quiet = false;
-    if (status == TERN_OK)
-        tern_ignore(tern_call_flush_all(worker));
+    if (status == TERN_OK && tern_call_flush_all(worker) != TERN_OK)
+        tern_error_clear(); /* progress goes on with it */
     while (status == TERN_OK && !quiet) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
         for (int i = 0; i < 1000 && progress_all(worker) > 0; i++)
