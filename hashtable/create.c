@@ -236,8 +236,10 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     free(all);
     if (t->growth != NULL)
         tern_task_add(context, &t->growth->task);
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
+        tern_object_add(context, &t->object, "hash table");
         *table = t;
+    }
     return status;
 fail:
     if (t != NULL) {
@@ -263,6 +265,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
     if (status != TERN_OK)
         return status;
+    tern_object_remove(table->context, &table->object);
     tern_requests_end(worker, table);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */

@@ -14,8 +14,8 @@
 #include "choice/choice.h"
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
-#include "src/context.h"
 #include "src/error.h"
+#include "src/object.h"
 #include "tern/hashtable.h"
 
 /* Which arrays of a part are in use: keys move from the first to the second. Written whole by the
@@ -61,6 +61,7 @@ typedef struct tern_part {
 
 struct tern_hashtable {
     tern_context *context;
+    tern_object object;
     uint64_t nonce;   /* random, the same on all ranks; of every first array */
     uint64_t buckets; /* of every first array */
     tern_shape shape;

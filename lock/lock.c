@@ -8,8 +8,8 @@
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/collective.h"
-#include "src/context.h"
 #include "src/error.h"
+#include "src/object.h"
 #include "src/wait.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
@@ -42,6 +42,7 @@ typedef struct keep {
 
 struct tern_locks {
     tern_context *context;
+    tern_object object;
     uint64_t nonce;
     size_t count;
     tern_ptr mine;
@@ -321,6 +322,7 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         dispose(worker, fresh);
         return status;
     }
+    tern_object_add(context, &fresh->object, "locks");
     *locks = fresh;
     return TERN_OK;
 }
@@ -345,6 +347,7 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     /* Releases may be under way. */
     if (status == TERN_OK)
         status = tern_quiesce(worker);
+    tern_object_remove(context, &locks->object);
     dispose(worker, locks);
     return status;
 }

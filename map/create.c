@@ -57,8 +57,10 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
         tern_ignore(tern_hashtable_destroy(worker, m->table));
         goto fail;
     }
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
+        m->table->object.kind = "map"; /* the table is the map's own, and goes with it */
         *map = m;
+    }
     return status;
 fail:
     if (m != NULL)

@@ -236,10 +236,12 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
     if (status == TERN_OK)
         status = introduce(worker, s);
     /* No message comes before the anchor is in place: each needs a reset first. */
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
+        tern_object_add(context, &s->object, "tree search");
         *search = s;
-    else if (s != NULL)
+    } else if (s != NULL) {
         free_search(worker, s);
+    }
     return status;
 }
 
@@ -305,6 +307,7 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    tern_object_remove(s->context, &s->object);
     free_search(worker, s);
     return status;
 }

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "mcts/slab.h"
-#include "src/context.h"
+#include "src/object.h"
 #include "src/error.h"
 #include "tern/call.h"
 #include "tern/mcts.h"
@@ -123,6 +123,7 @@ typedef struct tern_mcts_anchor {
 
 struct tern_search {
     tern_context *context;
+    tern_object object;
     tern_game game;
     tern_search_options options; /* with defaults filled in */
     float share;                 /* of a half point in what a visit can win */

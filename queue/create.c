@@ -206,6 +206,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
         return status;
     for (size_t i = 0; i < count; i++)
         tern_queue_join_phases(&made[i]);
+    tern_object_add(context, &made[0].object, everywhere ? "distributed queue" : "queue");
     *parts = made;
     return TERN_OK;
 fail:
@@ -224,6 +225,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
+    tern_object_remove(parts->context, &parts->object);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
     tern_peers *peers = &worker->context->peers;

@@ -24,8 +24,8 @@
 #include <stdbool.h>
 
 #include "choice/choice.h"
-#include "src/context.h"
 #include "src/error.h"
+#include "src/object.h"
 #include "tern/queue.h"
 
 enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
@@ -38,7 +38,8 @@ typedef struct tern_queue_anchor {
 
 struct tern_queue {
     tern_context *context;
-    uint64_t nonce; /* random, the same on all ranks */
+    tern_object object; /* of a distributed queue: that of the first part */
+    uint64_t nonce;     /* random, the same on all ranks */
     uint64_t capacity;
     uint64_t mask;  /* capacity - 1 if that is a power of two, else 0: one is divided by */
     unsigned shift; /* its logarithm */

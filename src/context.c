@@ -9,6 +9,7 @@
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
+#include "src/object.h"
 #include "src/service_threads.h"
 #include "src/topology.h"
 #include "src/wait.h"
@@ -208,6 +209,21 @@ fail:
     return status;
 }
 
+static tern_status drain(tern_context *context, size_t layer) {
+    if (atomic_load(&context->mpi_gone) || tern_layers[layer]->drain == NULL)
+        return TERN_OK;
+    return tern_layers[layer]->drain(context, context->worker[0]);
+}
+
+/* The same on every rank, unless one has died: then nobody is to keep what is left. */
+static tern_status agree_on_objects(tern_context *context) {
+    if (atomic_load(&context->mpi_gone))
+        return TERN_OK;
+    return tern_collective_agree(context, context->worker[0],
+                                 tern_objects_check(context, "tern_context_destroy"),
+                                 "tern_context_destroy");
+}
+
 tern_status tern_context_destroy(tern_context *context) {
     if (context == NULL)
         return TERN_OK;
@@ -218,15 +234,22 @@ tern_status tern_context_destroy(tern_context *context) {
     }
     /* What still reaches their workers, this thread's progress takes in. */
     tern_service_threads_stop(context);
+    /* The calls first: a rank that is not here yet may wait for one. */
+    size_t layer = TERN_LAYER_SLOTS - 1;
+    tern_status status = drain(context, layer);
+    if (status == TERN_OK)
+        status = agree_on_objects(context);
+    if (status == TERN_ERR_STATE) {
+        tern_status started = tern_service_threads_start(context);
+        return started == TERN_OK ? status : started;
+    }
     context->closing = true;
-    tern_status status = TERN_OK;
-    for (size_t i = TERN_LAYER_SLOTS; status == TERN_OK && i-- > 0;)
-        if (!atomic_load(&context->mpi_gone) && tern_layers[i]->drain != NULL)
-            status = tern_layers[i]->drain(context, context->worker[0]);
+    while (status == TERN_OK && layer-- > 0)
+        status = drain(context, layer);
     dispose(context, TERN_LAYER_SLOTS);
-    if (status != TERN_ERR_PEER)
+    if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;
-    tern_error_clear();
+    tern_error_clear(); /* what could not be sent any more, or to the dead, is nobody's concern */
     return TERN_OK;
 }
 

@@ -24,6 +24,8 @@ typedef struct tern_phase_hook {
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
+typedef struct tern_object tern_object; /* to be destroyed before the context (src/object.h) */
+
 typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
 
 struct tern_context {
@@ -42,6 +44,7 @@ struct tern_context {
     _Atomic(tern_task *) tasks;
     atomic_flag tasks_busy; /* tasks are being run or changed */
     tern_phase_hook *phase_hooks;
+    tern_object *objects; /* in the order of their creation */
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */

@@ -6,6 +6,7 @@
 
 #include "src/context.h"
 #include "src/log.h"
+#include "src/object.h"
 #include "src/service_threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -99,9 +100,13 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
     if (!context->closing) {
         stop_service_threads(context);
         atomic_store(&context->mpi_gone, true);
-        tern_log(TERN_LOG_ERROR,
-                 "MPI_Finalize before tern_context_destroy: destroy contexts first; this one is "
-                 "only freed locally");
+        char kinds[160];
+        const size_t count = tern_objects_name(context, kinds, sizeof kinds);
+        if (context->rank == 0) /* all ranks have forgotten it: one line is enough */
+            tern_log(TERN_LOG_ERROR,
+                     "MPI_Finalize before tern_context_destroy, on %u ranks: destroy contexts "
+                     "first; this one, with %zu objects%s%s, is only freed locally",
+                     context->size, count, count > 0 ? ": " : "", kinds);
     }
     return MPI_SUCCESS;
 }

@@ -52,9 +52,14 @@ TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const ter
 
 /* Collective, may block: finishes every call under way, then frees everything. NULL is fine. After
  * the death of a peer it is local, frees what is local and leaks MPI's objects rather than hang.
- * TERN_ERR_STATE: called from a handler. Must come before MPI_Finalize, and behind the destruction
- * of tables, maps, queues and buffers, whose process memory it does not free. No other thread may
- * be using the context. */
+ *
+ * TERN_ERR_STATE: tables, maps, queues, locks or searches are still there (the detail names them),
+ * on every rank alike, or it was called from a handler. The context stays as it was and goes on
+ * working. After a death nobody is held up by such objects; the memory that they have in the
+ * process is then not freed, nor is that of buffers at any time.
+ *
+ * Must come before MPI_Finalize, which otherwise logs one line, on rank 0. No other thread may be
+ * using the context. */
 TERN_NODISCARD TERN_API tern_status tern_context_destroy(tern_context *context);
 
 /* Local, never block, any thread. */
