@@ -4,6 +4,7 @@
 
 #include "rma/circle.h"
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 
 /*
@@ -87,6 +88,8 @@ tern_status tern_circular_create(tern_worker *worker, const tern_circular_option
                                  tern_circular **circular) {
     if (worker == NULL || circular == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: NULL argument");
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail("tern_circular_create");
     tern_circular_options o = options != NULL ? *options : (tern_circular_options){0};
     tern_status status = complete(&o);
     if (status != TERN_OK)

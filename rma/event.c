@@ -1,6 +1,7 @@
 #include "rma/bell.h"
 #include "rma/request.h"
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -227,6 +228,8 @@ static tern_status check(const tern_worker *worker, unsigned which, const void *
         return tern_fail(TERN_ERR_ARGUMENT,
                          "a probe for %#x: NULL argument, or not TERN_PROBE_LOCAL, _REMOTE or _ANY",
                          which);
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail("a probe");
     if (tern_notify_of(worker)->in_handler)
         return tern_fail(TERN_ERR_STATE, "probing is not allowed inside a handler of events");
     return TERN_OK;

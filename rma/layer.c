@@ -220,6 +220,7 @@ static void close_layer(tern_context *context) {
         }
         free(mine->words);
         free(mine);
+        context->worker[i]->layer[TERN_LAYER_RMA] = NULL;
     }
     for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)
         tern_heap_destroy(rma->heap[i]);

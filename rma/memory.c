@@ -2,6 +2,7 @@
 
 #include "rma/service.h"
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 
 #define ALIGNMENT_MAX TERN_HUGE
@@ -73,6 +74,8 @@ static tern_status allocate(tern_worker *worker, tern_worker_id target, int numa
     if (worker == NULL || p == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: NULL argument");
     tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_alloc");
     if (target.rank >= context->size || target.index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no worker %u of rank %u",
                          target.index, target.rank);
@@ -123,6 +126,8 @@ tern_status tern_free(tern_worker *worker, tern_ptr p) {
     if (tern_ptr_is_null(p))
         return TERN_OK;
     tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_free");
     if (p.rank >= context->size || p.segment != 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_free: rank %u, segment %u is no allocation%s",
                          p.rank, p.segment,

@@ -4,6 +4,7 @@
 
 #include "rma/request.h"
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -143,6 +144,8 @@ static tern_status check(tern_worker *worker, const question *q) {
         (q->memory == NULL && q->bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
     const tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail(q->function);
     if (q->other.rank >= context->size || q->other.index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", q->function,
                          q->other.index, q->other.rank);

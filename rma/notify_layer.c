@@ -4,9 +4,13 @@
 #include "rma/rendezvous.h"
 #include "rma/request.h"
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 
 /* The life of notifications in a context. */
+
+/* What a destroyed worker has: its probes are refused (rma/event.c). */
+static tern_notify closed_notify = {.in_handler = true};
 
 /* What fits a record beside its place and the largest cid, of a ring that holds some. */
 static uint64_t packed_max(const tern_context *context, size_t wanted) {
@@ -28,7 +32,7 @@ static void close_layer(tern_context *context) {
                 free(n->out[t]->requests);
         free(n->done);
         free(n);
-        worker->layer[TERN_LAYER_NOTIFY] = NULL;
+        worker->layer[TERN_LAYER_NOTIFY] = &closed_notify;
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "rma/state.h"
 #include "rma/window.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/mpi.h"
 #include "src/wait.h"
@@ -233,6 +234,8 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
     if (worker == NULL || base == NULL || p == NULL || bytes == 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_register: NULL argument, or no bytes");
     tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_register");
     const tern_rma *rma = tern_rma_of(context);
     if (bytes > TERN_REGION_BYTES_MAX)
         return tern_fail(TERN_ERR_RANGE, "tern_register: %zu bytes; a region has at most %llu",

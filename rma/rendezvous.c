@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rma/state.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -21,6 +22,8 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     if (worker == NULL || post == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
     tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail(function);
     if (!is_worker(context, peer))
         return no_such_worker(function, peer);
     tern_status status = TERN_OK;
@@ -152,6 +155,8 @@ static tern_status check_source(const tern_worker *worker, const char *function,
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s for %#x: NULL argument, or not TERN_POSTED_RECEIVE, _SEND or _ANY",
                          function, which);
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail(function);
     return is_anybody(source) || is_worker(worker->context, source)
                ? TERN_OK
                : no_such_worker(function, source);

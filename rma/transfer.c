@@ -3,6 +3,7 @@
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/collective.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/phase.h"
 #include "src/wait.h"
@@ -38,6 +39,8 @@ static tern_status check_region(const tern_context *context, tern_ptr p, size_t 
 
 tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
                                uint64_t *offset) {
+    if (p.rank >= context->size && tern_is_destroyed(context))
+        return tern_destroyed_fail("a transfer or an atomic");
     if (p.rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", p.rank, context->size);
     if (p.segment != 0)
@@ -205,6 +208,8 @@ tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t co
 
 tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
+    if (rank >= context->size && tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_flush");
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -226,6 +231,8 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
 tern_status tern_flush_all(tern_worker *worker) {
     atomic_thread_fence(memory_order_seq_cst);
     tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_flush_all");
     tern_status status = TERN_OK;
     if (tern_rma_of(context)->far == NULL)
         return status;
@@ -252,6 +259,8 @@ tern_status tern_puts_deliver(tern_worker *worker) {
 
 tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
+    if (rank >= context->size && tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_fence");
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
     atomic_thread_fence(memory_order_release);

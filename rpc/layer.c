@@ -24,6 +24,7 @@ static void close_layer(tern_context *context) {
         tern_shipments_discard(context->worker[i]);
         tern_synchronizers_discard(context->worker[i]);
         free(context->worker[i]->layer[TERN_LAYER_RPC]);
+        context->worker[i]->layer[TERN_LAYER_RPC] = NULL;
     }
     free(rpc->handler);
     free(rpc->name);

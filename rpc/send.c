@@ -2,6 +2,7 @@
 
 #include "rma/state.h"
 #include "rpc/overflow.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -10,6 +11,8 @@ tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
     if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
     const tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_call");
     if (target.rank >= context->size || target.index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
                          target.index, target.rank);

@@ -6,6 +6,7 @@
 
 #include "src/collective.h"
 #include "src/config.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
@@ -129,10 +130,14 @@ static void dispose(tern_context *context, size_t layers) {
     if (mpi && alive && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(PMPI_Comm_free(&context->comm));
     tern_peers_close(&context->peers);
+    free(context->node);
+}
+
+/* One whose creation failed: nobody has seen it. */
+static void forget(tern_context *context) {
     for (uint32_t i = 0; context->worker != NULL && i <= context->workers; i++)
         free(context->worker[i]);
     free(context->worker);
-    free(context->node);
     free(context);
 }
 
@@ -206,6 +211,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
 fail:
     fresh->closing = true;
     dispose(fresh, opened);
+    forget(fresh);
     return status;
 }
 
@@ -227,6 +233,8 @@ static tern_status agree_on_objects(tern_context *context) {
 tern_status tern_context_destroy(tern_context *context) {
     if (context == NULL)
         return TERN_OK;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_context_destroy");
     for (size_t i = 0; i < context->config.workers; i++) {
         tern_status status = tern_worker_may_wait(context->worker[i], "tern_context_destroy");
         if (status != TERN_OK)
@@ -247,6 +255,7 @@ tern_status tern_context_destroy(tern_context *context) {
     while (status == TERN_OK && layer-- > 0)
         status = drain(context, layer);
     dispose(context, TERN_LAYER_SLOTS);
+    tern_destroyed_keep(context);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;
     tern_error_clear(); /* what could not be sent any more, or to the dead, is nobody's concern */

@@ -31,7 +31,8 @@ typedef struct tern_task tern_task; /* work of the process in several rounds (sr
 struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return */
     uint32_t rank, size;
-    uint32_t workers; /* of each process: the application's, then those of service threads */
+    uint32_t workers;      /* of each process: the application's, then those of service threads */
+    uint32_t workers_kept; /* of a destroyed context (src/destroyed.h) */
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;

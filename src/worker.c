@@ -1,9 +1,12 @@
 #include "src/context.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_worker_adopt");
     if (index >= context->config.workers)
         return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
                          context->config.workers);
@@ -27,6 +30,8 @@ tern_status tern_worker_release(tern_worker *worker) {
 }
 
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
+    if ((worker->in_handler || worker->in_progress) && tern_is_destroyed(worker->context))
+        return tern_destroyed_fail(function);
     if (worker->in_handler || worker->in_progress)
         return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
     return TERN_OK;

@@ -59,7 +59,11 @@ TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const ter
  * process is then not freed, nor is that of buffers at any time.
  *
  * Must come before MPI_Finalize, which otherwise logs one line, on rank 0. No other thread may be
- * using the context. */
+ * using the context.
+ *
+ * Calls that name the context or one of its workers afterwards are TERN_ERR_STATE, as long as no 16
+ * other contexts of the process have been destroyed since: until then their structures are kept.
+ * Calls that name an object of the context (a table, a buffer, a request) are not caught. */
 TERN_NODISCARD TERN_API tern_status tern_context_destroy(tern_context *context);
 
 /* Local, never block, any thread. */
