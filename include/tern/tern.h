@@ -32,6 +32,7 @@
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"
+#include "tern/mpi.h"
 #include "tern/notify.h"
 #include "tern/progress.h"
 #include "tern/promise.h"
