@@ -7,7 +7,7 @@ set(TERN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tern)
 set(TERN_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(DIRECTORY include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(TARGETS tern tern_static EXPORT tern)
+install(TARGETS tern tern_static tern_pmpi EXPORT tern)
 if(TARGET tern-info)
     install(TARGETS tern-info)
 endif()

@@ -100,6 +100,9 @@ static const knob knobs[] = {
      "notified operations that may wait for each target"},
     {"TERN_NOTIFY_EVENTS", KNOB_COUNT, FIELD(notify_events), NULL, 1, 1 << 30, false, false, 65536,
      "local events of a worker that may wait to be probed for"},
+    {"TERN_PMPI_HANDLERS", KNOB_CHOICE, FIELD(pmpi_handlers), switches, 0, 0, false, false, 1,
+     "1: with libtern_pmpi, calls of MPI that wait serve other ranks and run handlers; 0: they do "
+     "not"},
     {"TERN_LOG_LEVEL", KNOB_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
      "lines up to this level are written to standard error"},
 };

@@ -11,6 +11,7 @@
 #include "src/log.h"
 #include "src/mpi.h"
 #include "src/object.h"
+#include "src/pmpi.h"
 #include "src/service_threads.h"
 #include "src/topology.h"
 #include "src/wait.h"
@@ -109,18 +110,27 @@ static tern_status make_workers(tern_context *context) {
     return TERN_OK;
 }
 
+/* Draws the nonce, and agrees on whether waits in MPI are attentive: on every rank or on none. */
 static tern_status draw_nonce(tern_context *context) {
     uint64_t nonce = 0;
     if (context->rank == 0 && getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
         nonce = tern_now();
-    tern_status status = tern_collective_sum(context, NULL, &nonce, 1);
-    context->nonce = nonce;
+    uint64_t sum[2] = {nonce, tern_pmpi_is_here()};
+    tern_status status = tern_collective_sum(context, NULL, sum, 2);
+    context->nonce = sum[0];
+    context->pmpi = context->config.pmpi_handlers && sum[1] == context->size;
+    if (status == TERN_OK && context->rank == 0 && sum[1] > 0 && sum[1] < context->size)
+        tern_log(TERN_LOG_WARN,
+                 "libtern_pmpi serves %u of %u ranks, so it does nothing for this context; load it "
+                 "on all of them",
+                 (uint32_t)sum[1], context->size);
     return status;
 }
 
 /* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
 static void dispose(tern_context *context, size_t layers) {
     bool mpi = !atomic_load(&context->mpi_gone);
+    tern_pmpi_end(context);
     tern_service_threads_stop(context);
     while (layers > 0)
         tern_layers[--layers]->close(context);
@@ -205,6 +215,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     status = tern_collective_agree(fresh, NULL, status, "starting service threads");
     if (status != TERN_OK)
         goto fail;
+    tern_pmpi_begin(fresh);
     *context = fresh;
     return TERN_OK;
 

@@ -49,6 +49,9 @@ struct tern_context {
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */
+    /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
+    bool pmpi;
+    tern_context *pmpi_next; /* in the list of those of the process (src/pmpi.c) */
     void *layer[TERN_LAYER_SLOTS];
 };
 
@@ -68,6 +71,8 @@ struct tern_worker {
     uint64_t looked;  /* ns: when the last of them looked after the peers */
     tern_mover *movers;
     atomic_bool adopted;
+    _Atomic(void *) owner; /* names the thread that adopted it */
+    tern_worker *own_next; /* of the same thread */
     tern_stats stats;
     /* How often it asked MPI for messages, and in the low half where: read by service threads. */
     _Alignas(64) _Atomic uint64_t attended;

@@ -32,6 +32,8 @@ void tern_mpi_unlock(void) {
         pthread_mutex_unlock(&lock);
 }
 
+bool tern_mpi_locked(void) { return locked; }
+
 tern_status tern_mpi_check(size_t workers) {
     int initialized = 0, finalized = 0, provided = 0;
     PMPI_Initialized(&initialized);

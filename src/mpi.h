@@ -4,6 +4,7 @@
 /* The use of MPI: one lock for the process, every return code checked. */
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "src/error.h"
 #include "tern/context.h"
@@ -24,6 +25,9 @@ tern_status tern_mpi_check(size_t workers);
 /* TERN_ERR_STATE, naming function, unless the calling thread may use MPI with the level that it
  * runs with. */
 tern_status tern_mpi_check_thread(const char *function);
+
+/* Whether the calling thread holds the MPI lock. */
+bool tern_mpi_locked(void);
 
 /* Logs what is known to go wrong with the way the program was launched. */
 void tern_mpi_check_launch(void);

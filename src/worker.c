@@ -1,6 +1,7 @@
 #include "src/context.h"
 #include "src/destroyed.h"
 #include "src/error.h"
+#include "src/pmpi.h"
 
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
@@ -15,6 +16,7 @@ tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker
     if (atomic_exchange_explicit(&context->worker[index]->adopted, true, memory_order_acquire))
         return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
     *worker = context->worker[index];
+    tern_pmpi_adopt(*worker);
     return TERN_OK;
 }
 
@@ -24,8 +26,10 @@ tern_status tern_worker_release(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_worker_release");
     if (status != TERN_OK)
         return status;
-    if (!atomic_exchange_explicit(&worker->adopted, false, memory_order_release))
+    if (!atomic_load_explicit(&worker->adopted, memory_order_relaxed))
         return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
+    tern_pmpi_release(worker);
+    atomic_store_explicit(&worker->adopted, false, memory_order_release);
     return TERN_OK;
 }
 

@@ -90,6 +90,7 @@ static const knob knobs[] = {
      {"loose", "1", "STRICT"}},
     {"TERN_NOTIFY_QUEUE", FIELD(notify_queue), 1024, "1", 1, {"0", "1K", "-2"}},
     {"TERN_NOTIFY_EVENTS", FIELD(notify_events), 65536, "1", 1, {"0", "1K", "-2"}},
+    {"TERN_PMPI_HANDLERS", FIELD(pmpi_handlers), 1, "0", 0, {"2", "on"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
 };
 

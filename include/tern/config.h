@@ -102,6 +102,7 @@ typedef struct tern_config {
     tern_order order;
     size_t notify_queue;  /* notified operations that may wait for each target */
     size_t notify_events; /* local events of a worker that may wait to be probed for */
+    int pmpi_handlers;    /* 1: with libtern_pmpi, handlers run in waits of MPI (docs/mpi.md) */
     tern_log_level log_level;
 } tern_config;
 

@@ -38,6 +38,7 @@ layers)
     done <<-END
 	src/a.c "rma/ring.h"
 	rma/a.h <rpc/call.h>
+	pmpi/a.c "rma/ring.h"
 	queue/a.c "hashtable/table.h"
 	hashtable/a.c "map/map.h"
 	include/tern/a.h "src/context.h"
@@ -99,6 +100,18 @@ symbols)
     done
     build tern_b PMPI_Finalize
     expect_success "$here/symbols.sh" liba.so
+    expect_failure "$here/symbols.sh" liba.so '^MPI_'
     expect_success "$here/symbols.sh" liba.a
+    ;;
+pmpi)
+    cd "$work"
+    echo 'int MPI_Send(void) { return 0; } int MPI_Wtime(void) { return 0; }' >libmpi.c
+    echo 'int MPI_Send(void) { return 0; }' >liba.c
+    cc -shared -fPIC -o libmpi.so libmpi.c
+    cc -shared -fPIC -o liba.so liba.c
+    expect_success "$here/pmpi.sh" liba.so libmpi.so
+    echo 'int MPI_Recv(void) { return 0; }' >>libmpi.c
+    cc -shared -fPIC -o libmpi.so libmpi.c
+    expect_failure "$here/pmpi.sh" liba.so libmpi.so
     ;;
 esac

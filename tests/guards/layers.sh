@@ -1,17 +1,17 @@
 #!/bin/sh
-# layers.sh ROOT: every #include points down (src, rma, rpc, mailbox and choice, lock, queue and hashtable,
+# layers.sh ROOT: every #include points down (src, rma and pmpi, rpc, mailbox and choice, lock, queue and hashtable,
 # map and mcts), and public headers include public and system headers only.
 set -eu
 cd "$1"
 
-files=$(for folder in src rma rpc mailbox choice lock queue hashtable map mcts include; do
+files=$(for folder in src rma pmpi rpc mailbox choice lock queue hashtable map mcts include; do
     [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done)
 
 # shellcheck disable=SC2086 # no file name of the project has a space
 awk '
 BEGIN {
-    height["src"] = 0; height["rma"] = 1; height["rpc"] = 2
+    height["src"] = 0; height["rma"] = 1; height["pmpi"] = 1; height["rpc"] = 2
     height["mailbox"] = 3; height["choice"] = 3
     height["lock"] = 4; height["queue"] = 4; height["hashtable"] = 4
     height["map"] = 5; height["mcts"] = 5

@@ -1,6 +1,6 @@
 #!/bin/sh
-# symbols.sh LIBRARY: every symbol that libtern.so exports, or that is global in libtern.a, starts
-# with tern_, and the library calls MPI by its PMPI_ names only. MPI_ names would reach a profiler's
+# symbols.sh LIBRARY [REGEX]: every symbol that libtern.so exports, or that is global in libtern.a,
+# matches the expression, ^tern_ if none is given, and the library calls MPI by its PMPI_ names only. MPI_ names would reach a profiler's
 # wrappers, libtern_pmpi's among them, which wait by calling tern.
 set -eu
 
@@ -10,8 +10,8 @@ case $1 in
 esac
 
 # An unprefixed name would clash with one of the program's; a library without symbols is no library.
-nm $dynamic --defined-only --extern-only "$1" | awk '
-NF == 3 { count++; if ($3 !~ /^tern_/) { print "not prefixed: " $3; wrong = 1 } }
+nm $dynamic --defined-only --extern-only "$1" | awk -v wanted="${2:-^tern_}" '
+NF == 3 { count++; if ($3 !~ wanted) { print "not prefixed: " $3; wrong = 1 } }
 END { exit wrong || !count }
 '
 nm $dynamic --undefined-only "$1" | awk '
