@@ -177,6 +177,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     static const char name[] = "tern_hashtable_create";
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -262,17 +263,21 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     if (worker == NULL || worker->context != table->context)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_hashtable_destroy: worker is NULL or of another context");
+    TERN_COLLECTIVE(worker, "tern_hashtable_destroy");
     tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
     if (status != TERN_OK)
         return status;
-    tern_object_remove(table->context, &table->object);
-    tern_requests_end(worker, table);
+    tern_requests_drain(worker, table);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
     tern_peers *peers = &worker->context->peers;
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    if (status == TERN_ERR_MISMATCH)
+        return status; /* the others have not come to destroy it */
+    tern_object_remove(table->context, &table->object);
+    tern_requests_free(table);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
     tern_growth_free(worker, table->growth);
     *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0};

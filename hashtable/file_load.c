@@ -147,6 +147,7 @@ static tern_status load(reader *r, const tern_hashtable_options *asked) {
 
 tern_status tern_hashtable_load(tern_worker *worker, const char *path,
                                 const tern_hashtable_options *options, tern_hashtable **table) {
+    TERN_COLLECTIVE(worker, "tern_hashtable_load");
     tern_status status = tern_file_arguments(worker, table != NULL, path, "tern_hashtable_load");
     if (status != TERN_OK)
         return status;

@@ -149,6 +149,7 @@ static tern_status settle(tern_status status, char *part, const char *path) {
 
 tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, const char *path) {
     static const char name[] = "tern_hashtable_save";
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_file_arguments(worker, table != NULL, path, name);
     /* Everybody's puts are there behind it. */
     if (status == TERN_OK)

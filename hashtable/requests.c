@@ -81,7 +81,7 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
     return TERN_OK;
 }
 
-void tern_requests_end(tern_worker *worker, tern_hashtable *table) {
+void tern_requests_drain(tern_worker *worker, tern_hashtable *table) {
     tern_requests *mine = table->requests[worker->index];
     tern_wait_state wait = TERN_WAIT_START;
     while (mine != NULL && mine->under_way != 0) {
@@ -90,6 +90,9 @@ void tern_requests_end(tern_worker *worker, tern_hashtable *table) {
         if (mine->under_way != 0) /* a death ends flights */
             (void)tern_wait_step(table->context, &wait, TERN_ANYBODY);
     }
+}
+
+void tern_requests_free(tern_hashtable *table) {
     for (uint32_t i = 0; i < table->context->workers; i++)
         if (table->requests[i] != NULL && table->requests[i]->lost == 0)
             free(table->requests[i]);

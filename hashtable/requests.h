@@ -36,8 +36,9 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
                               uint64_t hash, const tern_flight_plan *plan,
                               tern_hashtable_request *request);
 
-/* Of a table that is destroyed: ends what the worker has under way, with progress, and frees the
- * pools. */
-void tern_requests_end(tern_worker *worker, tern_hashtable *table);
+/* Of a table that is to be destroyed: ends what the worker has under way, with progress. */
+void tern_requests_drain(tern_worker *worker, tern_hashtable *table);
+/* Frees the pools of all workers, unless MPI may still write to them. */
+void tern_requests_free(tern_hashtable *table);
 
 #endif

@@ -18,6 +18,7 @@ static tern_status begin(tern_worker *worker, tern_hashtable *table, bool missin
 }
 
 tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {
+    TERN_COLLECTIVE(worker, "tern_hashtable_size");
     tern_status status = begin(worker, table, count == NULL, "tern_hashtable_size");
     if (status != TERN_OK)
         return status;
@@ -39,6 +40,7 @@ void tern_table_clear_own(tern_hashtable *table) {
 }
 
 tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
+    TERN_COLLECTIVE(worker, "tern_hashtable_clear");
     tern_status status = begin(worker, table, false, "tern_hashtable_clear");
     if (status != TERN_OK)
         return status;

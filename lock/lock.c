@@ -281,6 +281,7 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
     static const char name[] = "tern_locks_create";
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -333,6 +334,7 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
         return TERN_OK;
     if (worker == NULL || worker->context != locks->context)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -342,7 +344,7 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
             status = tern_fail(TERN_ERR_STATE, "%s: worker %zu holds lock %zu", name,
                                i / locks->count, i % locks->count);
     status = tern_collective_agree(context, worker, status, name);
-    if (status == TERN_ERR_STATE)
+    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH)
         return status;
     /* Releases may be under way. */
     if (status == TERN_OK)

@@ -137,6 +137,7 @@ tern_status tern_mailbox_share_on_node(tern_worker *worker, const tern_mailbox_s
     static const char name[] = "tern_mailbox_create_on_node";
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;

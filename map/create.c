@@ -23,6 +23,7 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     static const char name[] = "tern_map_create";
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -109,7 +110,7 @@ static tern_status free_all(tern_worker *worker, const tern_map *map, bool anywa
     tern_peers_look(&worker->context->peers);
     tern_status status = tern_barrier(worker);
     if (status != TERN_OK) {
-        if (anyway)
+        if (anyway && status != TERN_ERR_MISMATCH)
             (void)free_blocks(worker, map, true);
         return status;
     }
@@ -123,10 +124,13 @@ static tern_status free_all(tern_worker *worker, const tern_map *map, bool anywa
 tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     if (map == NULL)
         return TERN_OK;
+    TERN_COLLECTIVE(worker, "tern_map_destroy");
     tern_status status = begin(worker, map, "tern_map_destroy");
     if (status != TERN_OK)
         return status;
     status = free_all(worker, map, true);
+    if (status == TERN_ERR_MISMATCH)
+        return status; /* the others have not come to destroy it */
     tern_status destroyed = tern_hashtable_destroy(worker, map->table);
     tern_chooser_free(&map->chooser);
     free(map);
@@ -134,6 +138,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
 }
 
 tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
+    TERN_COLLECTIVE(worker, "tern_map_clear");
     tern_status status = begin(worker, map, "tern_map_clear");
     if (status == TERN_OK)
         status = free_all(worker, map, false);
@@ -141,6 +146,7 @@ tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
 }
 
 tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count) {
+    TERN_COLLECTIVE(worker, "tern_map_size");
     tern_status status = begin(worker, map, "tern_map_size");
     return status == TERN_OK ? tern_hashtable_size(worker, map->table, count) : status;
 }

@@ -147,6 +147,7 @@ static tern_status check_move(const tern_search *s, uint32_t move) {
 
 tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t move) {
     static const char name[] = "tern_search_advance";
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_mcts_enter(worker, s, name);
     if (status != TERN_OK)
         return status;

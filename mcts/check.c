@@ -127,6 +127,7 @@ static tern_status check_all(tern_worker *worker, tern_search *s) {
 
 tern_status tern_mcts_check(tern_worker *worker, tern_search *s) {
     static const char name[] = "tern_mcts_check";
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_mcts_enter(worker, s, name);
     if (status != TERN_OK)
         return status;

@@ -215,6 +215,7 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     tern_context *context = worker->context;
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -272,6 +273,7 @@ tern_status tern_mcts_plant(tern_search *s) {
 
 tern_status tern_search_reset(tern_worker *worker, tern_search *s, const void *state) {
     static const char name[] = "tern_search_reset";
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_mcts_enter(worker, s, name);
     if (status != TERN_OK)
         return status;
@@ -299,6 +301,7 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     if (worker == NULL || worker->context != s->context)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_search_destroy: worker is NULL or of another context");
+    TERN_COLLECTIVE(worker, "tern_search_destroy");
     tern_status status = tern_worker_may_wait(worker, "tern_search_destroy");
     if (status != TERN_OK)
         return status;
@@ -307,6 +310,8 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    if (status == TERN_ERR_MISMATCH)
+        return status; /* the others have not come to destroy it */
     tern_object_remove(s->context, &s->object);
     free_search(worker, s);
     return status;

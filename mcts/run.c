@@ -133,6 +133,7 @@ static tern_status rounds_and_result(tern_mcts_worker *w) {
 
 tern_status tern_search_run(tern_worker *worker, tern_search *search,
                             const tern_search_limits *limits, tern_search_result *result) {
+    TERN_COLLECTIVE(worker, "tern_search_run");
     tern_status status = check(worker, search, limits, result);
     if (status != TERN_OK)
         return status;

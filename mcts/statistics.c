@@ -13,6 +13,7 @@ static uint64_t nodes_of(const tern_mcts_slab *slab) {
 tern_status tern_search_get_statistics(tern_worker *worker, tern_search *s,
                                        tern_search_statistics *statistics) {
     static const char name[] = "tern_search_get_statistics";
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_mcts_enter(worker, s, name);
     if (status != TERN_OK)
         return status;

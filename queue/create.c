@@ -175,6 +175,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
                                     bool everywhere, const char *name, tern_queue **parts) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)
         status = agree(worker, options, everywhere, parts, name);
@@ -222,16 +223,19 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
                                      const char *name) {
     if (worker == NULL || worker->context != parts->context)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
-    tern_object_remove(parts->context, &parts->object);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
     tern_peers *peers = &worker->context->peers;
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    if (status == TERN_ERR_MISMATCH)
+        return status; /* the others have not come to destroy it */
+    tern_object_remove(parts->context, &parts->object);
     for (size_t i = 0; i < count; i++) {
         tern_queue *q = &parts[i];
         tern_queue_leave_phases(q);

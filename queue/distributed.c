@@ -49,7 +49,8 @@ tern_status tern_distributed_queue_destroy(tern_worker *worker, tern_distributed
     if (status != TERN_OK)
         return status;
     status = tern_queue_destroy_parts(worker, queue->parts, queue->context->size, name);
-    free(queue);
+    if (status != TERN_ERR_MISMATCH)
+        free(queue);
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "tern/collective.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "rma/notify.h"
@@ -9,19 +10,39 @@
 
 /*
  * Collectives over notifications of tern's own: records that progress consumes. The payload of one
- * is {sequence, data}: the number of its collective, which every rank counts alike; the record's id
- * is its round. What arrives before it is waited for is kept. Nobody is far ahead: a barrier or an
- * all-reduce ends for no rank before all have come to it, and one is put before every AHEAD_MAX-th
- * broadcast in a row.
+ * is {sequence, data}: the number of its collective, which every rank counts alike. The record's id
+ * is {round:8, kind:8, type:8}. What arrives before it is waited for is kept. Nobody is far ahead:
+ * a barrier or an all-reduce ends for no rank before all have come to it, and every AHEAD_MAX-th
+ * collective, if it is a broadcast, begins with a barrier.
+ *
+ * Ranks may differ in the kind of a collective. Whoever meets a part of another kind fails and
+ * tells every other rank why, so all that are in the collective end it, and all count it as one. No
+ * rank waits for ever: one that has waited for HAIL_NS tells the rank that it waits for what it is
+ * in. Suppose that nobody meets another kind. Then all ranks that wait for each other in a chain
+ * are in the same kind, and the first of them to stop waits for a rank that has not come yet or
+ * that has been through; and whoever has been through has sent the part.
  */
 
-enum { AHEAD_MAX = 16, ROUND_EXTRA = 64, ROUND_BACK = 65, WORDS = TERN_COLLECTIVE_MAX / 8 };
+enum { AHEAD_MAX = 16, ROUND_EXTRA = 64, ROUND_BACK = 65, ROUND_AHEAD = 128 };
+enum { WORDS = TERN_COLLECTIVE_MAX / 8, REASON_MAX = 256 };
 
-/* A part of a collective that has arrived. */
+/* A part of the collective; that its sender waits for this rank; that the collective has failed,
+ * with a text that says why. */
+enum { TYPE_PART, TYPE_HAIL, TYPE_FAILURE, TYPES };
+
+static const char *const kind_names[TERN_NOTIFY_KINDS] = {
+    [TERN_NOTIFY_BARRIER] = "tern_notify_barrier",
+    [TERN_NOTIFY_BROADCAST] = "tern_notify_broadcast",
+    [TERN_NOTIFY_ALLREDUCE] = "tern_notify_allreduce",
+};
+
+#define HAIL_NS 100000000u
+
+/* What has arrived. */
 typedef struct tern_part {
     struct tern_part *next;
     uint64_t sequence;
-    uint32_t origin, round; /* origin: rank */
+    uint32_t origin, round, kind, type; /* origin: rank */
     size_t bytes;
     uint64_t data[];
 } tern_part;
@@ -29,12 +50,14 @@ typedef struct tern_part {
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
     tern_notify *n = tern_notify_of(worker);
     uint64_t header = tern_ring_peek(worker, in), sequence = 0;
-    size_t bytes = tern_record_bytes(header);
-    bool good = tern_ring_check(in, header) && bytes >= 8 && bytes <= 8 + TERN_COLLECTIVE_MAX &&
-                in->origin_id.index == worker->index;
+    const size_t record = tern_record_bytes(header);
+    const uint32_t id = tern_record_id(header);
+    bool good = tern_ring_check(in, header) && record >= 8 && record <= 8 + TERN_COLLECTIVE_MAX &&
+                in->origin_id.index == worker->index && (id >> 8 & 255) < TERN_NOTIFY_KINDS &&
+                id >> 16 < TYPES;
     if (good)
         memcpy(&sequence, tern_ring_payload(in), 8);
-    if (good && (int64_t)(sequence - n->sequence) < 0) { /* of one that failed here */
+    if (good && (int64_t)(sequence - n->sequence) < 0) { /* of one that is over here */
         tern_ring_advance(in, header);
         return 1;
     }
@@ -42,28 +65,37 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
         tern_ring_refuse(worker, in, header, "no part of a collective");
         return 0;
     }
-    bytes -= 8;
+    const size_t bytes = record - 8;
     tern_part *part = malloc(sizeof *part + bytes);
     if (part == NULL)
         return 0; /* later */
-    part->sequence = sequence;
-    part->origin = in->origin_id.rank;
-    part->round = tern_record_id(header);
-    part->bytes = bytes;
+    *part = (tern_part){.next = n->parts,
+                        .sequence = sequence,
+                        .origin = in->origin_id.rank,
+                        .round = id & 255,
+                        .kind = id >> 8 & 255,
+                        .type = id >> 16,
+                        .bytes = bytes};
     memcpy(part->data, tern_ring_payload(in) + 8, bytes);
-    part->next = n->parts;
     n->parts = part;
     tern_ring_advance(in, header);
     return 1;
 }
 
-void tern_collectives_discard(tern_worker *worker) {
-    tern_notify *n = tern_notify_of(worker);
-    while (n->parts != NULL) {
-        tern_part *part = n->parts;
-        n->parts = part->next;
+/* Drops what belongs to collectives before `sequence`. */
+static void discard_before(tern_notify *n, uint64_t sequence) {
+    for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
+        if (part->sequence >= sequence) {
+            link = &part->next;
+            continue;
+        }
+        *link = part->next;
         free(part);
     }
+}
+
+void tern_collectives_discard(tern_worker *worker) {
+    discard_before(tern_notify_of(worker), UINT64_MAX);
 }
 
 /* One round of waiting for a rank. */
@@ -71,9 +103,10 @@ static tern_status step(tern_worker *worker, tern_wait_state *wait) {
     return tern_wait_round(worker->context, wait, tern_progress_round(worker), TERN_ANYBODY);
 }
 
-static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
-                            size_t bytes) {
+static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
+                            const void *data, size_t bytes) {
     tern_context *context = worker->context;
+    const tern_notify *n = tern_notify_of(worker);
     tern_out *out = NULL;
     void *room = NULL;
     tern_status status = tern_ring_open(worker, rank * context->workers + worker->index, &out);
@@ -81,96 +114,170 @@ static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t round, 
         status = tern_ring_reserve(worker, out, 8 + bytes, &room);
     if (status != TERN_OK)
         return status;
-    memcpy(room, &tern_notify_of(worker)->sequence, 8);
+    memcpy(room, &n->sequence, 8);
     if (bytes > 0)
         memcpy((char *)room + 8, data, bytes);
-    tern_ring_commit(out, tern_record_header(TERN_RECORD_COLLECTIVE, round, 8 + bytes));
+    const uint32_t id = round | n->kind << 8 | type << 16;
+    tern_ring_commit(out, tern_record_header(TERN_RECORD_COLLECTIVE, id, 8 + bytes));
     tern_ring_publish(worker, out);
     return TERN_OK;
 }
 
-static tern_status send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
-                        size_t bytes) {
+static tern_status send_as(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
+                           const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status;
-    while ((status = try_send(worker, rank, round, data, bytes)) == TERN_ERR_AGAIN)
+    while ((status = try_send(worker, rank, type, round, data, bytes)) == TERN_ERR_AGAIN)
         if ((status = step(worker, &wait)) != TERN_OK)
             break;
     return status;
 }
 
-/* [out] data: exactly bytes. */
-static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, void *data,
-                           size_t bytes) {
+static tern_status send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
+                        size_t bytes) {
+    return send_as(worker, rank, TYPE_PART, round, data, bytes);
+}
+
+/* Ends the collective for all ranks, for this reason. */
+static tern_status refuse(tern_worker *worker, const char *reason) {
+    const tern_context *context = worker->context;
+    tern_status status = TERN_OK;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
+        if (r != context->rank)
+            status = send_as(worker, r, TYPE_FAILURE, 0, reason, strlen(reason));
+    return status == TERN_OK ? tern_fail(TERN_ERR_MISMATCH, "%s", reason) : status;
+}
+
+static tern_status refuse_kind(tern_worker *worker, uint32_t rank, uint32_t kind) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason,
+             "rank %u is in %s and rank %u is in %s; all ranks call the same collective functions "
+             "in the same order",
+             worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank,
+             kind_names[kind]);
+    return refuse(worker, reason);
+}
+
+static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
+                                size_t other_bytes) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "%s has %zu bytes on rank %u and %zu bytes on rank %u",
+             kind_names[tern_notify_of(worker)->kind], bytes, worker->context->rank, other_bytes,
+             rank);
+    return refuse(worker, reason);
+}
+
+/* Whether another rank has told that this collective cannot succeed. */
+static tern_status look_for_conflict(tern_worker *worker) {
+    const tern_notify *n = tern_notify_of(worker);
+    for (const tern_part *part = n->parts; part != NULL; part = part->next) {
+        if (part->sequence != n->sequence)
+            continue;
+        if (part->type == TYPE_FAILURE)
+            return tern_fail(TERN_ERR_MISMATCH, "%.*s", (int)part->bytes, (const char *)part->data);
+        if (part->kind != n->kind)
+            return refuse_kind(worker, part->origin, part->kind);
+    }
+    return TERN_OK;
+}
+
+/* Takes the part out of those that have arrived. NULL: it has not. */
+static tern_part *take(tern_notify *n, uint32_t rank, uint32_t round) {
+    for (tern_part **link = &n->parts, *part; (part = *link) != NULL; link = &part->next)
+        if (part->sequence == n->sequence && part->kind == n->kind && part->type == TYPE_PART &&
+            part->origin == rank && part->round == round) {
+            *link = part->next;
+            return part;
+        }
+    return NULL;
+}
+
+/* Waits until the part has come or the collective has failed. */
+static tern_status await(tern_worker *worker, uint32_t rank, uint32_t round, tern_part **part) {
     tern_notify *n = tern_notify_of(worker);
     tern_wait_state wait = TERN_WAIT_START;
-    for (;;) {
-        tern_part **link = &n->parts, *part;
-        for (; (part = *link) != NULL; link = &part->next)
-            if (part->sequence == n->sequence && part->origin == rank && part->round == round)
-                break;
-        if (part == NULL) {
-            tern_status status = step(worker, &wait);
-            if (status != TERN_OK)
-                return status;
-            continue;
+    uint64_t began = 0;
+    bool hailed = false;
+    for (uint32_t i = 1;; i++) {
+        tern_status status = look_for_conflict(worker);
+        *part = status == TERN_OK ? take(n, rank, round) : NULL;
+        if (status != TERN_OK || *part != NULL)
+            return status;
+        if (i % 1024 == 0 && !hailed) {
+            const uint64_t now = tern_now();
+            began = began == 0 ? now : began;
+            hailed =
+                now - began >= HAIL_NS && try_send(worker, rank, TYPE_HAIL, 0, NULL, 0) == TERN_OK;
         }
-        *link = part->next;
-        tern_status status = TERN_OK;
-        if (part->bytes == bytes && bytes > 0)
-            memcpy(data, part->data, bytes);
-        else if (part->bytes != bytes)
-            status = tern_fail(TERN_ERR_MISMATCH,
-                               "a collective of %zu bytes here is one of %zu bytes on rank %u",
-                               bytes, part->bytes, rank);
-        free(part);
-        return status;
+        status = step(worker, &wait);
+        if (status != TERN_OK)
+            return status;
     }
 }
 
-static tern_status begin(tern_worker *worker, const char *function) {
+/* [out] data: exactly bytes. */
+static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, void *data,
+                           size_t bytes) {
+    tern_part *part;
+    tern_status status = await(worker, rank, round, &part);
+    if (status != TERN_OK)
+        return status;
+    if (part->bytes != bytes)
+        status = refuse_bytes(worker, bytes, rank, part->bytes);
+    else if (bytes > 0)
+        memcpy(data, part->data, bytes);
+    free(part);
+    return status;
+}
+
+/* Who knows of a death begins none, as in src/collective.c: others may still wait in an earlier one
+ * that this rank has given up. */
+static tern_status begin(tern_worker *worker, uint32_t kind) {
     if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
-    return tern_worker_may_wait(worker, function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", kind_names[kind]);
+    tern_status status = tern_worker_may_wait(worker, kind_names[kind]);
+    const uint32_t dead = tern_peers_dead(&worker->context->peers);
+    if (status == TERN_OK && dead != TERN_NOBODY)
+        status = tern_peer_fail(dead);
+    if (status == TERN_OK)
+        tern_notify_of(worker)->kind = kind;
+    return status;
+}
+
+/* Whatever became of it, every rank has counted it once. */
+static tern_status end(tern_worker *worker, tern_status status) {
+    tern_notify *n = tern_notify_of(worker);
+    n->sequence++;
+    if (n->parts != NULL)
+        discard_before(n, n->sequence);
+    return status;
 }
 
 /* Dissemination: after round k each rank has heard, of itself or through others, of the 2^(k+1)
  * ranks up to its own. */
-static tern_status barrier(tern_worker *worker) {
+static tern_status barrier(tern_worker *worker, uint32_t round) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
-    tern_notify *n = tern_notify_of(worker);
     tern_status status = TERN_OK;
-    uint32_t round = 0;
     for (uint32_t reach = 1; reach < size && status == TERN_OK; reach *= 2, round++) {
         status = send(worker, (rank + reach) % size, round, NULL, 0);
         if (status == TERN_OK)
             status = receive(worker, (rank + size - reach) % size, round, NULL, 0);
     }
-    n->sequence++;
-    n->broadcasts = 0;
     return status;
 }
 
 tern_status tern_notify_barrier(tern_worker *worker) {
-    tern_status status = begin(worker, "tern_notify_barrier");
-    return status == TERN_OK ? barrier(worker) : status;
+    tern_status status = begin(worker, TERN_NOTIFY_BARRIER);
+    return status == TERN_OK ? end(worker, barrier(worker, 0)) : status;
 }
 
 /* Binomial: in rank numbers that count from root, a rank hears from the one without its lowest bit
  * and tells those with one lower bit more. */
-tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
-    tern_status status = begin(worker, "tern_notify_broadcast");
-    if (status != TERN_OK)
-        return status;
+static tern_status broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
-    if (root >= size || bytes > TERN_COLLECTIVE_MAX || (data == NULL && bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_notify_broadcast: %zu bytes from rank %u of %u; %u bytes are the "
-                         "limit",
-                         bytes, root, size, TERN_COLLECTIVE_MAX);
-    tern_notify *n = tern_notify_of(worker);
-    if (n->broadcasts + 1 == AHEAD_MAX)
-        status = barrier(worker);
+    tern_status status = look_for_conflict(worker); /* the root waits for nobody */
+    if (status == TERN_OK && tern_notify_of(worker)->sequence % AHEAD_MAX == AHEAD_MAX - 1)
+        status = barrier(worker, ROUND_AHEAD);
     uint32_t mine = (rank + size - root) % size, bit = 1;
     while (bit < size && (mine & bit) == 0)
         bit *= 2;
@@ -179,9 +286,20 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
     for (bit /= 2; bit > 0 && status == TERN_OK; bit /= 2)
         if (mine + bit < size)
             status = send(worker, (mine + bit + root) % size, 0, data, bytes);
-    n->sequence++;
-    n->broadcasts++;
     return status;
+}
+
+tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
+    tern_status status = begin(worker, TERN_NOTIFY_BROADCAST);
+    if (status != TERN_OK)
+        return status;
+    uint32_t size = worker->context->size;
+    if (root >= size || bytes > TERN_COLLECTIVE_MAX || (data == NULL && bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_notify_broadcast: %zu bytes from rank %u of %u; %u bytes are the "
+                         "limit",
+                         bytes, root, size, TERN_COLLECTIVE_MAX);
+    return end(worker, broadcast(worker, root, data, bytes));
 }
 
 #define REDUCE(name, type, sum)                                                                    \
@@ -248,7 +366,7 @@ static tern_status allreduce(tern_worker *worker, tern_number type, tern_reducti
 
 tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
                                   void *values, size_t count) {
-    tern_status status = begin(worker, "tern_notify_allreduce");
+    tern_status status = begin(worker, TERN_NOTIFY_ALLREDUCE);
     if (status != TERN_OK)
         return status;
     if ((unsigned)type > TERN_DOUBLE || (unsigned)op > TERN_REDUCE_MAX || count > WORDS ||
@@ -260,11 +378,8 @@ tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_re
     uint64_t words[WORDS];
     if (count > 0)
         memcpy(words, values, count * 8);
-    status = allreduce(worker, type, op, words, count);
+    status = end(worker, allreduce(worker, type, op, words, count));
     if (status == TERN_OK && count > 0)
         memcpy(values, words, count * 8);
-    tern_notify *n = tern_notify_of(worker);
-    n->sequence++;
-    n->broadcasts = 0;
     return status;
 }

@@ -261,6 +261,8 @@ static tern_status open_layer(tern_context *context) {
         status = agree_on_fences(context, rma);
     if (status != TERN_OK)
         close_layer(context);
+    else if (rma->far == NULL)
+        context->meeting = &((tern_segment_header *)(void *)rma->segment[0].base)->meeting;
     return status;
 }
 

@@ -20,6 +20,9 @@
 
 enum { TERN_NOTICE_PURE, TERN_NOTICE_PACKED, TERN_NOTICE_PUT, TERN_NOTICE_GET };
 
+/* Kinds of collectives (rma/collectives.c). */
+enum { TERN_NOTIFY_BARRIER, TERN_NOTIFY_BROADCAST, TERN_NOTIFY_ALLREDUCE, TERN_NOTIFY_KINDS };
+
 /* A local event; a worker's events of all peers wait in one queue. */
 typedef struct tern_done {
     uint64_t cid, bytes;
@@ -51,8 +54,8 @@ typedef struct tern_notify {
     char *heap; /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/collectives.c). */
-    uint64_t sequence;   /* of the next one */
-    uint32_t broadcasts; /* in a row */
+    uint64_t sequence; /* of the one that it is in, or of the next one */
+    uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
     struct tern_part *parts;
     tern_out *waiting;                  /* targets with requests that wait (rma/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/rendezvous.c) */

@@ -5,7 +5,7 @@
  * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node.
  * It holds, in this order:
  *
- *     header   one page: identity, and on rank 0 the words of the node-wide barrier
+ *     header   one page: identity, and on rank 0 where all ranks meet (src/meeting.h)
  *     boards   one per worker: bells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/region.h)
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/context.h"
+#include "src/meeting.h"
 
 #define TERN_LINE 64u
 #define TERN_PAGE 4096u
@@ -36,8 +36,7 @@ typedef struct tern_line {
 typedef struct tern_segment_header {
     uint64_t magic;
     uint64_t nonce;       /* of the context */
-    tern_line arrived;    /* rank 0: ranks that have entered the barrier */
-    tern_line generation; /* rank 0: barriers that have ended */
+    tern_meeting meeting; /* rank 0 */
 } tern_segment_header;
 
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */

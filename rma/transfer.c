@@ -268,29 +268,10 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     return tern_way_to(context, rank)->reads_own_batches ? tern_flush_far(worker, rank) : TERN_OK;
 }
 
-/* All ranks on one node: two words in rank 0's segment. */
-static tern_status near_barrier(tern_worker *worker) {
-    tern_context *context = worker->context;
-    tern_segment_header *header = (void *)tern_rma_of(context)->segment[0].base;
-    _Atomic uint64_t *arrived = &header->arrived.word, *generation = &header->generation.word;
-    /* Acquire and release: what a rank did before its arrival is seen by all that leave. */
-    uint64_t mine = atomic_load_explicit(generation, memory_order_acquire);
-    if (atomic_fetch_add(arrived, 1) + 1 == context->size) {
-        atomic_store_explicit(arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(generation, mine + 1, memory_order_release);
-        return TERN_OK;
-    }
-    tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = TERN_OK;
-    while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
-        status = tern_wait_round(context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    /* The last may have come while a death was noticed. */
-    return atomic_load_explicit(generation, memory_order_acquire) != mine ? TERN_OK : status;
-}
-
 tern_status tern_barrier(tern_worker *worker) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_barrier: worker is NULL");
+    TERN_COLLECTIVE(worker, "tern_barrier");
     tern_status status = tern_worker_may_wait(worker, "tern_barrier");
     /* Who has given up a barrier never arrives at another: its arrival would count twice. */
     uint32_t dead = tern_peers_dead(&worker->context->peers);
@@ -303,7 +284,5 @@ tern_status tern_barrier(tern_worker *worker) {
     if (status != TERN_OK)
         return status;
     tern_ring_publish_all(worker);
-    return tern_rma_of(worker->context)->far == NULL
-               ? near_barrier(worker)
-               : tern_collective_barrier(worker->context, worker);
+    return tern_collective_barrier(worker->context, worker);
 }

@@ -103,6 +103,7 @@ static bool answers_are_here(tern_worker *worker) {
 tern_status tern_quiesce(tern_worker *worker) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_quiesce: worker is NULL");
+    TERN_COLLECTIVE(worker, "tern_quiesce");
     tern_status status = tern_worker_may_wait(worker, "tern_quiesce");
     tern_context *context = worker->context;
     uint64_t before[SUMS] = {1, 0, 0}; /* no wave looks like this */

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/context.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "src/error.h"
+#include "src/meeting.h"
 #include "src/mpi.h"
 #include "src/wait.h"
 
@@ -36,14 +39,6 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
         waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_round(worker),
                                  context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
     }
-}
-
-tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) {
-    MPI_Request request;
-    tern_status status = may_begin(context);
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Ibarrier(context->comm, &request));
-    return status == TERN_OK ? finish(context, worker, &request) : status;
 }
 
 /* For one that may begin. No memory: others may wait for this rank. */
@@ -109,37 +104,114 @@ tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker
     return conclude(context, worker, status, &request, room, data, bytes);
 }
 
-tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
-                                int count) {
-    return reduce(context, worker, values, count, MPI_UINT64_T, MPI_SUM);
+/* What a meeting sums up: the names, how many ranks have failed, and numbers of the caller's. */
+enum { NAME, FAILED, NUMBERS, NUMBERS_MAX = TERN_MEETING_WORDS - NUMBERS };
+
+enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
+
+static const char *name_of(const tern_worker *worker, const char *otherwise) {
+    return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
 }
 
-tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
-                                  const char *what) {
-    char mine[256];
-    snprintf(mine, sizeof mine, "%s", tern_error_detail());
-    /* The first rank that failed wins: ranks that did not fail send a rank past the last. */
+/* Bits 0-19 count ranks; the others are a hash. */
+static uint64_t name_word(const char *name) {
+    return (XXH3_64bits(name, strlen(name)) & ~TERN_MEETING_COUNT) | 1;
+}
+
+/* All ranks have found out that their names differ: says which this rank and the first other have.
+ */
+static tern_status tell_mismatch(tern_context *context, tern_worker *worker, const char *name) {
+    char mine[NAME_BYTES] = "";
+    snprintf(mine, sizeof mine, "%s", name);
+    char *all = malloc(context->size * sizeof mine);
+    tern_status status = tern_collective_allgather(context, worker, mine, sizeof mine, all);
+    uint32_t other = 0;
+    while (status == TERN_OK && other < context->size &&
+           strncmp(mine, all + other * sizeof mine, sizeof mine) == 0)
+        other++;
+    if (status == TERN_OK)
+        status = tern_fail(TERN_ERR_MISMATCH,
+                           "rank %u is in %s and rank %u is in %.*s; all ranks call the same "
+                           "collective functions in the same order",
+                           context->rank, mine, other, (int)sizeof mine - 1,
+                           other < context->size ? all + other * sizeof mine : "another one");
+    free(all);
+    return status;
+}
+
+/* words: as above, this rank's and then the sums. name: used if the worker is in no function with
+ * one. That the sum of the names is size times this rank's own is true on every rank if all have
+ * the same, and else, for hashes of 44 bits, practically on none. */
+static tern_status meet(tern_context *context, tern_worker *worker, const char *name,
+                        uint64_t words[TERN_MEETING_WORDS]) {
+    name = name_of(worker, name);
+    const uint64_t mine = words[NAME] = name_word(name);
+    tern_status status = may_begin(context);
+    if (status == TERN_OK)
+        status = context->meeting != NULL && worker != NULL
+                     ? tern_meeting_hold(context, worker, words)
+                     : reduce(context, worker, words, TERN_MEETING_WORDS, MPI_UINT64_T, MPI_SUM);
+    if (status != TERN_OK || words[NAME] == context->size * mine)
+        return status;
+    return tell_mismatch(context, worker, name);
+}
+
+tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) {
+    uint64_t words[TERN_MEETING_WORDS] = {0};
+    return meet(context, worker, "a barrier", words);
+}
+
+tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
+                                int count) {
+    tern_status status = TERN_OK;
+    for (int at = 0; at < count && status == TERN_OK; at += NUMBERS_MAX) {
+        uint64_t words[TERN_MEETING_WORDS] = {0};
+        const size_t bytes =
+            (size_t)(count - at < NUMBERS_MAX ? count - at : NUMBERS_MAX) * sizeof *values;
+        memcpy(words + NUMBERS, values + at, bytes);
+        status = meet(context, worker, "a sum", words);
+        if (status == TERN_OK)
+            memcpy(values + at, words + NUMBERS, bytes);
+    }
+    return status;
+}
+
+/* Some rank has failed: tells everybody of the first one. */
+static tern_status tell_failure(tern_context *context, tern_worker *worker, tern_status status,
+                                const char *what, const char *detail) {
     int64_t first = status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
     tern_status code = reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
-    if (code == TERN_OK && first == (int64_t)context->size)
-        tern_error_clear(); /* a rank may have recovered from something on the way here */
-    if (code != TERN_OK || first == (int64_t)context->size)
+    if (code != TERN_OK)
         return code;
     struct {
         int64_t status;
-        char detail[256];
+        char detail[DETAIL_BYTES];
     } told;
     memset(&told, 0, sizeof told);
     told.status = status;
-    memcpy(told.detail, mine, sizeof mine);
+    memcpy(told.detail, detail, sizeof told.detail);
     code = tern_collective_broadcast(context, worker, (uint32_t)first, &told, sizeof told);
     if (code != TERN_OK)
         return code;
     if (status != TERN_OK)
-        return tern_fail(status, "%s", mine);
+        return tern_fail(status, "%s", detail);
     told.detail[sizeof told.detail - 1] = 0;
     return tern_fail((tern_status)told.status, "%s failed on rank %d: %s", what, (int)first,
                      told.detail);
+}
+
+tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
+                                  const char *what) {
+    char detail[DETAIL_BYTES] = "";
+    if (status != TERN_OK)
+        snprintf(detail, sizeof detail, "%s", tern_error_detail());
+    uint64_t words[TERN_MEETING_WORDS] = {[FAILED] = status != TERN_OK};
+    tern_status code = meet(context, worker, what, words);
+    if (code == TERN_OK && words[FAILED] == 0)
+        tern_error_clear(); /* a rank may have recovered from something on the way here */
+    if (code != TERN_OK || words[FAILED] == 0)
+        return code;
+    return tell_failure(context, worker, status, what, detail);
 }
 
 tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,

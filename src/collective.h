@@ -2,16 +2,43 @@
 #define TERN_SRC_COLLECTIVE_H
 
 /*
- * Collectives for creating and destroying things: non-blocking MPI ones, waited for with progress,
- * so that a rank that is late because it waits for this one's service gets it. One worker of each
- * rank calls them, in the same order everywhere; not in handlers. worker may be NULL while the
- * context is being created: then nobody needs service.
+ * Collectives for creating and destroying things, waited for with progress, so that a rank that is
+ * late because it waits for this one's service gets it. One worker of each rank calls them, in the
+ * same order everywhere; not in handlers. worker may be NULL while the context is being created or
+ * closed: then nobody needs service.
+ *
+ * A barrier, a sum and an agreement are one step of the same shape, a meeting, which also sums up
+ * the names of what the ranks are in. So if the ranks are in different functions, each learns it at
+ * the first meeting, gets TERN_ERR_MISMATCH with two of the names, and all have come to the same
+ * step again. An all-gather and a broadcast carry no name: every function meets before it uses one.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tern/context.h"
+#include "src/context.h"
+
+/* Names the function that the calling block belongs to, for all collectives of worker in it, those
+ * of the functions that it calls included. An inner name changes nothing. worker may be NULL. */
+#define TERN_COLLECTIVE(worker, name)                                                              \
+    tern_worker *collective_worker __attribute__((cleanup(tern_collective_leave), unused)) =       \
+        tern_collective_enter(worker, name)
+
+/* Returns worker if it was in no collective, else NULL. */
+static inline tern_worker *tern_collective_enter(tern_worker *worker, const char *name) {
+    if (worker == NULL || worker->collective != NULL)
+        return NULL;
+    worker->collective = name;
+    return worker;
+}
+
+static inline void tern_collective_leave(tern_worker *const *entered) {
+    if (*entered != NULL)
+        (*entered)->collective = NULL;
+}
+
+/* Each of the functions below may return TERN_ERR_PEER and TERN_ERR_MPI; those that meet,
+ * TERN_ERR_MISMATCH too. */
 
 tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 

@@ -227,6 +227,7 @@ fail:
 }
 
 static tern_status drain(tern_context *context, size_t layer) {
+    TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
     if (atomic_load(&context->mpi_gone) || tern_layers[layer]->drain == NULL)
         return TERN_OK;
     return tern_layers[layer]->drain(context, context->worker[0]);
@@ -234,6 +235,7 @@ static tern_status drain(tern_context *context, size_t layer) {
 
 /* The same on every rank, unless one has died: then nobody is to keep what is left. */
 static tern_status agree_on_objects(tern_context *context) {
+    TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
     if (atomic_load(&context->mpi_gone))
         return TERN_OK;
     return tern_collective_agree(context, context->worker[0],
@@ -251,14 +253,15 @@ tern_status tern_context_destroy(tern_context *context) {
         if (status != TERN_OK)
             return status;
     }
-    /* What still reaches their workers, this thread's progress takes in. */
+    /* From here on this thread's progress stands for the service threads. */
     tern_service_threads_stop(context);
     /* The calls first: a rank that is not here yet may wait for one. */
     size_t layer = TERN_LAYER_SLOTS - 1;
     tern_status status = drain(context, layer);
     if (status == TERN_OK)
         status = agree_on_objects(context);
-    if (status == TERN_ERR_STATE) {
+    /* The others have not come to destroy it, or objects are left: the context lives on. */
+    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH) {
         tern_status started = tern_service_threads_start(context);
         return started == TERN_OK ? status : started;
     }

@@ -24,7 +24,8 @@ typedef struct tern_phase_hook {
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
-typedef struct tern_object tern_object; /* to be destroyed before the context (src/object.h) */
+typedef struct tern_object tern_object;   /* to be destroyed before the context (src/object.h) */
+typedef struct tern_meeting tern_meeting; /* of all ranks, in shared memory (src/meeting.h) */
 
 typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
 
@@ -38,6 +39,7 @@ struct tern_context {
     uint32_t nodes;
     uint64_t nonce; /* random, the same on all ranks */
     tern_peers peers;
+    tern_meeting *meeting;                /* NULL: not all ranks share memory */
     tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
@@ -63,12 +65,13 @@ struct tern_worker {
     tern_context *context;
     void *layer[TERN_LAYER_SLOTS];
     uint32_t index;
-    uint32_t id;      /* rank * workers + index: its number in the job */
-    bool in_progress; /* tern_progress is never re-entered */
-    bool in_handler;  /* waits are refused */
-    uint32_t vain;    /* looks in a row that found nothing (src/wait.h) */
-    uint32_t glances; /* tests that found nothing */
-    uint64_t looked;  /* ns: when the last of them looked after the peers */
+    uint32_t id;            /* rank * workers + index: its number in the job */
+    bool in_progress;       /* tern_progress is never re-entered */
+    bool in_handler;        /* waits are refused */
+    const char *collective; /* the collective function that it is in, or NULL */
+    uint32_t vain;          /* looks in a row that found nothing (src/wait.h) */
+    uint32_t glances;       /* tests that found nothing */
+    uint64_t looked;        /* ns: when the last of them looked after the peers */
     tern_mover *movers;
     atomic_bool adopted;
     _Atomic(void *) owner; /* names the thread that adopted it */

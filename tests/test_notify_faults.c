@@ -71,6 +71,8 @@ static void a_rank_dies(void) {
     EXPECT_OK(status);
     EXPECT(TERN_ERR_PEER, tern_event_wait(f.worker, TERN_PROBE_ANY, &event));
     EXPECT(TERN_ERR_PEER, tern_notify_barrier(f.worker));
+    /* The root of a broadcast waits for nobody, and is told all the same. */
+    EXPECT(TERN_ERR_PEER, tern_notify_broadcast(f.worker, f.rank, &sent, sizeof sent));
     CU_ASSERT(MPI_Wtime() - start < 5);
     fixture_meet_living(&f);
     fixture_close(&f);

@@ -226,8 +226,9 @@ TERN_NODISCARD TERN_API tern_status tern_broadcast(tern_worker *worker,
  * anywhere: all that were made have run, those that they made too, all have answered, and every
  * synchronizer has heard of it. Makes
  * progress for this worker and for every worker of the process that no thread has adopted; other
- * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_STATE in a handler, or, on every
- * rank, if some calls never run because they lie behind a malformed record (tern/stats.h). */
+ * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_MISMATCH as tern_barrier;
+ * TERN_ERR_STATE in a handler, or, on every rank, if some calls never run because they lie behind a
+ * malformed record (tern/stats.h). */
 TERN_NODISCARD TERN_API tern_status tern_quiesce(tern_worker *worker);
 
 /* Not for applications: where tern_call goes with arguments of a size that is not known to the

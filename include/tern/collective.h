@@ -8,8 +8,11 @@
  * at the same time. They wait, making progress. The notifications they are made of are tern's own:
  * they neither appear in probes nor wait behind events that nobody has probed for.
  *
- * TERN_ERR_PEER: a rank has died; TERN_ERR_ARGUMENT; TERN_ERR_STATE: in a handler. After an error
- * that not every rank got, collectives of that worker index are over.
+ * TERN_ERR_PEER: a rank has died; TERN_ERR_ARGUMENT; TERN_ERR_STATE: in a handler;
+ * TERN_ERR_MISMATCH: the ranks are in different functions of these three, or give vectors of
+ * different length. Then every rank gets that error, with both names, unless its broadcast had
+ * ended before, and the next collectives work. After another error that not every rank got,
+ * collectives of that worker index are over.
  */
 
 #include <stddef.h>
