@@ -19,7 +19,7 @@ static inline tern_table_head tern_table_head_to(const tern_hashtable *table, ui
 }
 
 static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint32_t owner) {
-    return (tern_worker_id){owner, table->part[owner].worker};
+    return tern_container_worker(table->context, owner, table->part[owner].worker);
 }
 
 /* The largest arguments that a ring takes of a call with a result, whose address goes before them.

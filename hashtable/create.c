@@ -7,6 +7,7 @@
 #include "hashtable/parked.h"
 #include "hashtable/requests.h"
 #include "src/collective.h"
+#include "src/service_threads.h"
 #include "tern/transfer.h"
 
 /* What every rank tells the others. */
@@ -130,6 +131,22 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
         memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
 }
 
+/* From now on calls find the table. */
+static void meet_calls(tern_hashtable *t, tern_ptr memory) {
+    tern_anchor *anchor = tern_local(t->context, memory);
+    memset(anchor, 0, sizeof *anchor);
+    anchor->table = t;
+    /* Pairs with the acquire of tern_table_of_call. */
+    atomic_store_explicit(&anchor->nonce, t->nonce, memory_order_release);
+}
+
+/* No call finds the table any more, and none is in it. */
+static void leave_calls(const tern_context *context, tern_ptr memory) {
+    tern_anchor *anchor = tern_local(context, memory);
+    atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
+    tern_service_threads_pass(context);
+}
+
 /* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
  * error too, unless it is null. */
 static tern_status introduce(tern_worker *worker, tern_hashtable *t, introduction *all,
@@ -167,7 +184,7 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         t->part[r].count = t->buckets;
         t->part[r].nonce = t->nonce;
     }
-    *(tern_anchor *)tern_local(context, me.memory) = (tern_anchor){.nonce = t->nonce, .table = t};
+    meet_calls(t, me.memory);
     const tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
     return t->growth == NULL ? TERN_OK : tern_growth_publish(worker, t->growth, &news);
 }
@@ -202,7 +219,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     tern_part *part = calloc(context->size, sizeof *part);
     tern_hashtable *t = calloc(1, sizeof *t);
     struct tern_requests **requests = calloc(context->workers, sizeof *requests);
-    if (all == NULL || t == NULL || part == NULL || requests == NULL) {
+    struct tern_parked **parked = calloc(context->workers, sizeof *parked);
+    if (all == NULL || t == NULL || part == NULL || requests == NULL || parked == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
     } else {
         t->context = context;
@@ -226,6 +244,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;
     t->requests = requests;
+    t->parked = parked;
     status = introduce(worker, t, all, &memory);
     if (status != TERN_OK)
         goto fail;
@@ -243,15 +262,16 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     }
     return status;
 fail:
+    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
+        leave_calls(context, memory);
     if (t != NULL) {
         tern_growth_free(worker, t->growth);
         tern_chooser_free(&t->chooser);
     }
-    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
-        *(tern_anchor *)tern_local(context, memory) = (tern_anchor){0};
     tern_ignore(tern_free(worker, memory));
     free(t);
     free(requests);
+    free(parked);
     free(part);
     free(all);
     return status;
@@ -279,8 +299,8 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_object_remove(table->context, &table->object);
     tern_requests_free(table);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
+    leave_calls(table->context, memory);
     tern_growth_free(worker, table->growth);
-    *(tern_anchor *)tern_local(table->context, memory) = (tern_anchor){0};
     tern_status freed = tern_free(worker, memory);
     tern_chooser_free(&table->chooser);
     tern_parked_free(table);

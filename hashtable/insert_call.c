@@ -42,7 +42,7 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
     if (status != TERN_OK)
         return status;
     const uint64_t *words = (const uint64_t *)(const void *)((const tern_piece_head *)message + 1);
-    tern_parked_take(table, call->origin, &done, &stored);
+    tern_parked_take(call, table, &done, &stored);
     if (done > count)
         return tern_fail(TERN_ERR_ARGUMENT, "a batch of inserts has changed");
     tern_items items = skip(items_of(table, words, count), done);
@@ -50,7 +50,7 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
     done += more;
     stored += kept;
     if (status == TERN_ERR_AGAIN) {
-        if (done == 0 || tern_parked_put(table, call->origin, done, stored))
+        if (done == 0 || tern_parked_put(call, table, done, stored))
             return status;
         status = tern_fail(TERN_ERR_MEMORY, "no memory to park a batch of inserts");
     }

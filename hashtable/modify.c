@@ -173,8 +173,10 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     memcpy(message + sizeof head, key->words, key_bytes);
     if (bytes > 0)
         memcpy(message + sizeof head + key_bytes, argument, bytes);
-    tern_status status = tern_call_return(worker, tern_table_worker(table, owner), modifier->call,
-                                          message, size, reply, TERN_RESULT_MAX, got);
+    const tern_worker_id application = {owner, table->part[owner].worker};
+    tern_status status = tern_call_return(
+        worker, modifier->any_thread != 0 ? tern_table_worker(table, owner) : application,
+        modifier->call, message, size, reply, TERN_RESULT_MAX, got);
     tern_room_free(&room);
     return status;
 }

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-void tern_parked_take(tern_hashtable *table, tern_worker_id origin, size_t *done, size_t *stored) {
+void tern_parked_take(const tern_call_info *call, tern_hashtable *table, size_t *done,
+                      size_t *stored) {
     *done = *stored = 0;
-    for (tern_parked **at = &table->parked; *at != NULL; at = &(*at)->next) {
+    for (tern_parked **at = &table->parked[call->worker->index]; *at != NULL; at = &(*at)->next) {
         tern_parked *p = *at;
-        if (p->origin.rank != origin.rank || p->origin.index != origin.index)
+        if (p->origin.rank != call->origin.rank || p->origin.index != call->origin.index)
             continue;
         *done = p->done;
         *stored = p->stored;
@@ -16,18 +17,22 @@ void tern_parked_take(tern_hashtable *table, tern_worker_id origin, size_t *done
     }
 }
 
-bool tern_parked_put(tern_hashtable *table, tern_worker_id origin, size_t done, size_t stored) {
+bool tern_parked_put(const tern_call_info *call, tern_hashtable *table, size_t done,
+                     size_t stored) {
+    tern_parked **list = &table->parked[call->worker->index];
     tern_parked *p = malloc(sizeof *p);
     if (p == NULL)
         return false;
-    *p = (tern_parked){table->parked, origin, done, stored};
-    table->parked = p;
+    *p = (tern_parked){*list, call->origin, done, stored};
+    *list = p;
     return true;
 }
 
 void tern_parked_free(tern_hashtable *table) {
-    for (tern_parked *next, *p = table->parked; p != NULL; p = next) {
-        next = p->next;
-        free(p);
-    }
+    for (uint32_t i = 0; i < table->context->workers; i++)
+        for (tern_parked *next, *p = table->parked[i]; p != NULL; p = next) {
+            next = p->next;
+            free(p);
+        }
+    free(table->parked);
 }

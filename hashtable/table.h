@@ -38,7 +38,7 @@ typedef struct tern_news {
  *     news            put by the owner, got by others
  */
 typedef struct tern_anchor {
-    _Alignas(64) uint64_t nonce; /* 0: no table here any more */
+    _Alignas(64) _Atomic uint64_t nonce; /* 0: no table here any more */
     tern_hashtable *table;
     _Alignas(64) uint64_t room;
     _Alignas(64) unsigned char wish;
@@ -53,7 +53,7 @@ typedef struct tern_part {
     tern_ptr buckets; /* of the first array the anchor lies right before */
     uint64_t count;   /* of buckets */
     uint64_t nonce;   /* nothing validates in another array */
-    uint32_t worker;  /* the owner's, that takes calls */
+    uint32_t worker;  /* the owner's, that takes calls, unless service threads do */
     uint32_t generation;
     _Atomic(const struct tern_part *) start; /* in the first: where probes start; NULL: here */
     _Atomic(const struct tern_part *) next;  /* where keys have moved; NULL: not known of */
@@ -78,7 +78,7 @@ struct tern_hashtable {
     tern_part *part;        /* by rank, the first array */
     struct tern_growth *growth;      /* NULL: the table does not grow */
     tern_chooser chooser;            /* of TERN_VIA_AUTO, for the kinds below */
-    struct tern_parked *parked;      /* batches that wait for a bucket of this part (parked.h) */
+    struct tern_parked **parked;     /* batches that wait for a bucket, by worker (parked.h) */
     struct tern_requests **requests; /* under way, by worker (requests.h) */
 };
 

@@ -31,8 +31,9 @@ static tern_queue *queue_of_call(const tern_worker *worker, const message *m, si
     tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, m->anchor};
     const tern_queue_anchor *anchor =
         (const void *)tern_reach_address(worker, place, sizeof(tern_queue_anchor));
+    /* The acquire pairs with the release of meet_host (queue/create.c). */
     if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_queue_anchor) != 0 || m->nonce == 0 ||
-        anchor->nonce != m->nonce)
+        atomic_load_explicit(&anchor->nonce, memory_order_acquire) != m->nonce)
         return NULL;
     return anchor->queue;
 }
@@ -108,7 +109,7 @@ tern_status tern_queue_call_check_pop(const tern_queue *queue) {
 }
 
 static tern_worker_id host_of(const tern_queue *queue) {
-    return (tern_worker_id){queue->host, queue->host_worker};
+    return tern_container_worker(queue->context, queue->host, queue->host_worker);
 }
 
 static message begin(const tern_queue *queue, tern_promise promise, size_t count) {

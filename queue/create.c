@@ -8,6 +8,7 @@
 #include "queue/phase.h"
 #include "queue/slot.h"
 #include "src/collective.h"
+#include "src/service_threads.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
@@ -95,7 +96,17 @@ static void meet_host(tern_queue *q, const introduction *host) {
     if (q->host != q->context->rank)
         return;
     clear(q);
-    *(tern_queue_anchor *)tern_local(q->context, q->anchor) = (tern_queue_anchor){q->nonce, q};
+    tern_queue_anchor *anchor = tern_local(q->context, q->anchor);
+    anchor->queue = q;
+    /* Pairs with the acquire of queue_of_call. */
+    atomic_store_explicit(&anchor->nonce, q->nonce, memory_order_release);
+}
+
+/* No call finds the queue any more, and none is in it. */
+static void leave_calls(tern_context *context, tern_ptr memory) {
+    tern_queue_anchor *anchor = tern_local(context, memory);
+    atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
+    tern_service_threads_pass(context);
 }
 
 /* The ways that the options leave to TERN_VIA_AUTO. */
@@ -212,7 +223,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     return TERN_OK;
 fail:
     if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
-        *(tern_queue_anchor *)tern_local(context, memory) = (tern_queue_anchor){0, NULL};
+        leave_calls(context, memory);
     tern_ignore(tern_free(worker, memory));
     drop(made, ready);
     free(all);
@@ -241,7 +252,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         tern_queue_leave_phases(q);
         if (q->host != q->context->rank)
             continue;
-        *(tern_queue_anchor *)tern_local(q->context, q->anchor) = (tern_queue_anchor){0, NULL};
+        leave_calls(q->context, q->anchor);
         tern_status freed = tern_free(worker, q->anchor);
         status = status == TERN_OK ? freed : status;
     }

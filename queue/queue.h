@@ -32,7 +32,7 @@ enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
 
 /* Written by the host at creation and destruction, read by it when a call names it. */
 typedef struct tern_queue_anchor {
-    _Alignas(TERN_QUEUE_LINE) uint64_t nonce; /* 0: no queue here any more */
+    _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t nonce; /* 0: no queue here any more */
     tern_queue *queue;
 } tern_queue_anchor;
 
@@ -47,7 +47,7 @@ struct tern_queue {
     size_t slot_words; /* check, ticket and item */
     size_t stride;     /* bytes from one slot to the next */
     uint32_t host;
-    uint32_t host_worker; /* that takes calls */
+    uint32_t host_worker; /* that takes calls, unless service threads do */
     tern_algorithm algorithm;
     bool call_only;
     bool is_part; /* of a distributed queue, which destroys it */

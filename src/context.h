@@ -81,6 +81,22 @@ struct tern_worker {
     _Alignas(64) _Atomic uint64_t attended;
 };
 
+/* Whether the process of rank serves calls to its containers without its application's workers. The
+ * same on every rank, as agreed when the context was created. */
+static inline bool tern_serves_containers(const tern_context *context, uint32_t rank) {
+    (void)rank;
+    return context->config.service_threads > 0;
+}
+
+/* The worker of rank that a call to one of its containers goes to. All calls of this process to
+ * that one go to the same worker, so they run in their order. application: the worker that serves
+ * them where the process does not. */
+static inline tern_worker_id tern_container_worker(const tern_context *context, uint32_t rank,
+                                                   uint32_t application) {
+    return tern_serves_containers(context, rank) ? tern_context_service(context, rank)
+                                                 : (tern_worker_id){rank, application};
+}
+
 static inline uint32_t tern_worker_number(const tern_context *context, tern_worker_id id) {
     return id.rank * context->workers + id.index;
 }

@@ -35,20 +35,28 @@ typedef struct tern_modify_info {
  * use the table. */
 typedef tern_status (*tern_modify_function)(tern_modify_info *info, void *value);
 
-/* A registered modifier; made by TERN_MODIFIER. */
+/* A registered modifier; made by TERN_MODIFIER or TERN_MODIFIER_ANY_THREAD. */
 typedef struct tern_modifier {
     tern_modify_function function;
     const tern_function *call;
+    int any_thread; /* 1: it may run in a service thread too, else 0 */
 } tern_modifier;
 
 /* At file scope: registers a tern_modify_function under its own name, with the rules of
  * TERN_FUNCTION, and declares name_modifier, whose address tern_hashtable_modify takes. */
-#define TERN_MODIFIER(name)                                                                        \
+#define TERN_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
+
+/* The same for a function that any threads may run at the same time. It runs in a service thread of
+ * the owner where there are some (TERN_SERVICE_THREADS), so also while the owner's application
+ * computes or waits in MPI. */
+#define TERN_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
+
+#define TERN_MODIFIER_REGISTER(name, any_thread)                                                   \
     static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
         return tern_hashtable_run_modifier(call, message, bytes, name);                            \
     }                                                                                              \
     TERN_FUNCTION(name##_by_call)                                                                  \
-    static const tern_modifier name##_modifier = {name, &name##_by_call_function};
+    static const tern_modifier name##_modifier = {name, &name##_by_call_function, any_thread};
 
 /* What becomes of a key that is not there. */
 typedef enum tern_absent {
