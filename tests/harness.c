@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +25,9 @@ static struct {
     int thread_level;
     bool full;
     bool survivors;
+    bool draws; /* a seed of its own */
     uint64_t seed;
+    double seconds; /* 0: not given */
     unsigned deadline;
     const char *only;
     const char *suite;
@@ -38,7 +41,15 @@ int tern_test_size(void) { return harness.size; }
 
 bool tern_test_full(void) { return harness.full; }
 
+double tern_test_seconds(double usual) {
+    if (harness.seconds > 0)
+        return harness.seconds;
+    return harness.full ? 100 * usual : usual;
+}
+
 uint64_t tern_test_seed(void) { return harness.seed; }
+
+void tern_test_draw_seed(void) { harness.draws = true; }
 
 uint64_t tern_test_random(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -66,7 +77,7 @@ static double now(void) {
 static void usage(const char *program, const char *problem) {
     fprintf(stderr,
             "%s: %s\n"
-            "options: --only NAME, --seed N, --quick, --full, --survivors,\n"
+            "options: --only NAME, --seed N, --seconds N, --quick, --full, --survivors,\n"
             "         --thread-level single|serialized|multiple, --deadline SECONDS\n",
             program, problem);
     exit(2);
@@ -95,6 +106,11 @@ static bool parse_switch(const char *option) {
     return true;
 }
 
+static void parse_seed(const char *text) {
+    harness.seed = strtoull(text, NULL, 0);
+    harness.draws = false;
+}
+
 static void parse_options(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *option = argv[i];
@@ -105,7 +121,9 @@ static void parse_options(int argc, char **argv) {
         if (strcmp(option, "--only") == 0)
             harness.only = argv[i];
         else if (strcmp(option, "--seed") == 0)
-            harness.seed = strtoull(argv[i], NULL, 0);
+            parse_seed(argv[i]);
+        else if (strcmp(option, "--seconds") == 0)
+            harness.seconds = strtod(argv[i], NULL);
         else if (strcmp(option, "--thread-level") == 0)
             harness.thread_level = parse_thread_level(argv[0], argv[i]);
         else if (strcmp(option, "--deadline") == 0)
@@ -117,8 +135,9 @@ static void parse_options(int argc, char **argv) {
 
 /* Written beforehand: a signal handler may not format. */
 static void enter(const char *test) {
-    snprintf(harness.hang_report, sizeof harness.hang_report, "\nrank %d: hangs in %s.%s\n",
-             harness.rank, harness.suite, test);
+    snprintf(harness.hang_report, sizeof harness.hang_report,
+             "\nrank %d: hangs in %s.%s (seed %llu)\n", harness.rank, harness.suite, test,
+             (unsigned long long)harness.seed);
 }
 
 static void on_deadline(int signal) {
@@ -128,6 +147,14 @@ static void on_deadline(int signal) {
     /* The launcher ends the others once this rank is gone: let them speak too. */
     sleep(1);
     _exit(STATUS_FAILED);
+}
+
+/* One that is easy to type. */
+static void draw_seed(void) {
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed)
+        harness.seed = 1 + seed % 1000000000;
+    MPI_Bcast(&harness.seed, 1, MPI_UINT64_T, 0, harness.comm);
 }
 
 static void skip_program(const char *why) {
@@ -150,6 +177,8 @@ static void start(int *argc, char ***argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &harness.comm);
     MPI_Comm_rank(harness.comm, &harness.rank);
     MPI_Comm_size(harness.comm, &harness.size);
+    if (harness.draws)
+        draw_seed();
     if (provided < harness.thread_level)
         skip_program("this MPI lacks the thread level");
     if (harness.survivors && !tern_board_open(harness.comm))

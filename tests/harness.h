@@ -17,6 +17,7 @@
  *
  *   --only NAME             run one test
  *   --seed N                what tern_test_seed returns
+ *   --seconds N             how long tests go on that take as much time as they may
  *   --quick | --full        what tern_test_full returns
  *   --thread-level LEVEL    single, serialized (the default) or multiple
  *   --deadline SECONDS      name the test that is running and exit
@@ -50,8 +51,15 @@ int tern_test_size(void);
 /* Whether there is time for the long form of a test. */
 bool tern_test_full(void);
 
+/* How long a test goes on that takes as much time as it may: usual seconds, or a hundred times as
+ * many with --full, or what --seconds says. */
+double tern_test_seconds(double usual);
+
 /* The same on every rank. Mix in the rank where ranks are to differ. */
 uint64_t tern_test_seed(void);
+
+/* Before tern_test_main: without --seed the seed is another one each time. It is printed. */
+void tern_test_draw_seed(void);
 
 /* The next number of the splitmix64 sequence that *state stands in. */
 uint64_t tern_test_random(uint64_t *state);

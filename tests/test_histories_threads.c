@@ -25,5 +25,6 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"several_workers_a_rank", several_workers_a_rank},
     };
+    tern_test_draw_seed();
     return tern_test_main(argc, argv, "histories_threads", tests, 1);
 }

@@ -84,6 +84,8 @@ static void act(history_crew *crew, const history_part *part) {
     EXPECT_OK(tern_barrier(crew->f->worker));
 }
 
+enum { KEYS = 3 }; /* of a history */
+
 /* Operations of each actor in a part: enough for some disorder, few enough to be judged. */
 static int operations_of(const history_crew *crew) {
     int each = 24 / (int)(crew->f->size * crew->actors);
@@ -105,31 +107,57 @@ static void act_twice(history_crew *crew, history_part *part, uint64_t *common) 
     act(crew, part);
 }
 
-static history_outcome table_batch(history_crew *crew, bool counter, uint64_t number, int histories,
-                                   bool quiet) {
-    enum { KEYS = 3 };
+/* Tables that grow are small to begin with. */
+static tern_hashtable_options table_options(const history_target *target, bool grows, uint64_t keys,
+                                            uint64_t *common) {
+    tern_hashtable_options options = {.key_bytes = 8,
+                                      .value_bytes = target->counts ? 0 : target->bytes,
+                                      .counter = target->counts,
+                                      .capacity = grows ? 1 : keys,
+                                      .grow = grows};
+    if (!grows && !target->counts && below(common, 3) == 0)
+        options.algorithm = TERN_ALGO_CLASSIC;
+    return options;
+}
+
+/* Keys of earlier histories stay: buckets become scarce and probes long. */
+static history_outcome key_histories(history_crew *crew, history_part *part, int histories,
+                                     uint64_t *common, bool quiet) {
+    for (int h = 0; h < histories; h++, part->first_object += part->objects)
+        act_twice(crew, part, common);
+    return history_verdicts(crew->f, crew->actor, crew->actors, part->kinds, &part->target->start,
+                            quiet);
+}
+
+static history_outcome table_batch(history_crew *crew, bool counter, bool grows, uint64_t number,
+                                   int histories, bool quiet) {
     fixture *f = crew->f;
     uint64_t common = tern_test_seed() + number * 7919;
-    history_target target = {.bytes = counter ? 8 : any_bytes(&common)};
-    tern_hashtable_options options = {.key_bytes = 8,
-                                      .value_bytes = counter ? 0 : target.bytes,
-                                      .counter = counter,
-                                      .capacity = (uint64_t)histories * KEYS};
-    if (!counter && below(&common, 3) == 0)
-        options.algorithm = TERN_ALGO_CLASSIC;
-    else if (below(&common, 2) == 0)
-        options.grow = 1;
-    options.capacity = options.grow ? 1 : options.capacity;
+    history_target target = {.bytes = counter ? 8 : any_bytes(&common),
+                             .counts = counter,
+                             .churn = grows ? 1 + below(&common, 4) : 0};
+    tern_hashtable_options options =
+        table_options(&target, grows, (uint64_t)histories * KEYS, &common);
     if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &target.table)))
         return (history_outcome){0};
     history_part part = {&target, counter ? &history_of_counters : &history_of_values,
                          .objects = KEYS};
-    /* Keys of earlier histories stay: buckets become scarce and probes long. */
-    for (int h = 0; h < histories; h++, part.first_object += KEYS)
-        act_twice(crew, &part, &common);
-    history_outcome outcome =
-        history_verdicts(f, crew->actor, crew->actors, part.kinds, &target.start, quiet);
+    history_outcome outcome = key_histories(crew, &part, histories, &common, quiet);
     EXPECT_OK(tern_hashtable_destroy(f->worker, target.table));
+    return outcome;
+}
+
+static history_outcome map_batch(history_crew *crew, uint64_t number, int histories, bool quiet) {
+    fixture *f = crew->f;
+    uint64_t common = tern_test_seed() + number * 15485863;
+    history_target target = {0};
+    tern_map_options options = {.capacity = (uint64_t)histories * KEYS,
+                                .inline_bytes = below(&common, 2) ? 0 : 200};
+    if (!EXPECT_OK(tern_map_create(f->worker, &options, &target.map)))
+        return (history_outcome){0};
+    history_part part = {&target, &history_of_maps, .objects = KEYS};
+    history_outcome outcome = key_histories(crew, &part, histories, &common, quiet);
+    EXPECT_OK(tern_map_destroy(f->worker, target.map));
     return outcome;
 }
 
@@ -199,15 +227,20 @@ history_outcome history_batch(history_crew *crew, history_container container, u
     case HISTORY_QUEUE:
     case HISTORY_PAIRS:
         return queue_batch(crew, container == HISTORY_PAIRS, number, histories, quiet);
+    case HISTORY_MAPS:
+        return map_batch(crew, number, histories, quiet);
     default:
-        return table_batch(crew, container == HISTORY_COUNTERS, number, histories, quiet);
+        return table_batch(crew,
+                           container == HISTORY_COUNTERS || container == HISTORY_GROWING_COUNTERS,
+                           container == HISTORY_GROWING || container == HISTORY_GROWING_COUNTERS,
+                           number, histories, quiet);
     }
 }
 
 void history_campaign(history_crew *crew, history_container container) {
     /* A batch takes far longer where ranks share processors. */
     const int histories = crew->f->size > 2 || !fixture_all_near(crew->f) ? 4 : 16;
-    uint64_t budget = tern_test_full() ? UINT64_C(20000000000) : 200000000;
+    const uint64_t budget = (uint64_t)(1e9 * tern_test_seconds(0.2));
     history_outcome outcome = {0}, all = {0};
     for (uint64_t number = 0, end = 0; all.wrong == 0; number++) {
         outcome = history_batch(crew, container, number, histories, false);

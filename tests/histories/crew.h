@@ -32,6 +32,9 @@ void history_crew_close(history_crew *crew);
 typedef enum history_container {
     HISTORY_VALUES,
     HISTORY_COUNTERS,
+    HISTORY_GROWING,          /* values in a table that moves its keys all the time */
+    HISTORY_GROWING_COUNTERS, /* the same of counters */
+    HISTORY_MAPS,
     HISTORY_QUEUE,
     HISTORY_PAIRS, /* of pushes and pops on a queue, some of which wait */
     HISTORY_PARTS, /* of a distributed queue */

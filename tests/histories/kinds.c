@@ -1,9 +1,7 @@
-#include "histories/record.h"
+#include "histories/request_kinds.h"
 
-/* What can be done with a table of values, a table of counters and a queue: how, and what it may
- * give when nothing else runs. */
-
-/* A key that is present has word 0 set; its value's number, or its counter, is word 1. */
+/* What can be done with a table of values and a table of counters: how, and what it may give when
+ * nothing else runs. */
 
 static tern_status run_insert(tern_worker *worker, const history_target *target,
                               history_operation *o) {
@@ -16,7 +14,7 @@ static tern_status run_insert(tern_worker *worker, const history_target *target,
     return status;
 }
 
-static bool step_insert(history_state *state, const history_operation *o) {
+bool history_step_insert(history_state *state, const history_operation *o) {
     bool right = o->status == TERN_OK && o->result == state->word[0];
     state->word[0] = 1;
     state->word[1] = o->argument[0];
@@ -34,8 +32,8 @@ static tern_status run_insert_new(tern_worker *worker, const history_target *tar
     return status;
 }
 
-static bool step_insert_new(history_state *state, const history_operation *o) {
-    return state->word[0] ? o->status == TERN_OK && o->result == 1 : step_insert(state, o);
+bool history_step_insert_new(history_state *state, const history_operation *o) {
+    return state->word[0] ? o->status == TERN_OK && o->result == 1 : history_step_insert(state, o);
 }
 
 static tern_status run_erase(tern_worker *worker, const history_target *target,
@@ -43,7 +41,7 @@ static tern_status run_erase(tern_worker *worker, const history_target *target,
     return tern_hashtable_erase(worker, target->table, &o->object, o->promise, o->via);
 }
 
-static bool step_erase(history_state *state, const history_operation *o) {
+bool history_step_erase(history_state *state, const history_operation *o) {
     bool right = o->status == (state->word[0] ? TERN_OK : TERN_ERR_NOT_FOUND);
     state->word[0] = state->word[1] = 0;
     return right;
@@ -94,7 +92,7 @@ static tern_status run_find(tern_worker *worker, const history_target *target,
     return status;
 }
 
-static bool step_find(history_state *state, const history_operation *o) {
+bool history_step_find(history_state *state, const history_operation *o) {
     return state->word[0] ? o->status == TERN_OK && o->result == state->word[1]
                           : o->status == TERN_ERR_NOT_FOUND;
 }
@@ -152,14 +150,19 @@ static tern_status give_insert(tern_worker *worker, tern_hashtable_buffer *buffe
 }
 
 static const history_kind value_kinds[] = {
-    {"insert", run_insert, step_insert, .in_writes = true},
-    {"insert_new", run_insert_new, step_insert_new, .in_writes = true},
-    {"erase", run_erase, step_erase, .in_writes = true},
+    {"insert", run_insert, history_step_insert, .in_writes = true},
+    {"insert_new", run_insert_new, history_step_insert_new, .in_writes = true},
+    {"erase", run_erase, history_step_erase, .in_writes = true},
     {"modify", run_modify, step_modify, .in_writes = true},
-    {"find", run_find, step_find, .in_reads = true},
-    {"find", run_find, step_find, .in_reads = true},
+    {"find", run_find, history_step_find, .in_reads = true},
+    {"find", run_find, history_step_find, .in_reads = true},
     {"insert_many", NULL, step_store, .in_writes = true, .run_many = run_insert_many},
-    {"find_many", NULL, step_find, .in_reads = true, .run_many = run_find_many},
+    {"find_many", NULL, history_step_find, .in_reads = true, .run_many = run_find_many},
+    {"insert_start", NULL, history_step_insert, .in_writes = true,
+     .run_many = history_insert_requests},
+    {"insert_new_start", NULL, history_step_insert_new, .in_writes = true,
+     .run_many = history_insert_new_requests},
+    {"find_start", NULL, history_step_find, .in_reads = true, .run_many = history_find_requests},
     {"buffer_insert", NULL, step_store, .in_writes = true, .give = give_insert},
     {"buffer_insert", NULL, step_store, .in_writes = true, .give = give_insert},
 };
@@ -239,10 +242,12 @@ static const history_kind counter_kinds[] = {
     {"add", run_add, step_add, .in_writes = true},
     {"compare_swap", run_swap, step_swap, .in_writes = true},
     {"compare_swap", run_swap, step_swap, .in_writes = true},
-    {"erase", run_erase, step_erase, .in_writes = true},
-    {"find", run_count, step_find, .in_reads = true},
-    {"find", run_count, step_find, .in_reads = true},
+    {"erase", run_erase, history_step_erase, .in_writes = true},
+    {"find", run_count, history_step_find, .in_reads = true},
+    {"find", run_count, history_step_find, .in_reads = true},
     {"add_many", NULL, step_count, .in_writes = true, .run_many = run_add_many},
+    {"add_start", NULL, step_add, .in_writes = true, .run_many = history_add_requests},
+    {"find_start", NULL, history_step_find, .in_reads = true, .run_many = history_count_requests},
     {"buffer_add", NULL, step_count, .in_writes = true, .give = give_add},
 };
 

@@ -14,7 +14,7 @@ void history_fill(void *bytes, size_t size, uint64_t object, uint64_t number) {
 }
 
 uint64_t history_number(const void *bytes, size_t size, uint64_t object) {
-    char wanted[TERN_RESULT_MAX];
+    char wanted[HISTORY_BYTES];
     uint64_t number;
     memcpy(&number, bytes, sizeof number);
     history_fill(wanted, size, object, number);
@@ -76,9 +76,29 @@ static void do_many(history_actor *actor, const history_part *part, history_oper
     count = part->kinds->kind[first.kind].run_many(actor->worker, part->target, o, count);
     uint64_t done = history_clock();
     for (size_t i = 0; i < count; i++) {
-        o[i].call = call;
-        o[i].done = done;
+        o[i].call = o[i].call == 0 ? call : o[i].call;
+        o[i].done = o[i].done == 0 ? done : o[i].done;
         add_to_log(actor, &o[i]);
+    }
+}
+
+/* Keys that nobody judges come and go, each once: a table that grows fills up with them again and
+ * again, and moves its keys. */
+static void churn(history_actor *actor, const history_target *target) {
+    char value[TERN_RESULT_MAX] = {0};
+    for (uint64_t i = 0; i < target->churn; i++) {
+        uint64_t key = ~next_argument(actor), before;
+        tern_promise promise = TERN_PROMISE_READ_WRITE;
+        tern_via via = (tern_via)below(&actor->random, TERN_VIA_AUTO + 1);
+        tern_status status =
+            target->counts
+                ? tern_hashtable_add(actor->worker, target->table, &key, 1, promise, via, &before)
+                : tern_hashtable_insert(actor->worker, target->table, &key, value, promise, via,
+                                        NULL);
+        if (status == TERN_OK)
+            status = tern_hashtable_erase(actor->worker, target->table, &key, promise, via);
+        if (status != TERN_OK)
+            abort();
     }
 }
 
@@ -192,6 +212,7 @@ void history_act(history_actor *actor, const history_part *part) {
             if (!fits(&part->kinds->kind[kind], part->phase))
                 continue;
             do_any(actor, part, kind);
+            churn(actor, part->target);
             i++;
         }
         if (below(&actor->random, 16) == 0)

@@ -15,10 +15,13 @@
 /* What operations work on; made by the test. */
 typedef struct history_target {
     tern_hashtable *table;
+    tern_map *map;
     tern_queue *queue;
     tern_distributed_queue *parts; /* whose parts are the objects */
     size_t bytes;                  /* of a value or an item, 8 to TERN_RESULT_MAX */
-    history_state start;           /* of every object */
+    bool counts;                   /* the table is of counters */
+    uint64_t churn;      /* other keys that come and go with each operation on the table */
+    history_state start; /* of every object */
 } history_target;
 
 /* The phases of a history. Within one, an operation has the promise of the phase or, at random, the
@@ -32,8 +35,8 @@ typedef struct history_kind {
     history_step *step;
     bool in_writes, in_reads; /* phases it may be in; those without promise take all */
     /* Instead of run: does count at once, which differ in object and argument, and sets status and
-     * result of each. What the call came to are the first so many operations, which may be more by
-     * one: what it told by stopping. */
+     * result of each, and where it knows them the times. What the call came to are the first so
+     * many operations, which may be more by one: what it told by stopping. */
     size_t (*run_many)(tern_worker *worker, const history_target *target, history_operation *o,
                        size_t count);
     /* Instead of run: gives it to a buffer. It is over when that is flushed. */
@@ -42,7 +45,10 @@ typedef struct history_kind {
     bool waits; /* as long as it takes, unless it has the promise of a phase */
 } history_kind;
 
-enum { HISTORY_MANY = 8 }; /* in one batch */
+enum {
+    HISTORY_MANY = 8,    /* in one batch */
+    HISTORY_BYTES = 2048 /* the largest value */
+};
 
 /* What can be done with a container. */
 typedef struct history_kinds {
@@ -50,8 +56,12 @@ typedef struct history_kinds {
     size_t count;
 } history_kinds;
 
-extern const history_kinds history_of_values, history_of_counters, history_of_queues,
-    history_of_parts;
+extern const history_kinds history_of_values, history_of_counters, history_of_maps,
+    history_of_queues, history_of_parts;
+
+/* Steps of what is stored under a key. Word 0 is set if the key is present; word 1 is the number of
+ * its value, or its counter. */
+history_step history_step_insert, history_step_insert_new, history_step_erase, history_step_find;
 
 /* Whose operations are recorded. Used by one thread at a time. */
 typedef struct history_actor {

@@ -1,0 +1,72 @@
+#include "histories/record.h"
+
+/* What can be done with a map: as with a table of values, but that each value has a size of its
+ * own, which follows from its number. Small ones lie in the table, others in blocks. */
+
+static size_t size_of(uint64_t number) {
+    static const size_t sizes[] = {8, 16, 100, 600, HISTORY_BYTES};
+    return sizes[number % (sizeof sizes / sizeof *sizes)];
+}
+
+/* Keys of 8 bytes, and long ones that begin alike. */
+static size_t make_key(char key[64], uint64_t object) {
+    memset(key, 'k', 56);
+    size_t at = object % 2 == 0 ? 0 : 56;
+    memcpy(key + at, &object, sizeof object);
+    return at + sizeof object;
+}
+
+static tern_status run_insert(tern_worker *worker, const history_target *target,
+                              history_operation *o) {
+    char key[64], value[HISTORY_BYTES];
+    int existed = -1;
+    size_t bytes = size_of(o->argument[0]);
+    history_fill(value, bytes, o->object, o->argument[0]);
+    tern_status status = tern_map_insert(worker, target->map, key, make_key(key, o->object), value,
+                                         bytes, o->promise, o->via, &existed);
+    o->result = (uint64_t)existed;
+    return status;
+}
+
+static tern_status run_insert_new(tern_worker *worker, const history_target *target,
+                                  history_operation *o) {
+    char key[64], value[HISTORY_BYTES];
+    int existed = -1;
+    size_t bytes = size_of(o->argument[0]);
+    history_fill(value, bytes, o->object, o->argument[0]);
+    tern_status status = tern_map_insert_new(worker, target->map, key, make_key(key, o->object),
+                                             value, bytes, o->promise, o->via, &existed);
+    o->result = (uint64_t)existed;
+    return status;
+}
+
+static tern_status run_erase(tern_worker *worker, const history_target *target,
+                             history_operation *o) {
+    char key[64];
+    return tern_map_erase(worker, target->map, key, make_key(key, o->object), o->promise, o->via);
+}
+
+static tern_status run_find(tern_worker *worker, const history_target *target,
+                            history_operation *o) {
+    char key[64], value[HISTORY_BYTES];
+    size_t bytes = 0;
+    tern_status status = tern_map_find(worker, target->map, key, make_key(key, o->object),
+                                       o->promise, o->via, value, sizeof value, &bytes);
+    if (status != TERN_OK)
+        return status;
+    o->result = bytes >= 8 ? history_number(value, bytes, o->object) : UINT64_MAX;
+    if (bytes != size_of(o->result))
+        o->result = UINT64_MAX;
+    return status;
+}
+
+static const history_kind map_kinds[] = {
+    {"insert", run_insert, history_step_insert, .in_writes = true},
+    {"insert", run_insert, history_step_insert, .in_writes = true},
+    {"insert_new", run_insert_new, history_step_insert_new, .in_writes = true},
+    {"erase", run_erase, history_step_erase, .in_writes = true},
+    {"find", run_find, history_step_find, .in_reads = true},
+    {"find", run_find, history_step_find, .in_reads = true},
+};
+
+const history_kinds history_of_maps = {map_kinds, sizeof map_kinds / sizeof *map_kinds};
