@@ -5,15 +5,18 @@
 # the union of the two MPIs' build trees. With s the suite's position, t the transport's and q = s / 2:
 #
 #   MPI                (s + t) mod 2
-#   plain transports   ranks = 1 + (q + t) mod 4
+#   shm                ranks = 1 + (q + t) mod 4
+#   rma, p2p           ranks = 2 + (q + t) mod 3
 #   mixes              ranks = 3 + (q + t) mod 2
 #
 #   suite x MPI, transport x MPI   neighbours in t and in s take turns
 #   transport x ranks              t fixed: eight suites have four neighbouring q
 #   MPI x ranks                    q and t fixed: two suites, one under each MPI
 #
-# A mix puts two ranks on each virtual node: with fewer than three ranks there is one node and nothing
-# is mixed, so it is run with three and four only. tests/guards checks all of this.
+# A transport is registered only where some pair of ranks uses it. One rank alone has no remote one, so
+# rma and p2p begin with two. A mix puts two ranks on each virtual node: with fewer than three ranks
+# there is one node and nothing is mixed, so it is run with three and four only. A suite that says
+# least=N is run with N ranks where fewer are chosen. tests/guards checks all of this.
 
 set(TERN_TEST_MPIS mpich openmpi)
 set(TERN_TEST_RANKS 1 2 3 4)
@@ -34,7 +37,13 @@ endfunction()
 
 # Whether the pair is worth a test at all.
 function(tern_transport_takes transport ranks result)
-    if(transport MATCHES "^mix-" AND ranks LESS 3)
+    set(least 1)
+    if(transport MATCHES "^mix-")
+        set(least 3)
+    elseif(NOT transport STREQUAL "shm")
+        set(least 2)
+    endif()
+    if(ranks LESS least)
         set(${result} FALSE PARENT_SCOPE)
     else()
         set(${result} TRUE PARENT_SCOPE)
@@ -48,8 +57,10 @@ function(tern_pairwise_ranks suite_position transport mpi result)
     math(EXPR turn "(${suite_position} + ${t}) % 2")
     if(transport MATCHES "^mix-")
         math(EXPR ranks "3 + (${suite_position} / 2 + ${t}) % 2")
-    else()
+    elseif(transport STREQUAL "shm")
         math(EXPR ranks "1 + (${suite_position} / 2 + ${t}) % 4")
+    else()
+        math(EXPR ranks "2 + (${suite_position} / 2 + ${t}) % 3")
     endif()
     if(NOT turn EQUAL m)
         set(ranks 0)

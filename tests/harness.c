@@ -33,6 +33,7 @@ static struct {
     const char *suite;
     char hang_report[256];
     const char *skip_reason;
+    bool lacks; /* something that a test needs; then skipping all is no mistake */
 } harness = {.thread_level = MPI_THREAD_SERIALIZED, .seed = 1};
 
 int tern_test_rank(void) { return harness.rank; }
@@ -59,6 +60,11 @@ uint64_t tern_test_random(uint64_t *state) {
 }
 
 void tern_test_skip(const char *why) { harness.skip_reason = why; }
+
+void tern_test_lack(const char *why) {
+    harness.skip_reason = why;
+    harness.lacks = true;
+}
 
 void tern_test_kill(int rank) { tern_board_kill(rank); }
 
@@ -275,8 +281,12 @@ static int finish(tally sum) {
     if (sum.failed > 0 || sum.run == 0)
         status = STATUS_FAILED;
     else if (sum.skipped == sum.run)
-        status = STATUS_SKIPPED;
+        status = harness.lacks || harness.only ? STATUS_SKIPPED : STATUS_FAILED;
 
+    if (status == STATUS_FAILED && sum.skipped == sum.run && sum.run > 0 && speaks())
+        printf("%s: nothing can be tested with %d ranks, or over this transport: it is not to be "
+               "registered so (tests/CMakeLists.txt)\n",
+               harness.suite, harness.size);
     if (speaks())
         printf("%s: %lu run, %lu failed, %lu skipped; ranks %d, seed %llu, %s: %s\n", harness.suite,
                sum.run, sum.failed, sum.skipped, harness.size, (unsigned long long)harness.seed,

@@ -13,7 +13,8 @@
  *
  * The first line tells tests/CMakeLists.txt how the program is run. Every rank runs all tests in
  * the same order, with a barrier after each. The exit status is 0, 1 (a test failed on some rank,
- * the same on all ranks) or 77 (every test was skipped on every rank).
+ * the same on all ranks; or all were skipped for no want of the machine's) or 77 (every test was
+ * skipped on every rank).
  *
  *   --only NAME             run one test
  *   --seed N                what tern_test_seed returns
@@ -75,7 +76,11 @@ bool tern_test_dead(int rank);
 void tern_test_arrive(void);
 bool tern_test_all_arrived(void);
 
-/* Counts the running test as skipped; the test then returns by itself. */
+/* Counts the running test as skipped; the test then returns by itself. Of a program that is run
+ * with a number of ranks, or over a transport, where all tests are skipped there is nothing to be
+ * seen: it fails, so that it is not registered like that. With tern_test_lack it is the machine, or
+ * the MPI, that lacks something: then the program as a whole is skipped. */
 void tern_test_skip(const char *why);
+void tern_test_lack(const char *why);
 
 #endif

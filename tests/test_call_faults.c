@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies for which calls wait, some of them with chunks: they are given up, what they held is
  * free again, and calls to the living go on. */

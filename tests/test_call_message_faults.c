@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies that is called by message: whoever waits for its window is told, and whoever calls it
  * later too. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /*
  * A rank dies while puts to it are under way over rma. The network is the test's: it keeps what is

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies in a collective of tern's own. Who knows of it begins none: those who do not know yet
  * may be in another one. */

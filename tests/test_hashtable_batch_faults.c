@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies that holds a bucket, and owns a part: batches that need either are told, the others
  * go on. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=3
 
 /* A rank dies in the last barrier of tern_hashtable_create, which tells rank 0 of it and others
  * that the table is there: what rank 0 keeps for them is all that they need. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies while it inserts and while it updates: who needs that bucket is told, and everything
  * else goes on. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies with buckets in hand in a part that then grows: what it only began to insert is gone,
  * what it was writing again is told to be its, everything else has moved. The owner of a part dies:

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* Where no memory is shared a rank dies that holds a bucket, owns a part, and has requests of
  * others under way: those that need it are told, the others come to their end. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=3
 
 /* Rank 0 is dead, and others go on updating and finding one value: the state of a bucket that has
  * been updated names nobody, which is not rank 0. One that rank 0 has inserted names it until the

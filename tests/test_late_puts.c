@@ -193,12 +193,41 @@ static void through_a_queue(void) {
     fixture_close(&f);
 }
 
+/* What a lock guards is put while it is held: whoever takes the lock next finds it. */
+static void under_a_lock(void) {
+    enum { TIMES = 20 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_locks *locks = NULL;
+    tern_ptr memory[64];
+    uint64_t number = 0;
+    fixture_alloc_all(&f, sizeof number, TERN_DOMAIN_GLOBAL, memory);
+    EXPECT_OK(tern_locks_create(f.worker, 1, &locks));
+    late_puts_begin(&f, false);
+    for (int i = 0; i < TIMES; i++)
+        for (uint32_t r = 0; r < f.size; r++) {
+            EXPECT_OK(tern_lock_acquire(f.worker, locks, 0));
+            EXPECT_OK(tern_get(f.worker, &number, memory[r], sizeof number));
+            number++;
+            EXPECT_OK(tern_put(f.worker, memory[r], &number, sizeof number));
+            EXPECT_OK(tern_lock_release(f.worker, locks, 0));
+        }
+    (void)late_puts_end(&f);
+    EXPECT_OK(tern_get(f.worker, &number, memory[f.rank], sizeof number));
+    CU_ASSERT_EQUAL(number, TIMES * f.size);
+    EXPECT_OK(tern_locks_destroy(f.worker, locks));
+    fixture_free_all(&f, memory);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"ones_own_by_call", ones_own_by_call},
         {"others_too", others_too},
         {"counters", counters},
         {"through_a_queue", through_a_queue},
+        {"under_a_lock", under_a_lock},
     };
     return tern_test_main(argc, argv, "late_puts", tests, sizeof tests / sizeof *tests);
 }

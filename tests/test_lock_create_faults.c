@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=3
 
 /* As test_hashtable_create_faults.c, of locks, whose creation ends in an allgather. */
 

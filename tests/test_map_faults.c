@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies that owns keys of a map and holds blocks of others: who needs it is told or gets what
  * was stored, whole, and everything else goes on. */

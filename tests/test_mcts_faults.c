@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies in the middle of a search: the others are told, and the search can be destroyed. */
 

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies somewhere in a game: while a search begins, runs, or plays a move. */
 

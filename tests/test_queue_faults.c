@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies between taking a ticket and using it: who needs that slot is told, by RMA and by
  * call. */

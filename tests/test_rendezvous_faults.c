@@ -1,4 +1,4 @@
-// tern-test: ranks survivors
+// tern-test: ranks survivors least=2
 
 /* A rank dies with rendezvous open on both sides. */
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# harness.sh MPIRUN SAMPLE: the harness says of each test of the sample how it ended, on two ranks.
+# harness.sh MPIRUN SAMPLE IDLE: the harness says of each test of the sample how it ended, on two
+# ranks. A program that can only skip fails, unless the machine lacks what it needs.
 set -eu
-mpirun=$1 sample=$2
+mpirun=$1 sample=$2 idle=$3
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 
@@ -36,3 +37,16 @@ grep -q 'sample: 1 run, 0 failed, 0 skipped; .*: passed' "$output" || {
     cat "$output"
     exit 1
 }
+
+# ends STATUS TEXT: how the idle program does.
+ends() {
+    status=0
+    "$mpirun" -n 1 "$idle" --deadline 20 >"$output" 2>&1 || status=$?
+    [ "$status" -eq "$1" ] && grep -q "$2" "$output" && return
+    echo "idle: status $status instead of $1, or no '$2':"
+    cat "$output"
+    exit 1
+}
+
+ends 1 'idle: nothing can be tested with 1 ranks'
+IDLE_LACKS=yes ends 77 'skipped: for want of something'

@@ -36,7 +36,7 @@ static inline int sandbox_descriptors(int *highest) {
 
 static char sandbox_missing[600];
 
-static inline void sandbox_skip(void) { tern_test_skip(sandbox_missing); }
+static inline void sandbox_skip(void) { tern_test_lack(sandbox_missing); }
 
 static inline int sandbox_test_main(int argc, char **argv, const char *suite, tern_test_case *tests,
                                     size_t count) {

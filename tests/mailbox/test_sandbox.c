@@ -379,7 +379,7 @@ static void in_a_rank(void) {
     CU_ASSERT_EQUAL(child_open, 0);
     fixture_close(&f);
     if (child_hidden)
-        tern_test_skip("/proc is mounted with hidepid");
+        tern_test_lack("/proc is mounted with hidepid");
 }
 
 static int stop_at_once(void *context) { return context == NULL; }
