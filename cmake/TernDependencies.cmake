@@ -11,6 +11,9 @@ tern_require(PKG_CONFIG_FOUND "pkg-config" pkg-config)
 
 find_package(MPI 3.0 COMPONENTS C)
 tern_require(MPI_C_FOUND "An MPI-3 for C" "libmpich-dev or libopenmpi-dev")
+# Without these, <mpi.h> brings MPI's C++ bindings, which are no part of MPI-3, into every C++ program,
+# which then needs another library.
+set(TERN_SKIP_MPI_CPLUSPLUS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc>=2.0)
 tern_require(HWLOC_FOUND "hwloc 2" libhwloc-dev)

@@ -3,11 +3,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/context.h"
 #include "src/log.h"
 #include "src/object.h"
 #include "src/service_threads.h"
+#include "tern/version.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -34,7 +36,35 @@ void tern_mpi_unlock(void) {
 
 bool tern_mpi_locked(void) { return locked; }
 
+/* The MPI that this file is compiled with. */
+#ifdef OPEN_MPI
+#define BUILT_FOR_OPEN_MPI true
+#define BUILT_FOR                                                                                  \
+    "Open MPI " TERN_VERSION_TEXT(OMPI_MAJOR_VERSION) "." TERN_VERSION_TEXT(OMPI_MINOR_VERSION)
+#else
+#define BUILT_FOR_OPEN_MPI false
+#define BUILT_FOR "MPICH " MPICH_VERSION
+#endif
+
+/* The versions of one MPI take each other's handles; MPICH and Open MPI do not. */
+static tern_status check_library(void) {
+    char version[8192]; /* of whichever MPI answers: MPICH's MPI_MAX_LIBRARY_VERSION_STRING */
+    int length = 0;
+    int code = PMPI_Get_library_version(version, &length);
+    if (code != MPI_SUCCESS)
+        return tern_fail_mpi(code, "MPI_Get_library_version");
+    if ((strstr(version, "Open MPI") != NULL) == BUILT_FOR_OPEN_MPI)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "tern was built for " BUILT_FOR ", but this program runs with %.*s; link tern "
+                     "and the program with one MPI",
+                     (int)strcspn(version, "\n,"), version);
+}
+
 tern_status tern_mpi_check(size_t workers) {
+    tern_status status = check_library();
+    if (status != TERN_OK)
+        return status;
     int initialized = 0, finalized = 0, provided = 0;
     PMPI_Initialized(&initialized);
     if (!initialized)

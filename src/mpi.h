@@ -18,7 +18,8 @@
         tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
     })
 
-/* TERN_ERR_STATE, naming what to change, unless MPI runs with a thread level that suits so many
+/* TERN_ERR_UNSUPPORTED, naming both, if another MPI is linked than tern was built for.
+ * TERN_ERR_STATE, naming what to change, unless MPI runs with a thread level that suits so many
  * workers. */
 tern_status tern_mpi_check(size_t workers);
 

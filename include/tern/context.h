@@ -24,6 +24,11 @@
 #include "tern/config.h"
 #include "tern/status.h"
 
+/* There is one in each build and in each installation; the source tree alone has no MPI. */
+#if __has_include("tern/mpi_check.h")
+#include "tern/mpi_check.h"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -45,8 +50,8 @@ typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
  * rank gets TERN_OK and a context or every rank gets an error: the rank at fault its own, the
  * others one that names that rank. TERN_ERR_STATE: MPI is not running, or its thread level is below
  * what config needs. TERN_ERR_CONFIG: a bad knob. TERN_ERR_MISMATCH: ranks disagree on knobs or
- * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had.
- * TERN_ERR_MEMORY, _SYSTEM, _MPI. */
+ * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had, or the program
+ * runs with another MPI than tern was built for. TERN_ERR_MEMORY, _SYSTEM, _MPI. */
 TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *config,
                                                         tern_context **context);
 
