@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/error.h"
+#include "src/log.h"
 
 extern char **environ;
 
@@ -109,6 +110,9 @@ static const knob knobs[] = {
 
 #define KNOBS (sizeof knobs / sizeof knobs[0])
 
+/* Of the names of knobs, which all have fewer. */
+#define NAME_LETTERS 63
+
 static uint64_t read_field(const tern_config *config, const knob *k) {
     uint32_t narrow;
     uint64_t wide;
@@ -185,22 +189,15 @@ static tern_status refuse_value(const knob *k, const char *value) {
     return tern_fail(TERN_ERR_CONFIG, "%s=%s is not allowed; use %s", k->name, value, allowed);
 }
 
-static tern_status check_knob(const knob *k, uint64_t value) {
-    bool good;
+static bool is_allowed(const knob *k, uint64_t value) {
     if (k->kind == KNOB_CHOICE) {
         uint64_t count = 0;
         while (k->choice[count] != NULL)
             count++;
-        good = value < count;
-    } else {
-        good = value >= k->lowest && value <= k->highest &&
-               (!k->power_of_two || (value & (value - 1)) == 0);
+        return value < count;
     }
-    if (good)
-        return TERN_OK;
-    char text[32];
-    format_value(k, value, text, sizeof text);
-    return refuse_value(k, text);
+    return value >= k->lowest && value <= k->highest &&
+           (!k->power_of_two || (value & (value - 1)) == 0);
 }
 
 static bool parse_number(const char *text, bool size, uint64_t *value) {
@@ -234,32 +231,91 @@ static bool parse_number(const char *text, bool size, uint64_t *value) {
     return true;
 }
 
-static tern_status parse_value(const knob *k, const char *text, uint64_t *value) {
+/* [out] value: what text says, if the knob allows that. */
+static bool parse_value(const knob *k, const char *text, uint64_t *value) {
     if (k->kind == KNOB_CHOICE) {
         for (uint64_t i = 0; k->choice[i] != NULL; i++) {
             if (strcmp(k->choice[i], text) == 0) {
                 *value = i;
-                return TERN_OK;
+                return true;
             }
         }
-        return refuse_value(k, text);
+        return false;
     }
     uint64_t number = 0;
-    if (!parse_number(text, k->kind == KNOB_SIZE, &number))
-        return refuse_value(k, text);
-    tern_status status = check_knob(k, number);
-    if (status == TERN_OK)
-        *value = number;
-    return status;
+    if (!parse_number(text, k->kind == KNOB_SIZE, &number) || !is_allowed(k, number))
+        return false;
+    *value = number;
+    return true;
 }
 
-static tern_status refuse_name(const char *name, size_t length) {
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Letters to insert, delete and change (Levenshtein). Of a, NAME_LETTERS count. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[NAME_LETTERS + 1]; /* between the letters of b so far and the first i of a */
+    size_t length = strnlen(a, NAME_LETTERS);
+    for (size_t i = 0; i <= length; i++)
+        row[i] = i;
+    for (; *b != 0; b++) {
+        size_t diagonal = row[0]++;
+        for (size_t i = 1; i <= length; i++) {
+            size_t changed = diagonal + (a[i - 1] != *b);
+            diagonal = row[i];
+            row[i] = smaller(changed, smaller(row[i], row[i - 1]) + 1);
+        }
+    }
+    return row[length];
+}
+
+static const char *nearest_name(const char *name) {
+    size_t best = 0;
+    for (size_t i = 1; i < KNOBS; i++)
+        if (distance(name, knobs[i].name) < distance(name, knobs[best].name))
+            best = i;
+    return knobs[best].name;
+}
+
+static tern_status refuse_name(const char *name) {
     char all[800];
     size_t used = 0;
     for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, " %s", knobs[i].name);
-    return tern_fail(TERN_ERR_CONFIG, "%.*s is no knob of tern; there are:%s", (int)length, name,
-                     all);
+    return tern_fail(TERN_ERR_CONFIG, "%.*s is no knob of tern; the nearest is %s of:%s",
+                     NAME_LETTERS, name, nearest_name(name), all);
+}
+
+/* Where software is installed, as module files and find_package say it, is no knob: TERN_ROOT. */
+static bool is_path(const char *name) {
+    static const char *const endings[] = {"_ROOT", "_DIR", "_HOME"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (length >= strlen(endings[i]) &&
+            strcmp(name + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Copies the name of the next variable from *entry on that looks like a knob and is none; false:
+ * there is no more. A name that is cut is longer than any knob's. */
+static bool next_unknown(char ***entry, char name[NAME_LETTERS + 1]) {
+    for (; *entry != NULL && **entry != NULL; ++*entry) {
+        if (strncmp(**entry, "TERN_", 5) != 0)
+            continue;
+        snprintf(name, NAME_LETTERS + 1, "%.*s", (int)strcspn(**entry, "="), **entry);
+        if (find_knob(name) == NULL && !is_path(name)) {
+            ++*entry;
+            return true;
+        }
+    }
+    return false;
+}
+
+void tern_config_warn(void) {
+    char name[NAME_LETTERS + 1];
+    for (char **entry = environ; next_unknown(&entry, name);)
+        tern_log(TERN_LOG_WARN, "%s in the environment is no knob of tern; the nearest is %s", name,
+                 nearest_name(name));
 }
 
 tern_status tern_config_set(tern_config *config, const char *name, const char *value) {
@@ -267,35 +323,36 @@ tern_status tern_config_set(tern_config *config, const char *name, const char *v
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_set: NULL argument");
     const knob *k = find_knob(name);
     if (k == NULL)
-        return refuse_name(name, strlen(name));
+        return refuse_name(name);
     uint64_t number = 0;
-    tern_status status = parse_value(k, value, &number);
-    if (status == TERN_OK)
-        write_field(config, k, number);
-    return status;
+    if (!parse_value(k, value, &number))
+        return refuse_value(k, value);
+    write_field(config, k, number);
+    return TERN_OK;
+}
+
+/* Every knob at its default or as the environment says. Returns the first knob whose variable is
+ * refused, which has its default then, or NULL. */
+static const knob *read_environment(tern_config *config) {
+    const knob *refused = NULL;
+    memset(config, 0, sizeof *config);
+    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+        const char *text = getenv(k->name);
+        uint64_t value = k->fallback;
+        if (text != NULL && !parse_value(k, text, &value) && refused == NULL)
+            refused = k;
+        write_field(config, k, value);
+    }
+    return refused;
 }
 
 tern_status tern_config_init(tern_config *config) {
     if (config == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_init: config is NULL");
     tern_config fresh;
-    memset(&fresh, 0, sizeof fresh);
-    for (size_t i = 0; i < KNOBS; i++)
-        write_field(&fresh, &knobs[i], knobs[i].fallback);
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-        if (strncmp(*entry, "TERN_", 5) != 0)
-            continue;
-        size_t length = strcspn(*entry, "=");
-        char name[64];
-        if (length >= sizeof name)
-            return refuse_name(*entry, length);
-        memcpy(name, *entry, length);
-        name[length] = 0;
-        const char *value = (*entry)[length] == '=' ? *entry + length + 1 : "";
-        tern_status status = tern_config_set(&fresh, name, value);
-        if (status != TERN_OK)
-            return status;
-    }
+    const knob *refused = read_environment(&fresh);
+    if (refused != NULL)
+        return refuse_value(refused, getenv(refused->name));
     *config = fresh;
     return TERN_OK;
 }
@@ -303,10 +360,13 @@ tern_status tern_config_init(tern_config *config) {
 tern_status tern_config_check(const tern_config *config) {
     if (config == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_check: config is NULL");
-    for (size_t i = 0; i < KNOBS; i++) {
-        tern_status status = check_knob(&knobs[i], read_field(config, &knobs[i]));
-        if (status != TERN_OK)
-            return status;
+    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+        uint64_t value = read_field(config, k);
+        if (!is_allowed(k, value)) {
+            char text[32];
+            format_value(k, value, text, sizeof text);
+            return refuse_value(k, text);
+        }
     }
     if (config->ring_memory < config->ring_size)
         return tern_fail(TERN_ERR_CONFIG,
@@ -318,23 +378,56 @@ tern_status tern_config_check(const tern_config *config) {
 static const char *origin(const knob *k, uint64_t value) {
     const char *text = getenv(k->name);
     uint64_t number;
-    if (text != NULL && parse_value(k, text, &number) == TERN_OK && number == value)
+    if (text != NULL && parse_value(k, text, &number) && number == value)
         return "environment";
     return value == k->fallback ? "default" : "program";
 }
 
-void tern_config_print(const tern_config *config, FILE *out) {
-    if (config == NULL || out == NULL)
-        return;
-    fprintf(out, "%-20s %-10s %-12s %s\n", "knob", "value", "from", "meaning");
-    for (size_t i = 0; i < KNOBS; i++) {
-        char value[32], allowed[128];
-        uint64_t number = read_field(config, &knobs[i]);
-        format_value(&knobs[i], number, value, sizeof value);
-        format_allowed(&knobs[i], allowed, sizeof allowed);
-        fprintf(out, "%-20s %-10s %-12s %s (%s)\n", knobs[i].name, value, origin(&knobs[i], number),
-                knobs[i].meaning, allowed);
+#define ROW "%-20s %-10s %-12s "
+
+static void print_knob(const knob *k, uint64_t value, FILE *out) {
+    char text[32], allowed[128];
+    format_value(k, value, text, sizeof text);
+    format_allowed(k, allowed, sizeof allowed);
+    fprintf(out, ROW "%s (%s)\n", k->name, text, origin(k, value), k->meaning, allowed);
+}
+
+/* A variable of the environment that gives no knob its value. */
+static void print_refused(const knob *k, FILE *out) {
+    char allowed[128];
+    format_allowed(k, allowed, sizeof allowed);
+    fprintf(out, ROW "not allowed; use %s\n", k->name, getenv(k->name), "refused", allowed);
+}
+
+static void print_unknown(FILE *out) {
+    char name[NAME_LETTERS + 1];
+    for (char **entry = environ; next_unknown(&entry, name);) {
+        const char *value = getenv(name);
+        fprintf(out, ROW "no knob of tern; the nearest is %s\n", name, value != NULL ? value : "",
+                "ignored", nearest_name(name));
     }
+}
+
+void tern_config_print(const tern_config *config, FILE *out) {
+    if (out == NULL)
+        return;
+    tern_config environment;
+    const tern_config *shown = config;
+    if (config == NULL) {
+        (void)read_environment(&environment);
+        shown = &environment;
+    }
+    fprintf(out, ROW "%s\n", "knob", "value", "from", "meaning");
+    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+        const char *text = getenv(k->name);
+        uint64_t number;
+        if (config == NULL && text != NULL && !parse_value(k, text, &number))
+            print_refused(k, out);
+        else
+            print_knob(k, read_field(shown, k), out);
+    }
+    if (config == NULL)
+        print_unknown(out);
 }
 
 const char *tern_config_difference(const tern_config *a, const tern_config *b) {

@@ -1,5 +1,6 @@
 #include "src/context.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -31,6 +32,13 @@ static tern_status duplicate(tern_context *context, MPI_Comm comm) {
     context->rank = (uint32_t)rank;
     context->size = (uint32_t)size;
     return status;
+}
+
+/* The environment of a process is the same for all of its contexts, and mostly for all ranks. */
+static void warn_once(const tern_context *context) {
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (context->rank == 0 && !atomic_flag_test_and_set(&warned))
+        tern_config_warn();
 }
 
 /* Names the first knob in which a rank differs from rank 0. */
@@ -201,6 +209,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     if (status != TERN_OK)
         goto fail;
     tern_mpi_check_launch();
+    warn_once(fresh);
 
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++) {
         status = tern_layers[i]->open(fresh);

@@ -5,7 +5,9 @@
 #include "fixture.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "src/config.h"
 #include "tern/log.h"
 
 #define KIB ((size_t)1 << 10)
@@ -237,32 +239,85 @@ static void limits_are_exact(void) {
     EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_RING_SIZE", "33554432"));
 }
 
-static void unknown_names_are_refused(void) {
+static const char *const unknown[][2] = {
+    {"TERN_SEGMENTSIZE", "TERN_SEGMENT_SIZE"},
+    {"TERN_", "TERN_ORDER"},
+    {"TERN_WORKER", "TERN_WORKERS"},
+    {"TERN_WORKERS_", "TERN_WORKERS"},
+    {"TERN_HUGE_PAGES_OF_THE_HEAP_OF_EACH_RANK_THAT_OTHERS_CAN_REACH_HERE", "TERN_"},
+    {"TERN_LOGLEVEL", "TERN_LOG_LEVEL"},
+    {"TERN_ROOTS", "TERN_"}};
+#define UNKNOWN (sizeof unknown / sizeof unknown[0])
+
+static void unknown_names_are_no_knobs(void) {
     clear_environment();
-    static const char *const names[] = {"TERN_SEGMENTSIZE", "TERN_", "TERN_WORKER", "TERN_WORKERS_",
-                                        "TERN_workers"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        tern_config config, before;
-        EXPECT_OK(tern_config_init(&config));
-        before = config;
-        EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, names[i], "1"));
-        EXPECT_DETAIL(names[i]);
-        EXPECT_DETAIL("TERN_SEGMENT_SIZE");
-        setenv(names[i], "1", 1);
-        EXPECT(TERN_ERR_CONFIG, tern_config_init(&config));
-        EXPECT_DETAIL(names[i]);
-        EXPECT_DETAIL("TERN_LOG_LEVEL");
-        CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
-        unsetenv(names[i]);
-    }
-    tern_config config;
-    /* Not ours. */
-    setenv("TERNARY", "1", 1);
-    setenv("tern_workers", "0", 1);
+    tern_config config, before;
     EXPECT_OK(tern_config_init(&config));
-    unsetenv("TERNARY");
-    unsetenv("tern_workers");
+    before = config;
+    for (size_t i = 0; i < UNKNOWN; i++) {
+        EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, unknown[i][0], "1"));
+        EXPECT_DETAIL("the nearest is ");
+        EXPECT_DETAIL(unknown[i][1]);
+        EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+        EXPECT_DETAIL("TERN_LOG_LEVEL");
+        setenv(unknown[i][0], "1", 1);
+    }
     EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "WORKERS", "1"));
+    EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, "TERN_ROOT", "1"));
+    EXPECT_OK(tern_config_init(&config));
+    CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+    clear_environment();
+}
+
+/* What a function writes to standard error, in a string that the caller frees. */
+static char *errors_of(void (*function)(void)) {
+    char *text = calloc(1, 8192);
+    FILE *file = tmpfile();
+    CU_ASSERT_FATAL(text != NULL && file != NULL);
+    int terminal = dup(STDERR_FILENO);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    function();
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    size_t bytes = fread(text, 1, 8191, file);
+    CU_ASSERT(bytes < 8191);
+    fclose(file);
+    return text;
+}
+
+static void unknown_names_are_warned_of(void) {
+    clear_environment();
+    char *text = errors_of(tern_config_warn);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    free(text);
+    /* Not tern's: of other software, and where tern is installed. */
+    static const char *const others[] = {"TERNARY",       "tern_workers",   "TERN_ROOT",
+                                         "TERN_DIR",      "TERN_HOME",      "TERN_MPICH_ROOT",
+                                         "TERN_DATA_DIR", "TERN_BUILD_HOME"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        setenv(others[i], "/opt/tern", 1);
+    setenv("TERN_WORKERS", "2", 1);
+    text = errors_of(tern_config_warn);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    free(text);
+    for (size_t i = 0; i < UNKNOWN; i++)
+        setenv(unknown[i][0], "1", 1);
+    text = errors_of(tern_config_warn);
+    size_t lines = 0;
+    for (const char *at = text; (at = strstr(at, "tern: warning: TERN_")) != NULL; at++)
+        lines++;
+    CU_ASSERT_EQUAL(lines, UNKNOWN);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "TERN_SEGMENTSIZE in the environment is no knob of tern; the "
+                                  "nearest is TERN_SEGMENT_SIZE"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "TERN_LOGLEVEL in the environment is no knob of tern; the "
+                                        "nearest is TERN_LOG_LEVEL"));
+    free(text);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        unsetenv(others[i]);
+    clear_environment();
 }
 
 static void check_finds_each_bad_field(void) {
@@ -336,6 +391,35 @@ static void print_shows_every_knob_and_its_origin(void) {
     clear_environment();
 }
 
+static void print_shows_what_is_refused_and_ignored(void) {
+    clear_environment();
+    setenv("TERN_WORKERS", "zero", 1);
+    setenv("TERN_RING_SIZE", "128K", 1);
+    setenv("TERN_LOGLEVEL", "debug", 1);
+    setenv("TERN_ROOT", "/opt/tern", 1);
+    tern_config config;
+    EXPECT(TERN_ERR_CONFIG, tern_config_init(&config));
+    EXPECT_DETAIL("zero");
+    char *text = NULL, line[512];
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    tern_config_print(NULL, out);
+    fclose(out);
+    EXPECT_DETAIL("zero");
+    for (size_t i = 0; i < KNOBS; i++)
+        CU_ASSERT(line_of(text, knobs[i].name, line, sizeof line));
+    CU_ASSERT(line_of(text, "TERN_WORKERS", line, sizeof line) && strstr(line, " zero ") &&
+              strstr(line, " refused ") && strstr(line, "1 to 1024"));
+    CU_ASSERT(line_of(text, "TERN_RING_SIZE", line, sizeof line) && strstr(line, " 128K ") &&
+              strstr(line, " environment "));
+    CU_ASSERT(line_of(text, "TERN_LOGLEVEL", line, sizeof line) && strstr(line, " ignored ") &&
+              strstr(line, "TERN_LOG_LEVEL"));
+    CU_ASSERT_FALSE(line_of(text, "TERN_ROOT", line, sizeof line));
+    free(text);
+    clear_environment();
+}
+
 static void log_level(void) {
     tern_log_level before = tern_log_get_level();
     for (int level = TERN_LOG_NONE; level <= TERN_LOG_DEBUG; level++) {
@@ -356,10 +440,12 @@ int main(int argc, char **argv) {
         {"empty_values_are_refused", empty_values_are_refused},
         {"sizes_take_suffixes", sizes_take_suffixes},
         {"limits_are_exact", limits_are_exact},
-        {"unknown_names_are_refused", unknown_names_are_refused},
+        {"unknown_names_are_no_knobs", unknown_names_are_no_knobs},
+        {"unknown_names_are_warned_of", unknown_names_are_warned_of},
         {"check_finds_each_bad_field", check_finds_each_bad_field},
         {"null_arguments", null_arguments},
         {"print_shows_every_knob_and_its_origin", print_shows_every_knob_and_its_origin},
+        {"print_shows_what_is_refused_and_ignored", print_shows_what_is_refused_and_ignored},
         {"log_level", log_level},
     };
     return tern_test_main(argc, argv, "config", tests, sizeof tests / sizeof tests[0]);

@@ -10,10 +10,12 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int live_windows, live_comms;
 static int pretended_level = -1;
 static int pretended_initialized = 1;
+static const char *pretended_library;
 
 int PMPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
                     MPI_Win *win) {
@@ -85,6 +87,13 @@ int PMPI_Initialized(int *flag) {
     return code;
 }
 
+int MPI_Get_library_version(char *version, int *length) {
+    if (pretended_library == NULL)
+        return PMPI_Get_library_version(version, length);
+    *length = sprintf(version, "%s", pretended_library);
+    return MPI_SUCCESS;
+}
+
 static int count_fds(void) {
     int count = 0;
     DIR *dir = opendir("/proc/self/fd");
@@ -115,6 +124,31 @@ static tern_config usual_config(void) {
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     return config;
+}
+
+/* Must be the first test: the first context of a process warns. */
+static void warns_once_of_unknown_variables(void) {
+    tern_config config = usual_config();
+    tern_context *context = NULL;
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    int terminal = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    setenv("TERN_SEGMENTSIZE", "1M", 1);
+    for (int turn = 0; turn < 2; turn++) {
+        EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context));
+        EXPECT_OK(tern_context_destroy(context));
+    }
+    unsetenv("TERN_SEGMENTSIZE");
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
+    rewind(file);
+    int warnings = 0;
+    for (char line[1024]; fgets(line, sizeof line, file) != NULL;)
+        warnings += strstr(line, "TERN_SEGMENTSIZE") != NULL &&
+                    strstr(line, "the nearest is TERN_SEGMENT_SIZE") != NULL;
+    CU_ASSERT_EQUAL(warnings, tern_test_rank() == 0);
+    fclose(file);
 }
 
 static void knows_itself(void) {
@@ -404,12 +438,12 @@ static void bad_environment_of_one_rank_fails_all(void) {
     char name[32];
     snprintf(name, sizeof name, "rank %d", bad);
     if (tern_test_rank() == bad)
-        setenv("TERN_SEGMENT_SIZES", "1M", 1);
+        setenv("TERN_SEGMENT_SIZE", "1Q", 1);
     tern_context *context = NULL;
     EXPECT(TERN_ERR_CONFIG, tern_context_create(MPI_COMM_WORLD, NULL, &context));
     CU_ASSERT_PTR_NULL(context);
-    EXPECT_DETAIL(tern_test_rank() == bad ? "TERN_SEGMENT_SIZES" : name);
-    unsetenv("TERN_SEGMENT_SIZES");
+    EXPECT_DETAIL(tern_test_rank() == bad ? "TERN_SEGMENT_SIZE=1Q" : name);
+    unsetenv("TERN_SEGMENT_SIZE");
 }
 
 static void ranks_must_agree(void) {
@@ -471,6 +505,28 @@ static void mpi_must_run(void) {
     CU_ASSERT_PTR_NULL(context);
 }
 
+/* The message names the MPI that tern was built for and the one that the program runs with. */
+static void another_mpi_is_refused(void) {
+#ifdef OPEN_MPI
+    const char *built = "Open MPI ", *other = "MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi\n";
+    const char *named = "MPICH Version:\t4.0.2;", *another_version = "Open MPI v5.0.1, package: x";
+#else
+    const char *built = "MPICH ", *other = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4";
+    const char *named = "Open MPI v4.1.4;", *another_version = "MVAPICH2 Version      :\t2.3.7\n";
+#endif
+    tern_config config = usual_config();
+    tern_context *context = NULL;
+    pretended_library = other;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL(built);
+    EXPECT_DETAIL(named);
+    CU_ASSERT_PTR_NULL(context);
+    pretended_library = another_version;
+    EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_OK(tern_context_destroy(context));
+    pretended_library = NULL;
+}
+
 static void workers_have_one_owner(void) {
     tern_config config = usual_config();
     config.workers = 2;
@@ -524,6 +580,7 @@ static void prefault_and_pages(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
+        {"warns_once_of_unknown_variables", warns_once_of_unknown_variables},
         {"knows_itself", knows_itself},
         {"transports_follow_nodes", transports_follow_nodes},
         {"auto_chooses_between_virtual_nodes", auto_chooses_between_virtual_nodes},
@@ -542,6 +599,7 @@ int main(int argc, char **argv) {
         {"ranks_must_agree", ranks_must_agree},
         {"thread_level_is_checked", thread_level_is_checked},
         {"mpi_must_run", mpi_must_run},
+        {"another_mpi_is_refused", another_mpi_is_refused},
         {"workers_have_one_owner", workers_have_one_owner},
         {"prefault_and_pages", prefault_and_pages},
     };

@@ -1,7 +1,7 @@
 /*
  * tern-info: what tern is on this machine. Prints the version, the MPI library, the topology as
  * placement sees it, and every knob with its value, where it came from and what it does. Needs no
- * launcher. Exit status 1 if a knob in the environment is bad.
+ * launcher. Exit status 1, behind the whole table, if a value in the environment is refused.
  */
 
 #include <getopt.h>
@@ -64,10 +64,11 @@ int main(int argc, char **argv) {
     print_machine();
     putchar('\n');
     tern_config config;
-    if (tern_config_init(&config) != TERN_OK || tern_config_check(&config) != TERN_OK) {
+    tern_status status = tern_config_init(&config);
+    if (status == TERN_OK)
+        status = tern_config_check(&config);
+    tern_config_print(NULL, stdout);
+    if (status != TERN_OK)
         fprintf(stderr, "tern-info: %s\n", tern_error_detail());
-        return 1;
-    }
-    tern_config_print(&config, stdout);
-    return 0;
+    return status != TERN_OK;
 }

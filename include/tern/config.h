@@ -4,9 +4,12 @@
 /*
  * Configuration: every knob of tern, as a struct and as environment variables TERN_*. Precedence,
  * low to high: the default, the environment, what the program writes into the struct after
- * tern_config_init(). A TERN_* variable that is not a knob, or a value that is not allowed, is an
- * error that names it and lists what is. All ranks of a context must agree on every knob but the
- * log level. `tern-info` prints each knob with its value, where it came from and what it does.
+ * tern_config_init(). A value that is not allowed is an error that says what is. A TERN_* variable
+ * that is not a knob does nothing: rank 0 of the first context of a process logs a warning that
+ * names it and the knob with the nearest name. Variables that end with _ROOT, _DIR or _HOME say
+ * where software is installed, and cause no warning. All ranks of a context must agree on every
+ * knob but the log level. `tern-info` prints each knob with its value, where it came from and what
+ * it does, and the variables that are refused or ignored.
  */
 
 #include <stddef.h>
@@ -107,19 +110,22 @@ typedef struct tern_config {
 } tern_config;
 
 /* [out] config: every knob at its default, then overridden by the environment. TERN_ERR_CONFIG
- * names an unknown TERN_* variable or a bad value. Local, never blocks, any thread. */
+ * names the first variable whose value is not allowed; config is unchanged then. Local, never
+ * blocks, any thread. */
 TERN_NODISCARD TERN_API tern_status tern_config_init(tern_config *config);
 
 /* Sets one knob from text as the environment would: tern_config_set(&c, "TERN_WORKERS", "2"). Sizes
- * take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG as above; config is unchanged
- * then. */
+ * take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG: there is no such knob, or the
+ * value is not allowed; config is unchanged then. */
 TERN_NODISCARD TERN_API tern_status tern_config_set(tern_config *config, const char *name,
                                                     const char *value);
 
 /* Checks every field. TERN_ERR_CONFIG names the first bad one and says what is allowed. */
 TERN_NODISCARD TERN_API tern_status tern_config_check(const tern_config *config);
 
-/* Writes the table of knobs: name, value, origin (default, environment or program), meaning. */
+/* Writes the table of knobs: name, value, origin (default, environment or program), meaning.
+ * config NULL: what tern_config_init() would give, and also the variables of the environment that
+ * it refuses or that are no knobs. Leaves tern_error_detail() as it is. */
 TERN_API void tern_config_print(const tern_config *config, FILE *out);
 
 #ifdef __cplusplus
