@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, both libraries, tern-info, and what pkg-config and
-# find_package(tern) need.
+# What `cmake --install` puts where: headers, both libraries, the tools, what pkg-config and
+# find_package(tern) need, documentation, and the sources of the examples. The tree can be moved.
 
 include(CMakePackageConfigHelpers)
 
@@ -10,9 +10,20 @@ install(DIRECTORY include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MAT
 install(FILES ${TERN_BUILT_INCLUDE_DIR}/tern/mpi_check.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern)
 install(TARGETS tern tern_static tern_pmpi EXPORT tern)
-if(TARGET tern-info)
-    install(TARGETS tern-info)
-endif()
+
+file(RELATIVE_PATH TERN_BIN_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+foreach(tool tern-info tern-bench tern-hex)
+    if(TARGET ${tool})
+        set_target_properties(${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/${TERN_BIN_TO_LIB}")
+        install(TARGETS ${tool})
+    endif()
+endforeach()
+install(PROGRAMS ${PROJECT_BINARY_DIR}/mpirun-tern DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# As in the source tree, so that the links from page to page hold.
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
 
 install(EXPORT tern NAMESPACE tern:: FILE ternTargets.cmake DESTINATION ${TERN_CMAKE_DIR})
 configure_package_config_file(cmake/ternConfig.cmake.in ternConfig.cmake
