@@ -34,6 +34,7 @@ unset(beside)
 unset(banner)
 unset(version)
 
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " TERN_EMULATOR)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/mpirun-tern.in ${PROJECT_BINARY_DIR}/mpirun-tern @ONLY
                FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                 WORLD_READ WORLD_EXECUTE)

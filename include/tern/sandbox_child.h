@@ -15,6 +15,8 @@
  *     cc -O2 -ffreestanding -fPIE -fno-stack-protector -nostdlib -static-pie
  *        -Wl,-e,tern_sandbox_main -Wl,--no-dynamic-linker program.c -o program
  *
+ * and for aarch64 with -mno-outline-atomics too, as atomics are otherwise functions that need libc.
+ *
  * One file of it defines TERN_SANDBOX_PROGRAM before it includes this header, and so gets memcpy,
  * memmove, memset and memcmp, which compilers call by themselves. The program has 1 MiB of stack,
  * one thread, static data that it may write (and run: nothing protects it from itself), and no
