@@ -32,15 +32,17 @@ static tern_status place(tern_context *context, tern_rma *rma) {
     return TERN_OK;
 }
 
-static tern_status make_heaps(tern_rma *rma) {
+static tern_status make_heaps(tern_rma *rma, size_t page) {
     rma->heap = calloc(rma->parts, sizeof(tern_heap *));
     if (rma->heap == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for the heap");
-    uint64_t part = rma->layout.heap_bytes / rma->parts / TERN_HEAP_GRANULE * TERN_HEAP_GRANULE;
     /* Offsets count from the start of the heap, which is aligned to 2 MiB in every mapping. */
     tern_status status = TERN_OK;
-    for (size_t i = 0; i < rma->parts && status == TERN_OK; i++)
-        status = tern_heap_create(i * part, part, &rma->heap[i]);
+    for (size_t i = 0; i < rma->parts && status == TERN_OK; i++) {
+        size_t from = tern_segment_cut(&rma->layout, page, rma->parts, i);
+        size_t to = tern_segment_cut(&rma->layout, page, rma->parts, i + 1);
+        status = tern_heap_create(from, to - from, &rma->heap[i]);
+    }
     return status;
 }
 
@@ -54,12 +56,14 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
     rma->reach = (void *)(rma->table_base + rma->tables.reach);
     rma->mail_windows = (void *)(rma->table_base + rma->tables.mail);
     tern_status status = place(context, rma);
-    if (status == TERN_OK)
-        status = make_heaps(rma);
     tern_segment *mine = &rma->segment[context->rank];
     if (status == TERN_OK)
-        status = tern_segment_create(&context->config, &rma->layout, rma->numa, rma->parts, mine,
-                                     &rma->fd);
+        status = tern_segment_create(&context->config, &rma->layout, mine, &rma->fd);
+    if (status == TERN_OK) {
+        rma->parts = tern_segment_parts(&rma->layout, mine->page, rma->parts);
+        tern_segment_place(&context->config, &rma->layout, mine, rma->numa, rma->parts);
+        status = make_heaps(rma, mine->page);
+    }
     if (status != TERN_OK)
         return status;
     rma->mine = mine->base;

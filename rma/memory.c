@@ -25,8 +25,9 @@ void *tern_local(const tern_context *context, tern_ptr p) {
 
 void tern_segment_get_info(const tern_context *context, tern_segment_info *info) {
     tern_rma *rma = tern_rma_of(context);
+    const tern_segment *mine = &rma->segment[context->rank];
     *info = (tern_segment_info){.bytes = rma->layout.heap_bytes,
-                                .page_size = rma->segment[context->rank].page_size,
+                                .page_size = mine->transparent ? TERN_HUGE : mine->page,
                                 .parts = rma->parts};
     pthread_mutex_lock(&rma->heap_lock);
     for (size_t i = 0; i < rma->parts; i++)

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>
+#include <linux/magic.h>
 #include <linux/memfd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "rma/region.h"
@@ -59,6 +62,13 @@ static int make_memfd(unsigned huge_flags, size_t bytes) {
     return fd;
 }
 
+/* The size of the pages that the memfd is made of. */
+static size_t page_of(int fd) {
+    struct statfs info;
+    bool huge = fstatfs(fd, &info) == 0 && info.f_type == HUGETLBFS_MAGIC;
+    return huge ? (size_t)info.f_bsize : TERN_PAGE;
+}
+
 /* Maps at a multiple of page, at least 2 MiB: transparent huge pages and the alignment that
  * tern_alloc promises need it. Children of a fork are shut out: they must not touch what this
  * process communicates by. */
@@ -84,76 +94,127 @@ static char *map(int fd, size_t bytes, size_t page) {
     return base;
 }
 
-static tern_status try_pages(size_t page, unsigned flags, size_t bytes, tern_segment *segment,
-                             int *fd) {
-    size_t whole = round_up(bytes, page);
-    *fd = make_memfd(flags, whole);
-    if (*fd < 0)
-        return tern_fail_system("memfd_create");
-    char *base = map(*fd, whole, page);
+/* Transparent huge pages for the heap, where the system grants them to shared memory. */
+static bool advise_heap(const tern_config *config, const tern_layout *layout,
+                        const tern_segment *segment) {
+    return config->huge_pages == TERN_HUGE_PAGES_AUTO && segment->page == TERN_PAGE &&
+           layout->heap_bytes >= TERN_HUGE &&
+           madvise(segment->base + layout->heap, layout->heap_bytes / TERN_HUGE * TERN_HUGE,
+                   MADV_HUGEPAGE) == 0;
+}
+
+/* From the largest down; the ordinary ones are tried last, whatever was asked for. */
+static const struct page_kind {
+    size_t bytes;
+    unsigned flags;
+    tern_huge_pages choice;
+    const char *name;
+} kinds[] = {
+    {GIB, MFD_HUGETLB | MFD_HUGE_1GB, TERN_HUGE_PAGES_1G, "1 GiB"},
+    {TERN_HUGE, MFD_HUGETLB | MFD_HUGE_2MB, TERN_HUGE_PAGES_2M, "2 MiB"},
+    {TERN_PAGE, 0, TERN_HUGE_PAGES_NONE, "ordinary"},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0], ORDINARY = KINDS - 1 };
+
+/* A 1 GiB page that the segment would not fill is taken only when asked for. */
+static int first_kind(tern_huge_pages wanted, size_t bytes) {
+    if (wanted == TERN_HUGE_PAGES_AUTO)
+        return bytes >= GIB ? 0 : 1;
+    int i = 0;
+    while (i < ORDINARY && kinds[i].choice != wanted)
+        i++;
+    return i;
+}
+
+/* errno says why not. */
+static bool try_pages(const struct page_kind *kind, size_t bytes, tern_segment *segment, int *fd) {
+    size_t whole = round_up(bytes, kind->bytes);
+    int fresh = make_memfd(kind->flags, whole);
+    if (fresh < 0)
+        return false;
+    char *base = map(fresh, whole, kind->bytes);
     if (base == NULL) {
-        tern_status status = tern_fail_system("mmap of the segment");
-        close(*fd);
-        *fd = -1;
-        return status;
+        int error = errno;
+        close(fresh);
+        errno = error;
+        return false;
     }
-    *segment = (tern_segment){base, whole, page};
+    *segment = (tern_segment){base, whole, kind->bytes, false};
+    *fd = fresh;
+    return true;
+}
+
+tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
+                                tern_segment *segment, int *fd) {
+    int first = first_kind(config->huge_pages, layout->bytes), got = first;
+    char reason[128] = "";
+    while (!try_pages(&kinds[got], layout->bytes, segment, fd)) {
+        if (got == ORDINARY)
+            return tern_fail_system("memory for the segment");
+        if (got == first)
+            snprintf(reason, sizeof reason, "%s", strerror(errno));
+        got++;
+    }
+    segment->transparent = advise_heap(config, layout, segment);
+    if (got != first)
+        tern_log(config->huge_pages == TERN_HUGE_PAGES_AUTO ? TERN_LOG_INFO : TERN_LOG_WARN,
+                 "the segment of %zu bytes has %s pages%s instead of %s ones: %s (free ones: "
+                 "/sys/kernel/mm/hugepages)",
+                 layout->bytes, kinds[got].name, segment->transparent ? ", transparent huge," : "",
+                 kinds[first].name, reason);
+    else if (got != ORDINARY)
+        tern_log(TERN_LOG_INFO, "the segment of %zu bytes has %s pages", layout->bytes,
+                 kinds[got].name);
     return TERN_OK;
 }
 
-/* Transparent huge pages for the heap, where the system grants them to shared memory. */
-static void advise_heap(const tern_config *config, const tern_layout *layout,
-                        tern_segment *segment) {
-    if (config->huge_pages != TERN_HUGE_PAGES_AUTO || segment->page_size != TERN_PAGE ||
-        layout->heap_bytes < TERN_HUGE)
-        return;
-    if (madvise(segment->base + layout->heap, layout->heap_bytes / TERN_HUGE * TERN_HUGE,
-                MADV_HUGEPAGE) == 0)
-        segment->page_size = TERN_HUGE;
+/* Pages that hold some of the heap. */
+static size_t heap_pages(const tern_layout *layout, size_t page) {
+    return round_up(layout->heap + layout->heap_bytes, page) / page - layout->heap / page;
 }
 
-static void bind_heap(const tern_layout *layout, char *heap, const int *numa, size_t parts) {
+size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted) {
+    size_t pages = heap_pages(layout, page);
+    return wanted < pages ? wanted : pages;
+}
+
+size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, size_t index) {
+    if (index == 0)
+        return 0;
+    if (index == parts)
+        return layout->heap_bytes;
+    size_t before = layout->heap / page + heap_pages(layout, page) * index / parts;
+    return before * page - layout->heap;
+}
+
+static void bind_parts(const tern_layout *layout, const tern_segment *segment, const int *numa,
+                       size_t parts) {
     hwloc_topology_t topology;
     if (tern_topology_load(&topology, false) != TERN_OK)
         return;
-    if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) > 1) {
-        size_t part = layout->heap_bytes / parts / TERN_PAGE * TERN_PAGE;
-        for (size_t i = 0; i < parts; i++) {
-            hwloc_obj_t node =
-                hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)numa[i]);
-            if (node != NULL &&
-                hwloc_set_area_membind(topology, heap + i * part, part, node->nodeset,
-                                       HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0)
-                tern_log(TERN_LOG_INFO, "the heap could not be bound to NUMA node %d", numa[i]);
-        }
+    bool several = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) > 1;
+    for (size_t i = 0; several && i < parts; i++) {
+        hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)numa[i]);
+        /* Whole pages: the first one holds the end of what comes before the heap, too. */
+        size_t from = layout->heap + tern_segment_cut(layout, segment->page, parts, i);
+        size_t to = layout->heap + tern_segment_cut(layout, segment->page, parts, i + 1);
+        from = from / segment->page * segment->page;
+        to = i + 1 == parts ? segment->bytes : to;
+        if (node != NULL &&
+            hwloc_set_area_membind(topology, segment->base + from, to - from, node->nodeset,
+                                   HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0)
+            tern_log(TERN_LOG_INFO, "part %zu of the heap could not be bound to NUMA node %d: %s",
+                     i, numa[i], strerror(errno));
     }
     hwloc_topology_destroy(topology);
 }
 
-tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
-                                const int *numa, size_t parts, tern_segment *segment, int *fd) {
-    tern_huge_pages wanted = config->huge_pages;
-    tern_status status = TERN_ERR_UNSUPPORTED;
-    /* A 1 GiB page that the segment would not fill is taken only when asked for. */
-    if (wanted == TERN_HUGE_PAGES_1G || (wanted == TERN_HUGE_PAGES_AUTO && layout->bytes >= GIB))
-        status = try_pages(GIB, MFD_HUGETLB | MFD_HUGE_1GB, layout->bytes, segment, fd);
-    if (status != TERN_OK && (wanted == TERN_HUGE_PAGES_2M || wanted == TERN_HUGE_PAGES_AUTO))
-        status = try_pages(TERN_HUGE, MFD_HUGETLB | MFD_HUGE_2MB, layout->bytes, segment, fd);
-    if (status != TERN_OK) {
-        if (wanted == TERN_HUGE_PAGES_1G || wanted == TERN_HUGE_PAGES_2M)
-            tern_log(TERN_LOG_WARN, "no huge pages for the segment (%s); using ordinary ones",
-                     tern_error_detail());
-        tern_error_clear();
-        status = try_pages(TERN_PAGE, 0, layout->bytes, segment, fd);
-    }
-    if (status != TERN_OK)
-        return status;
-    advise_heap(config, layout, segment);
+void tern_segment_place(const tern_config *config, const tern_layout *layout,
+                        const tern_segment *segment, const int *numa, size_t parts) {
+    bind_parts(layout, segment, numa, parts);
     char *heap = segment->base + layout->heap;
-    bind_heap(layout, heap, numa, parts);
     for (size_t at = 0; config->prefault && at < layout->heap_bytes; at += TERN_PAGE)
         *(volatile char *)(heap + at) = 0;
-    return TERN_OK;
 }
 
 tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
@@ -162,11 +223,14 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
     if (size < 0 || (size_t)size < layout->bytes)
         return tern_fail(TERN_ERR_SYSTEM, "a segment of %lld bytes came where %zu were due",
                          (long long)size, layout->bytes);
-    char *base = map(fd, (size_t)size, TERN_HUGE);
+    size_t page = page_of(fd);
+    char *base = map(fd, (size_t)size, page);
     if (base == NULL)
-        return tern_fail_system("mmap of a peer's segment");
-    *segment = (tern_segment){base, (size_t)size, TERN_PAGE};
-    advise_heap(config, layout, segment);
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "mmap of a peer's segment, %lld bytes in pages of %zu: %s",
+                         (long long)size, page, strerror(errno));
+    *segment = (tern_segment){base, (size_t)size, page, false};
+    segment->transparent = advise_heap(config, layout, segment);
     return TERN_OK;
 }
 

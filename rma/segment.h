@@ -17,6 +17,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,15 +59,28 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
 
 /* base NULL: of a rank of another node. */
 typedef struct tern_segment {
-    char *base;
-    size_t bytes;
-    size_t page_size;
+    char *base;       /* a multiple of page, and of 2 MiB */
+    size_t bytes;     /* a multiple of page */
+    size_t page;      /* of the mapping: TERN_PAGE, 2 MiB or 1 GiB */
+    bool transparent; /* the kernel may join ordinary pages of the heap to 2 MiB */
 } tern_segment;
 
-/* Makes this rank's segment: largest pages first, bound to numa[0 .. parts), the heap cut evenly.
- * [out] fd: to share it by; the caller's. */
+/* Makes this rank's segment of the pages that config asks for, or of the next smaller ones that
+ * the system has, and logs in one line which it got. [out] fd: to share it by; the caller's. */
 tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
-                                const int *numa, size_t parts, tern_segment *segment, int *fd);
+                                tern_segment *segment, int *fd);
+
+/* A page lies on one NUMA node. So the heap is cut where pages end, into at most wanted parts: one
+ * for each page if it has fewer pages. tern_segment_parts: how many; tern_segment_cut: offset in
+ * the heap where part index begins, heap_bytes for index == parts. */
+size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted);
+size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, size_t index);
+
+/* Binds part i of the heap to NUMA node numa[i], and touches the heap if config says so. Pages of a
+ * NUMA node that has none left come from another one. */
+void tern_segment_place(const tern_config *config, const tern_layout *layout,
+                        const tern_segment *segment, const int *numa, size_t parts);
+
 /* Maps the segment of another rank of the node; fd stays the caller's. */
 tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
                              tern_segment *segment);

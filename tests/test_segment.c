@@ -52,6 +52,39 @@ static void layouts(void) {
     check_layout(&config, 3);
 }
 
+/* The heap's parts for one size of page: none empty, cut where pages end, as even as pages allow.
+ */
+static void check_parts(const tern_layout *l, size_t page, size_t wanted) {
+    size_t pages = (l->heap + l->heap_bytes - 1) / page - l->heap / page + 1;
+    size_t parts = tern_segment_parts(l, page, wanted);
+    CU_ASSERT_EQUAL(parts, wanted < pages ? wanted : pages);
+    CU_ASSERT_EQUAL(tern_segment_cut(l, page, parts, 0), 0);
+    CU_ASSERT_EQUAL(tern_segment_cut(l, page, parts, parts), l->heap_bytes);
+    for (size_t i = 0; i < parts; i++) {
+        size_t from = tern_segment_cut(l, page, parts, i);
+        size_t to = tern_segment_cut(l, page, parts, i + 1);
+        CU_ASSERT(to > from);
+        CU_ASSERT(to - from <= (pages + parts - 1) / parts * page);
+        if (i > 0)
+            CU_ASSERT_EQUAL((l->heap + from) % page, 0);
+    }
+}
+
+static void parts_of_whole_pages(void) {
+    tern_config config = defaults();
+    const size_t pages[] = {TERN_PAGE, TERN_HUGE, (size_t)1 << 30};
+    const size_t heaps[] = {65536,           (size_t)2 << 20, (size_t)6 << 20, (size_t)100 << 20,
+                            (size_t)1 << 30, (size_t)3 << 29, (size_t)8 << 30, (size_t)129 << 30};
+    for (size_t h = 0; h < sizeof heaps / sizeof heaps[0]; h++) {
+        config.segment_size = heaps[h];
+        tern_layout l;
+        tern_layout_compute(&config, 64, &l);
+        for (size_t p = 0; p < sizeof pages / sizeof pages[0]; p++)
+            for (size_t wanted = 1; wanted <= 16; wanted++)
+                check_parts(&l, pages[p], wanted);
+    }
+}
+
 static void pages_as_asked(void) {
     const tern_huge_pages wanted[] = {TERN_HUGE_PAGES_AUTO, TERN_HUGE_PAGES_NONE,
                                       TERN_HUGE_PAGES_2M, TERN_HUGE_PAGES_1G};
@@ -101,7 +134,9 @@ static void not_inherited(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {
-        {"layouts", layouts}, {"pages as asked", pages_as_asked}, {"not inherited", not_inherited}};
+    static const tern_test_case tests[] = {{"layouts", layouts},
+                                           {"parts of whole pages", parts_of_whole_pages},
+                                           {"pages as asked", pages_as_asked},
+                                           {"not inherited", not_inherited}};
     return tern_test_main(argc, argv, "segment", tests, sizeof tests / sizeof tests[0]);
 }
