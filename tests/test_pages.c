@@ -2,8 +2,7 @@
 /*
  * The pages of segments: what the kernel says of their size and NUMA node, in the owner and in
  * every rank that maps them. Where huge pages of a size or NUMA nodes are missing, what is used
- * instead is checked; each test says how many pages were free. tests/lab has a machine with all of
- * them.
+ * instead is checked; each test says how many pages were free.
  */
 
 #include <inttypes.h>
@@ -140,7 +139,8 @@ static size_t largest(size_t mine) {
     return (size_t)all;
 }
 
-/* page 0: whatever auto takes. */
+/* With config.huge_pages as wanted, which asks for pages of that size; page 0: whatever auto takes.
+ */
 static void check_pages(tern_huge_pages wanted, size_t page, size_t segment) {
     tern_config config;
     fixture f;
