@@ -2,8 +2,11 @@
 
 #include "pmpi/wrap.h"
 
-/* Blocking point-to-point calls: their non-blocking form and a wait with progress, on every
- * communicator, since blocking and non-blocking ones match each other. */
+/*
+ * Blocking point-to-point calls: their non-blocking form and a wait with progress, on every
+ * communicator, since blocking and non-blocking ones match each other. A receive from MPI_PROC_NULL
+ * waits for nothing and stays as it is: the request that MPICH makes of it has another status.
+ */
 
 #define SEND(name, start)                                                                          \
     TERN_PMPI_WRAP(name,                                                                           \
@@ -17,6 +20,8 @@ SEND(Rsend, Irsend)
 static int attentive_receive(tern_pmpi_call call, void *data, int count, MPI_Datatype type,
                              int rank, int tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Request request;
+    if (rank == MPI_PROC_NULL)
+        return PMPI_Recv(data, count, type, rank, tag, comm, status);
     int started = PMPI_Irecv(data, count, type, rank, tag, comm, &request);
     return tern_pmpi_finish(call, started, &request, status);
 }
@@ -32,15 +37,17 @@ static int attentive_matched_receive(tern_pmpi_call call, void *data, int count,
 TERN_PMPI_WRAP(Mrecv, attentive_matched_receive(call, TERN_PMPI_A5), void *, int, MPI_Datatype,
                MPI_Message *, MPI_Status *)
 
-/* Sends what was received meanwhile: waits for both, whatever comes of either. */
-static int exchange(tern_pmpi_call call, MPI_Request *receive, int started, MPI_Request *send,
-                    MPI_Status *status) {
+/* Waits for a receive from a rank and for a send, whatever comes of either. */
+static int exchange(tern_pmpi_call call, MPI_Request *receive, int from, int started,
+                    MPI_Request *send, MPI_Comm comm, MPI_Status *status) {
     if (started != MPI_SUCCESS) { /* the send: nothing will be received */
         PMPI_Cancel(receive);
         PMPI_Wait(receive, MPI_STATUS_IGNORE);
         return started;
     }
     int received = tern_pmpi_finish(call, MPI_SUCCESS, receive, status);
+    if (from == MPI_PROC_NULL)
+        received = PMPI_Recv(NULL, 0, MPI_BYTE, from, 0, comm, status);
     int sent = tern_pmpi_finish(call, MPI_SUCCESS, send, MPI_STATUS_IGNORE);
     return received != MPI_SUCCESS ? received : sent;
 }
@@ -53,7 +60,7 @@ static int attentive_exchange(tern_pmpi_call call, const void *data, int count, 
     if (started != MPI_SUCCESS)
         return started;
     started = PMPI_Isend(data, count, type, to, tag, comm, &send);
-    return exchange(call, &receive, started, &send, status);
+    return exchange(call, &receive, from, started, &send, comm, status);
 }
 TERN_PMPI_WRAP(Sendrecv, attentive_exchange(call, TERN_PMPI_A12), const void *, int, MPI_Datatype,
                int, int, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *)
@@ -77,7 +84,7 @@ static int attentive_replacement(tern_pmpi_call call, void *data, int count, MPI
         packed = PMPI_Irecv(data, count, type, from, from_tag, comm, &receive);
     if (packed == MPI_SUCCESS) {
         int started = PMPI_Isend(copy, end, MPI_PACKED, to, tag, comm, &send);
-        packed = exchange(call, &receive, started, &send, status);
+        packed = exchange(call, &receive, from, started, &send, comm, status);
     }
     free(copy);
     return packed;
