@@ -137,6 +137,7 @@ static tern_status draw_nonce(tern_context *context) {
 
 /* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
 static void dispose(tern_context *context, size_t layers) {
+    /* R7: finalized_under_us */
     bool mpi = !atomic_load(&context->mpi_gone);
     tern_pmpi_end(context);
     tern_service_threads_stop(context);
@@ -171,6 +172,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     fresh->comm = MPI_COMM_NULL;
     fresh->finalize_key = MPI_KEYVAL_INVALID;
     atomic_init(&fresh->peers.first, TERN_NOBODY);
+    /* R9: tern_context_create; before the context is anybody's */
     atomic_flag_clear(&fresh->tasks_busy);
     size_t opened = 0;
 

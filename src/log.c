@@ -10,13 +10,16 @@ static atomic_int current_level = TERN_LOG_WARN;
 static atomic_int log_rank = -1;
 
 void tern_log_set_level(tern_log_level level) {
+    /* R4 */
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
 }
 
 tern_log_level tern_log_get_level(void) {
+    /* R4 */
     return (tern_log_level)atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
+/* R4 */
 void tern_log_set_rank(int rank) { atomic_store_explicit(&log_rank, rank, memory_order_relaxed); }
 
 void tern_log(tern_log_level level, const char *format, ...) {
@@ -24,6 +27,7 @@ void tern_log(tern_log_level level, const char *format, ...) {
     if (level > tern_log_get_level() || level == TERN_LOG_NONE)
         return;
     char line[1024];
+    /* R4 */
     int rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
     int used = rank < 0 ? snprintf(line, sizeof line, "tern: %s: ", names[level])
                         : snprintf(line, sizeof line, "tern[%d]: %s: ", rank, names[level]);

@@ -23,6 +23,7 @@ static pthread_t the_thread; /* written before one_thread */
 static _Thread_local bool locked;
 
 void tern_mpi_lock(void) {
+    /* R9: tern_mpi_check; before there is a context */
     if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
         pthread_mutex_lock(&lock);
     locked = true;
@@ -30,6 +31,7 @@ void tern_mpi_lock(void) {
 
 void tern_mpi_unlock(void) {
     locked = false;
+    /* R9: tern_mpi_check; before there is a context */
     if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
         pthread_mutex_unlock(&lock);
 }
@@ -81,6 +83,7 @@ tern_status tern_mpi_check(size_t workers) {
             "TERN_WORKERS and TERN_SERVICE_THREADS, %zu together, need MPI_THREAD_SERIALIZED, but "
             "MPI was started with %s; ask for it in MPI_Init_thread",
             workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+    /* R1: tern_mpi_check_thread */
     if (provided < MPI_THREAD_SERIALIZED && !atomic_load(&one_thread)) {
         the_thread = pthread_self();
         atomic_store_explicit(&one_thread, true, memory_order_release);
@@ -89,6 +92,7 @@ tern_status tern_mpi_check(size_t workers) {
 }
 
 tern_status tern_mpi_check_thread(const char *function) {
+    /* R1: tern_mpi_check */
     if (!atomic_load_explicit(&one_thread, memory_order_acquire) ||
         pthread_equal(pthread_self(), the_thread))
         return TERN_OK;
@@ -131,6 +135,7 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
     tern_context *context = value;
     if (!context->closing) {
         stop_service_threads(context);
+        /* R7: tern_context_destroy */
         atomic_store(&context->mpi_gone, true);
         char kinds[160];
         const size_t count = tern_objects_name(context, kinds, sizeof kinds);

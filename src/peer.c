@@ -87,6 +87,7 @@ void tern_peers_close(tern_peers *peers) {
 
 static void mark_dead(tern_peers *peers, uint32_t rank) {
     uint32_t nobody = TERN_NOBODY;
+    /* R4 */
     atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
     atomic_compare_exchange_strong(&peers->first, &nobody, rank);
 }

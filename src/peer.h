@@ -39,10 +39,12 @@ typedef enum tern_peer_state { TERN_PEER_ALIVE, TERN_PEER_DEAD, TERN_PEER_UNKNOW
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank);
 
 static inline uint32_t tern_peers_dead(const tern_peers *peers) {
+    /* R4 */
     return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->first, memory_order_relaxed);
 }
 
 static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
+    /* R4 */
     return atomic_load_explicit(&peers->dead[rank], memory_order_relaxed) != 0;
 }
 

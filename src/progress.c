@@ -31,6 +31,7 @@ size_t tern_progress_round(tern_worker *worker) {
         events += context->hook[i].run(worker, context->hook[i].argument);
     if (worker->movers != NULL)
         events += move_all(worker);
+    /* R4 */
     if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
         events += tern_tasks_run(worker);
     /* Whatever failed has been told to whom it concerns: a handler's error to its caller. */

@@ -36,6 +36,7 @@ static void nap(long ns) {
 void tern_worker_attend(tern_worker *worker) {
     if (worker->context->config.service_threads == 0)
         return;
+    /* R5 */
     const uint64_t times = atomic_load_explicit(&worker->attended, memory_order_relaxed) >> 32;
     atomic_store_explicit(&worker->attended, (times + 1) << 32 | (uint32_t)sched_getcpu(),
                           memory_order_relaxed);
@@ -46,6 +47,7 @@ static uint64_t attended_here(const tern_context *context) {
     const uint32_t here = (uint32_t)sched_getcpu();
     uint64_t sum = 0;
     for (size_t i = 0; i < context->config.workers; i++) {
+        /* R4 */
         uint64_t one = atomic_load_explicit(&context->worker[i]->attended, memory_order_relaxed);
         sum += (uint32_t)one == here ? one >> 32 : 0;
     }
@@ -85,6 +87,7 @@ static void *serve(void *argument) {
     uint64_t before = 0;
     int quiet = 0;
     long ns = NAP_FIRST_NS;
+    /* R1: tern_service_threads_stop */
     while (!atomic_load_explicit(&context->service->stop, memory_order_acquire)) {
         const uint64_t attended = attended_here(context), served = worker->stats.messages_served;
         const bool others = attended != before;
@@ -120,6 +123,7 @@ tern_status tern_service_threads_start(tern_context *context) {
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         tern_worker *worker = context->worker[first + i];
+        /* R9: pthread_create; before the thread that has it */
         atomic_store_explicit(&worker->adopted, true, memory_order_relaxed);
         error = pthread_create(&service->thread[i].thread, NULL, serve, worker);
         service->running += error == 0;
@@ -136,11 +140,13 @@ void tern_service_threads_stop(tern_context *context) {
     tern_service_threads *service = context->service;
     if (service == NULL)
         return;
+    /* R1: serve */
     atomic_store_explicit(&service->stop, true, memory_order_release);
     for (size_t i = 0; i < service->running; i++)
         pthread_join(service->thread[i].thread, NULL);
     /* Pairs with the acquire of whoever takes a worker, to quiesce. */
     for (size_t i = context->config.workers; i < context->workers; i++)
+        /* R6: progress_all, answers_are_here */
         atomic_store_explicit(&context->worker[i]->adopted, false, memory_order_release);
     context->service = NULL;
     free(service);

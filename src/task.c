@@ -6,16 +6,19 @@
  * bounded piece of work. Its release and acquire order the list and what the tasks keep. */
 
 void tern_tasks_stop(tern_context *context) {
+    /* R6: tern_tasks_go, tern_tasks_run */
     while (atomic_flag_test_and_set_explicit(&context->tasks_busy, memory_order_acquire))
         sched_yield();
 }
 
 void tern_tasks_go(tern_context *context) {
+    /* R6: tern_tasks_stop, tern_tasks_run */
     atomic_flag_clear_explicit(&context->tasks_busy, memory_order_release);
 }
 
 void tern_task_add(tern_context *context, tern_task *task) {
     tern_tasks_stop(context);
+    /* R9: tern_tasks_stop */
     task->next = atomic_load_explicit(&context->tasks, memory_order_relaxed);
     atomic_store_explicit(&context->tasks, task, memory_order_relaxed);
     tern_tasks_go(context);
@@ -23,11 +26,13 @@ void tern_task_add(tern_context *context, tern_task *task) {
 
 void tern_task_remove(tern_context *context, tern_task *task) {
     tern_tasks_stop(context);
+    /* R9: tern_tasks_stop */
     tern_task *first = atomic_load_explicit(&context->tasks, memory_order_relaxed), **at = &first;
     while (*at != NULL && *at != task)
         at = &(*at)->next;
     if (*at != NULL)
         *at = task->next;
+    /* R9: tern_tasks_stop */
     atomic_store_explicit(&context->tasks, first, memory_order_relaxed);
     tern_tasks_go(context);
 }
@@ -35,6 +40,7 @@ void tern_task_remove(tern_context *context, tern_task *task) {
 size_t tern_tasks_run(tern_worker *worker) {
     tern_context *context = worker->context;
     size_t events = 0;
+    /* R6: tern_tasks_go */
     if (atomic_flag_test_and_set_explicit(&context->tasks_busy, memory_order_acquire))
         return 0;
     for (tern_task *task = atomic_load_explicit(&context->tasks, memory_order_relaxed);

@@ -11,8 +11,7 @@ tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker
     if (index >= context->config.workers)
         return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
                          context->config.workers);
-    /* Acquire pairs with the release in tern_worker_release: the new owner sees what the old one
-     * left. */
+    /* R6: tern_worker_release; the new owner sees what the old one left */
     if (atomic_exchange_explicit(&context->worker[index]->adopted, true, memory_order_acquire))
         return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
     *worker = context->worker[index];
