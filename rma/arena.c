@@ -7,10 +7,12 @@ static bool take(tern_context *context, uint32_t rank, uint32_t line, uint32_t a
                  uint32_t pieces) {
     for (uint32_t i = 0; i < pieces; i++) {
         uint64_t nobody = 0;
+        /* R6: tern_arena_release; whoever takes the memory writes there after its last reader */
         if (atomic_compare_exchange_strong(&tern_ring_header_at(context, rank, at + i)->owner,
                                            &nobody, (uint64_t)line + 1))
             continue;
         while (i-- > 0)
+            /* R6: take */
             atomic_store(&tern_ring_header_at(context, rank, at + i)->owner, 0);
         return false;
     }
@@ -54,6 +56,7 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
     char *data = tern_ring_data_at(context, rank, *ring);
     /* Where the first record will lie there must be no old one. Seen before it is looked at: the
      * ring is made known by a release store. */
+    /* R9: tern_ring_peek, announce; published with the ring, by its table or the MOVED record */
     atomic_store_explicit(tern_ring_word(data, bytes - 1, start), 0, memory_order_relaxed);
     atomic_store_explicit(&header->consumed, start, memory_order_relaxed);
     atomic_store_explicit(&header->idle, 0, memory_order_relaxed);
@@ -65,8 +68,8 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
 
 void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes) {
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
-    /* Pairs with the CAS in take: whoever writes there next does so after the last read here. */
     for (uint32_t i = 0; i < pieces; i++)
+        /* R6: take; whoever writes there next does so after the last read here */
         atomic_store_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner, 0,
                               memory_order_release);
 }
@@ -75,8 +78,8 @@ bool tern_arena_is_of(const tern_context *context, uint32_t line, uint32_t ring,
     uint64_t count = tern_rma_of(context)->layout.ring_count;
     if (pieces > count || ring > count - pieces)
         return false;
-    /* Pairs with the CAS in take. */
     for (uint32_t i = 0; i < pieces; i++)
+        /* R6: take */
         if (atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner,
                                  memory_order_acquire) != (uint64_t)line + 1)
             return false;
@@ -89,6 +92,7 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring) {
         return 0;
     /* Relaxed: asked for far rings, whose size this process has set itself under the MPI lock.
      * Other ranks of the node could write there: what does not fit the arena is no size. */
+    /* R5: tern_arena_claim */
     uint64_t bytes = atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring)->bytes,
                                           memory_order_relaxed);
     bool whole = bytes % layout->ring_bytes == 0 && (bytes & (bytes - 1)) == 0 &&

@@ -6,6 +6,7 @@
     static uint64_t apply_##type(type *word, tern_atomic_op op, type operand, type expected) {     \
         switch (op) {                                                                              \
         case TERN_ATOMIC_ADD:                                                                      \
+            /* R7 */                                                                               \
             return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);                            \
         case TERN_ATOMIC_AND:                                                                      \
             return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);                            \

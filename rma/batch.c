@@ -100,6 +100,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
 
 /* With TERN_RMA_COMMIT=flush the origin put this after the batch had landed. */
 static bool is_published(const tern_in *in) {
+    /* R1: tern_batch_seal; put by a far origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&in->header->published[1], memory_order_acquire);
     return position == ~inverse && (int64_t)(position - in->position) > 0;
@@ -119,6 +120,7 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
         }
         char *at = in->data + (in->position & in->mask);
         /* The words are written by MPI while we look: each is read once, position first. */
+        /* R2: tern_batch_seal; MPI writes while we look: each word is read once, position first */
         if (atomic_load_explicit((_Atomic uint64_t *)(void *)at, memory_order_acquire) !=
                 in->position ||
             (!checksums && !is_published(in)))
@@ -134,12 +136,13 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
             worker->stats.batches_torn++;
             return 0;
         }
-        /* What the origin wrote before the batch is read after the words that the check covers. */
+        /* R2: tern_batch_seal; what the origin wrote before the batch is read after it */
         atomic_thread_fence(memory_order_acquire);
         in->position += TERN_BATCH_BYTES;
         in->limit = in->position + batch.bytes;
         in->skip = batch.skip;
         if (batch.bytes > 0)
+            /* R9: tern_batch_accept; behind its fence */
             return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
                                         memory_order_acquire);
     }

@@ -42,6 +42,7 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
     const pid_t pid = pid_of(worker, rank);
     const bool own = rank == context->rank;
     if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
+        /* R4 */
         atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
         return no_way(rank);
     while (bytes > 0) {
@@ -80,6 +81,7 @@ bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
     tern_rma *rma = tern_rma_of(context);
     const bool own = rank == context->rank;
     if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF || !tern_is_near(context, rank) ||
+        /* R4 */
         atomic_load_explicit(&rma->cross_refused, memory_order_relaxed) ||
         (!own && tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE))
         return false;

@@ -56,6 +56,7 @@ static inline bool parse(const tern_notify *n, const tern_in *in, uint64_t heade
 
 static inline void copy_small(void *to, const void *from, size_t bytes) {
     if (bytes == 8 && ((uintptr_t)to & 7) == 0)
+        /* R10 */
         __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELAXED);
     else
         tern_copy(to, from, bytes);
@@ -214,6 +215,7 @@ static void stir(tern_worker *worker, tern_notify *n) {
     uint32_t miss = n->misses++;
     const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->board;
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    /* R4 */
     bool urgent = n->waiting != NULL || atomic_load_explicit(rung, memory_order_relaxed) != 0;
     if (urgent || miss % ROUNDS == 0)
         (void)tern_progress_round(worker);

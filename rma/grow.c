@@ -49,6 +49,7 @@ static void commit_move(tern_out *out) {
     if (is_batched(out))
         tern_batch_open(out);
     if (!out->near)
+        /* R9: tern_batch_seal; put by MPI with its batch */
         atomic_store_explicit(tern_out_word(out, out->lane.write), header, memory_order_relaxed);
     out->lane.first = out->lane.write;
     out->lane.first_header = header;

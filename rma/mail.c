@@ -22,16 +22,19 @@ static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
 /* A window only counts, and so do the mails of a board and what was delivered: relaxed. What is in
  * a message is handed over by MPI, or by push. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
+    /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
         if (now + by > TERN_MESSAGE_WINDOW)
             return false;
+        /* R4 */
     } while (!atomic_compare_exchange_weak_explicit(used, &now, now + by, memory_order_relaxed,
                                                     memory_order_relaxed));
     return true;
 }
 
 static void give_window(_Atomic uint64_t *used, uint64_t by) {
+    /* R4 */
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
@@ -45,6 +48,7 @@ static bool push(tern_worker *to, const tern_mail *mail, const void *payload) {
     *copy = *mail;
     if (mail->bytes > 0)
         tern_copy(copy->payload, payload, mail->bytes);
+    /* R8: sort_arrived */
     copy->next = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->arrived, &copy->next, copy,
                                                   memory_order_release, memory_order_relaxed))
@@ -132,6 +136,7 @@ bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_messag
     if (!push(to, &mail, payload))
         return false;
     if (tern_is_near(context, source))
+        /* R4 */
         atomic_fetch_add_explicit(&tern_rma_worker_of(to)->inbox.delivered, 1,
                                   memory_order_relaxed);
     return true;
@@ -139,6 +144,7 @@ bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_messag
 
 bool tern_mail_due(const tern_worker *worker) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    /* R4 */
     uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
     if (tern_bell_mails(mine->board) != delivered)
         return true;
@@ -157,6 +163,7 @@ static void append(tern_inbox *inbox, tern_mail *mail) {
 
 /* The latest came first. */
 static void sort_arrived(tern_inbox *inbox) {
+    /* R8: push */
     tern_mail *mail = atomic_exchange_explicit(&inbox->arrived, NULL, memory_order_acquire);
     tern_mail *in_order = NULL;
     while (mail != NULL) {
@@ -174,6 +181,7 @@ static void sort_arrived(tern_inbox *inbox) {
 
 const tern_mail *tern_mail_take(tern_worker *worker, tern_mail_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    /* R4 */
     if (atomic_load_explicit(&inbox->arrived, memory_order_relaxed) != NULL)
         sort_arrived(inbox);
     return inbox->lane[lane].first;
@@ -226,6 +234,7 @@ bool tern_mail_told(tern_context *context, const tern_message *message) {
         return false;
     _Atomic uint64_t *window = window_to(context, message->origin, (tern_mail_lane)lane);
     /* What others have sent is lessened here only, with the lock held. */
+    /* R4 */
     if (taken > atomic_load_explicit(window, memory_order_relaxed))
         return false;
     give_window(window, taken);

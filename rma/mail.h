@@ -51,6 +51,7 @@ typedef struct tern_inbox {
 
 /* Whether progress has anything to do here: all that an idle round asks. */
 static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
+    /* R4 */
     uintptr_t arrived = (uintptr_t)atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     uintptr_t kept = (uintptr_t)inbox->lane[0].first | (uintptr_t)inbox->lane[1].first;
     return (arrived | kept | inbox->behind) != 0;

@@ -120,6 +120,7 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Isend");
     slot->rank = rank;
+    /* R4 */
     atomic_store_explicit(&engine->sending, true, memory_order_relaxed);
     engine->sent[rank]++;
     worker->stats.messages_sent++;
@@ -137,12 +138,14 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
 /* Relaxed: what is under way is told by MPI, with the lock; the mark only spares asking. */
 bool tern_messages_under_way(const tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
+    /* R4 */
     if (engine == NULL || !atomic_load_explicit(&engine->sending, memory_order_relaxed))
         return false;
     tern_mpi_lock();
     bool any = false;
     for (uint32_t i = 0; i < SENDS; i++)
         any |= !is_free(context, &engine->requests.slot[i]);
+    /* R4 */
     atomic_store_explicit(&engine->sending, any, memory_order_relaxed);
     tern_mpi_unlock();
     return any;
@@ -276,6 +279,7 @@ size_t tern_message_poll(tern_worker *worker) {
         engine->head = (i + 1) % RECEIVES;
         engine->vacant = i + 1;
         engine->served++;
+        /* R1: tern_messages_await; what was served is in memory */
         atomic_fetch_add_explicit(&engine->served_of[source], 1, memory_order_release);
         served++;
     }
@@ -313,6 +317,7 @@ tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t cou
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
+    /* R1: tern_message_poll */
     while (status == TERN_OK &&
            atomic_load_explicit(&engine->served_of[rank], memory_order_acquire) < count)
         status = step(worker, &wait, rank);
@@ -359,6 +364,7 @@ static void close_pool(send_pool *pool, bool mpi) {
 void tern_messages_close(tern_context *context, tern_message_engine *engine) {
     if (engine == NULL)
         return;
+    /* R7: finalized_under_us */
     bool mpi = !atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY;
     tern_mpi_lock();
     close_pool(&engine->requests, mpi);

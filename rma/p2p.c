@@ -172,6 +172,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     _Atomic uint64_t *credits = (void *)(tern_board(worker->context, out->origin) +
                                          tern_rma_of(worker->context)->layout.credits);
+    /* R1: serve_credit; what is told to be consumed has been read */
     return atomic_load_explicit(&credits[tern_line_of(worker->context, out->channel, out->target)],
                                 memory_order_acquire);
 }
@@ -192,6 +193,7 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target, uint32_t cell
         .origin = worker->id,
         .target = target,
         .offset = cell,
+        /* R5: tern_reply_send */
         .operand = {atomic_load_explicit(&image->sequence, memory_order_relaxed), image->status}};
     return tern_message_send_all(worker, tern_rank_of(worker->context, target), &message,
                                  image->payload, image->bytes);

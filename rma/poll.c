@@ -41,12 +41,14 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_rma *rma = tern_rma_of(context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
+    /* R1: announce */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     if (entry == 0)
         return NULL;
     uint32_t ring = (uint32_t)(entry - 1);
     tern_ring_header *header =
         entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
+    /* R6: take */
     if (header == NULL || atomic_load(&header->owner) != (uint64_t)line + 1) {
         worker->stats.records_malformed++;
         tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own", origin,
@@ -81,8 +83,10 @@ static void hear_bells(tern_worker *worker) {
     _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
     uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
     for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
+        /* R4 */
         if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
             continue;
+        /* R8: tern_bell_ring */
         uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
         for (; rung != 0; rung &= rung - 1) {
             uint32_t line = w * 64 + (uint32_t)__builtin_ctzll(rung);
@@ -93,6 +97,7 @@ static void hear_bells(tern_worker *worker) {
                 in = accept_ring(worker, line);
             if (in == NULL)
                 continue;
+            /* R4 */
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
             activate(mine, in);
         }
@@ -102,12 +107,15 @@ static void hear_bells(tern_worker *worker) {
 /* Marks the ring idle, then looks once more. The membarrier makes every running sender either have
  * its header visible to that look or see the mark; with fences the sender's own fence does. */
 static bool may_sleep(tern_worker *worker, tern_in *in) {
+    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
     if (!tern_rma_of(worker->context)->fences)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     atomic_thread_fence(memory_order_seq_cst);
     if (tern_ring_peek(worker, in) == 0)
         return true;
+    /* R4 */
     atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
     return false;
 }

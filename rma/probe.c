@@ -43,6 +43,7 @@ static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64
     if (context->rank == 0) {
         status = TERN_MPI(PMPI_Send(NULL, 0, MPI_BYTE, (int)origin, TAG_ASLEEP, context->comm));
         uint64_t end = tern_now() + SLEEP_NS;
+        /* R1: put_across */
         while (tern_now() < end && atomic_load(memory) != sign)
             sleep_for(200000);
         *landed = atomic_load(memory) == sign;

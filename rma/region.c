@@ -66,8 +66,10 @@ static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t b
  * those of this generation. */
 static bool enter(tern_region *region, uint32_t generation) {
     uint64_t live = state_of(generation, true);
+    /* R4 */
     uint64_t now = atomic_load_explicit(&region->state, memory_order_relaxed);
     while ((now & ~USERS) == live)
+        /* R1: make_region; base and length are those of this generation */
         if (atomic_compare_exchange_weak_explicit(&region->state, &now, now + 1,
                                                   memory_order_acquire, memory_order_relaxed))
             return true;
@@ -80,6 +82,7 @@ static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place
     tern_regions *regions = tern_regions_of(context);
     const tern_region *region = region_at(context, rank, tern_place_slot(place));
     if (rank != context->rank) {
+        /* R2: make_region */
         *base = atomic_load_explicit(&region->base, memory_order_relaxed);
         *bytes = atomic_load_explicit(&region->bytes, memory_order_relaxed);
         return;
@@ -120,6 +123,7 @@ char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t plac
         return NULL;
     const tern_region *region = region_at(context, rank, tern_place_slot(place));
     uint64_t live = state_of(generation_of(place), true);
+    /* R2: make_region, end_region; between two looks that are alike lies one generation */
     if ((atomic_load_explicit(&region->state, memory_order_acquire) & ~USERS) != live)
         return NULL;
     char *address = locate(context, rank, place, bytes);
@@ -128,9 +132,9 @@ char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t plac
     return still ? address : NULL;
 }
 
-/* Release: what was copied is behind us when the owner, in end_region, sees no user. */
 void tern_region_release(tern_hold *hold) {
     if (hold->state != NULL)
+        /* R1: end_region; what was copied is behind us when it sees no user */
         atomic_fetch_sub_explicit(hold->state, 1, memory_order_release);
     hold->state = NULL;
 }
@@ -223,6 +227,7 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
     *r = (tern_registration){base, bytes, r->generation, 1, NULL, false};
     regions->live++;
     /* Who sees the new base, in tern_region_look, sees that the old generation has ended. */
+    /* R2: tern_region_look; whoever sees the new base sees that the old generation has ended */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&region->base, (uintptr_t)base, memory_order_relaxed);
     atomic_store_explicit(&region->bytes, bytes, memory_order_relaxed);
@@ -298,7 +303,7 @@ static tern_status end_region(tern_context *context, tern_registration *r, uint3
     tern_region *region = region_at(context, context->rank, slot);
     uint32_t next = (r->generation + 1) % GENERATIONS;
     uint64_t unused = state_of(r->generation, true);
-    /* Acquire: pairs with tern_region_release. */
+    /* R1: tern_region_release */
     if (!atomic_compare_exchange_strong_explicit(&region->state, &unused, state_of(next, false),
                                                  memory_order_acquire, memory_order_relaxed))
         return tern_fail(TERN_ERR_STATE,

@@ -32,6 +32,7 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
 }
 
 uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image) {
+    /* R5: tern_reply_send */
     uint64_t words[2] = {atomic_load_explicit(&image->sequence, memory_order_relaxed),
                          (uint64_t)image->status << 32 | image->bytes};
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
@@ -40,6 +41,7 @@ uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image
 
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address) {
     tern_cell *cell = own_cell(worker, address->cell);
+    /* R1: tern_reply_store, rma_reply */
     uint64_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
     if (sequence == address->sequence)
         return cell->bytes <= TERN_RESULT_MAX;
@@ -48,7 +50,7 @@ bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address)
     uint64_t check = *(volatile uint64_t *)&cell->check;
     bool whole =
         cell->bytes <= TERN_RESULT_MAX && check == tern_reply_checksum(worker->context, cell);
-    /* What the answerer did before is read after the words that the check covers. */
+    /* R2: rma_reply; what the answerer did before is read after the words that are checked */
     atomic_thread_fence(memory_order_acquire);
     return whole;
 }
@@ -65,7 +67,7 @@ void tern_reply_store(tern_cell *cell, const tern_cell *image) {
     cell->status = image->status;
     cell->bytes = image->bytes;
     memcpy(cell->payload, image->payload, image->bytes);
-    /* Pairs with the acquire load in tern_reply_arrived. */
+    /* R1: tern_reply_arrived */
     atomic_store_explicit(&cell->sequence,
                           atomic_load_explicit(&image->sequence, memory_order_relaxed),
                           memory_order_release);

@@ -21,6 +21,7 @@ size_t tern_ring_record_max(const tern_context *context) {
 static void announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    /* R1: accept_ring; the table first, then the bell */
     atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
     tern_bell_ring(board, tern_rma_of(context)->layout.bells, line);
 }
@@ -129,13 +130,16 @@ void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
 }
 
 void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
+    /* R1: tern_ring_peek, tern_calls_execute */
     atomic_store_explicit(tern_out_word(out, out->lane.first), out->lane.first_header,
                           memory_order_release);
     out->lane.first_header = 0;
     if (__builtin_expect(tern_rma_of(worker->context)->fences, 0))
+        /* R3: may_sleep */
         atomic_thread_fence(memory_order_seq_cst);
     else
         atomic_signal_fence(memory_order_seq_cst);
+    /* R3: may_sleep; the mark may be read early, since its membarrier comes between */
     if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
         tern_ring_ring_bell(worker, out);
     tern_ring_open_lane(worker, out);
@@ -312,6 +316,7 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
     uint64_t mask = tern_arena_ring_bytes(context, ring) - 1;
     /* published[0] is where the batch under way begins, published[1] its withheld first header: the
      * words are this thread's own here, since only rma uses them otherwise. */
+    /* R9: tern_mpi_lock */
     uint64_t first = atomic_load_explicit(&header->published[0], memory_order_relaxed);
     uint64_t first_header = atomic_load_explicit(&header->published[1], memory_order_relaxed);
     if (first_header == 0) {
@@ -322,20 +327,24 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
         memcpy(data + (position & mask), records, bytes);
     }
     if (last) {
+        /* R9: tern_ring_append; before its release store */
         atomic_store_explicit(tern_ring_word(data, mask, position + bytes), 0,
                               memory_order_relaxed);
-        /* Pairs with tern_ring_peek, like a near publish. */
+        /* R1: tern_ring_peek */
         atomic_store_explicit(tern_ring_word(data, mask, first), first_header,
                               memory_order_release);
         first_header = 0;
+        /* R3: may_sleep */
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
             uint32_t target = context->rank * context->workers + target_index;
+            /* R9: tern_mpi_lock */
             uint64_t line = atomic_load_explicit(&header->owner, memory_order_relaxed) - 1;
             tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
                            (uint32_t)line);
         }
     }
+    /* R9: tern_mpi_lock */
     atomic_store_explicit(&header->published[0], first, memory_order_relaxed);
     atomic_store_explicit(&header->published[1], first_header, memory_order_relaxed);
 }

@@ -146,6 +146,7 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
     uint64_t at = out->lane.write, next = at + tern_record_size(tern_record_bytes(header));
     bool near = out->near;
     if (near)
+        /* R9: tern_ring_publish_near; before its release store */
         atomic_store_explicit(tern_out_word(out, next), 0, memory_order_relaxed);
     if (!near || out->lane.first_header != 0)
         atomic_store_explicit(tern_out_word(out, at), header, memory_order_relaxed);
@@ -236,6 +237,7 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in);
 static inline uint64_t tern_ring_peek(tern_worker *worker, tern_in *in) {
     if (__builtin_expect(in->position >= in->limit, 0))
         return tern_batch_accept(worker, in);
+    /* R1: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
                                 memory_order_acquire);
 }

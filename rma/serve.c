@@ -91,6 +91,7 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
     if (message->tag != 0)
         tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
     else /* a notice of rpc/synchronizer.h; after it was applied: quiesce relies on it */
+        /* R1: count; after it was applied: quiesce relies on it */
         __atomic_store_n(&worker->stats.notices_taken, worker->stats.notices_taken + 1,
                          __ATOMIC_RELEASE);
     return true;
@@ -119,6 +120,7 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
         bytes > size - message->offset % size)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
+    /* R9: tern_mpi_lock */
     uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);
     /* The ring says its channel itself. */
     if (owner == 0 || (owner - 1) % (context->size * context->workers) != message->origin)
@@ -135,6 +137,7 @@ static bool serve_credit(tern_context *context, const tern_message *message) {
     _Atomic uint64_t *credits =
         (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
     uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    /* R1: tern_far_consumed */
     atomic_store_explicit(&credits[line], message->offset, memory_order_release);
     return true;
 }

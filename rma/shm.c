@@ -40,6 +40,7 @@ static tern_status shm_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
 static tern_status shm_flush(tern_worker *worker, uint32_t rank) {
     (void)worker;
     (void)rank;
+    /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
     return TERN_OK;
 }
@@ -56,14 +57,15 @@ static tern_status shm_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* Acquire pairs with the release in shm_report: the target has read what we overwrite. */
 static uint64_t shm_consumed(tern_worker *worker, const tern_out *out) {
     (void)worker;
+    /* R1: shm_report; the target has read what we overwrite */
     return atomic_load_explicit(&out->header->consumed, memory_order_acquire);
 }
 
 static tern_status shm_report(tern_worker *worker, tern_in *in) {
     (void)worker;
+    /* R1: shm_consumed */
     atomic_store_explicit(&in->header->consumed, in->position, memory_order_release);
     return TERN_OK;
 }

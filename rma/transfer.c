@@ -12,12 +12,15 @@
 void tern_copy(void *to, const void *from, size_t bytes) {
     uintptr_t both = (uintptr_t)to | (uintptr_t)from;
     if (bytes == 8 && both % 8 == 0)
+        /* R10 */
         __atomic_store_n((uint64_t *)to, __atomic_load_n((const uint64_t *)from, __ATOMIC_RELAXED),
                          __ATOMIC_RELAXED);
     else if (bytes == 4 && both % 4 == 0)
+        /* R10 */
         __atomic_store_n((uint32_t *)to, __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED),
                          __ATOMIC_RELAXED);
     else if (bytes == 2 && both % 2 == 0)
+        /* R10 */
         __atomic_store_n((uint16_t *)to, __atomic_load_n((const uint16_t *)from, __ATOMIC_RELAXED),
                          __ATOMIC_RELAXED);
     else if (bytes > 0)
@@ -229,6 +232,7 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
 }
 
 tern_status tern_flush_all(tern_worker *worker) {
+    /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
     tern_context *context = worker->context;
     if (tern_is_destroyed(context))
@@ -263,6 +267,7 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
         return tern_destroyed_fail("tern_fence");
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+    /* R1; with whatever the caller stores next and the target acquires */
     atomic_thread_fence(memory_order_release);
     /* Messages of a pair are served in order; only MPI's puts are not. */
     return tern_way_to(context, rank)->reads_own_batches ? tern_flush_far(worker, rank) : TERN_OK;

@@ -150,6 +150,7 @@ static void finish_replies(tern_window *window) {
 void tern_window_close(tern_context *context, tern_window *window) {
     if (window == NULL)
         return;
+    /* R7: finalized_under_us */
     if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
         (void)TERN_MPI(PMPI_Win_unlock_all(window->win));
         finish_replies(window);
@@ -512,6 +513,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
         if (free != NULL) {
             int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
             memcpy(&free->image, image, (size_t)bytes);
+            /* R5: tern_reply_send */
             atomic_store_explicit(&free->image.sequence,
                                   atomic_load_explicit(&image->sequence, memory_order_relaxed) |
                                       TERN_REPLY_CHECKED,
