@@ -47,11 +47,13 @@ bool tern_buffer_alone(const tern_buffer *buffer) {
 
 tern_buffer *tern_buffer_keep(tern_buffer *buffer) {
     if (buffer != NULL)
+        /* R4 */
         atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
     return buffer;
 }
 
 void tern_buffer_drop(tern_buffer *buffer) {
+    /* R8: tern_buffer_drop, tern_buffer_is_mine; the last user frees after all others */
     if (buffer == NULL ||
         (!tern_buffer_is_mine(buffer) &&
          atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) > 1))

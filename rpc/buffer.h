@@ -24,6 +24,7 @@ struct tern_buffer {
 
 /* Whether nobody else has a reference. */
 static inline bool tern_buffer_is_mine(const tern_buffer *buffer) {
+    /* R8: tern_buffer_drop */
     return atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
 }
 

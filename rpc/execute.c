@@ -79,6 +79,7 @@ static bool find_buffer(const char **arguments, size_t *bytes, tern_call_info *i
     if (*bytes < sizeof(uint64_t))
         return false;
     /* Once: the origin may write there again. Behind the acquire of the header. */
+    /* R10; once: the origin may write there again */
     const uint64_t own =
         __atomic_load_n((const uint64_t *)(const void *)*arguments, __ATOMIC_RELAXED);
     size_t left = *bytes - sizeof own;
@@ -107,7 +108,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     bool patient = in->streaming;
     worker->in_handler = true;
     do {
-        /* Pairs with the release store of a publish. */
+        /* R1: tern_ring_publish_near, tern_lane_send */
         uint64_t header =
             atomic_load_explicit(tern_ring_word(data, mask, position), memory_order_acquire);
         unsigned kind = tern_record_kind(header);

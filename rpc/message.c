@@ -14,6 +14,7 @@ enum { RUN_MOST = 256 }; /* in a round of progress, so that rings get their turn
 /* Before it can run: quiesce relies on it. Threads without a worker share a counter. Relaxed: the
  * message, which is handed over later, orders it before its run. */
 static void count_sent(tern_worker *worker, int64_t by) {
+    /* R4 */
     __atomic_fetch_add(&worker->stats.calls_sent, (uint64_t)by, __ATOMIC_RELAXED);
 }
 

@@ -35,6 +35,7 @@ static size_t cost_of(uint64_t header) {
 /* Service threads look at the first link without the lock, to see whether there is anything to do.
  */
 static void set_link(tern_overflow **link, tern_overflow *queue) {
+    /* R4 */
     __atomic_store_n(link, queue, __ATOMIC_RELAXED);
 }
 
@@ -190,6 +191,7 @@ bool tern_overflow_clear(tern_worker *worker, uint32_t target) {
 static size_t assist(tern_worker *service, tern_worker *worker) {
     tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
     size_t moved = 0;
+    /* R4 */
     if (__atomic_load_n(&theirs->overflow, __ATOMIC_RELAXED) == NULL ||
         pthread_mutex_trylock(&theirs->overflow_lock) != 0)
         return 0;

@@ -26,10 +26,12 @@ static size_t progress_all(tern_worker *worker) {
     size_t events = tern_progress_round(worker);
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *other = context->worker[i];
+        /* R6: tern_worker_release */
         if (other == worker ||
             atomic_exchange_explicit(&other->adopted, true, memory_order_acquire))
             continue;
         events += tern_progress_round(other);
+        /* R6: tern_worker_adopt */
         atomic_store_explicit(&other->adopted, false, memory_order_release);
     }
     return events;
@@ -41,13 +43,16 @@ static void count(const tern_context *context, uint64_t sums[SUMS]) {
     memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads that have none */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i <= context->workers; i++)
+        /* R1: tern_count, serve_atomic */
         sums[EXECUTED] +=
             __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
             __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
+        /* R1: tern_count, tern_call_now */
         sums[SENT] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
                       __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
+        /* R4 */
         sums[MALFORMED] +=
             __atomic_load_n(&context->worker[i]->stats.records_malformed, __ATOMIC_RELAXED);
 }
@@ -91,10 +96,12 @@ static bool answers_are_here(tern_worker *worker) {
     bool here = answers_of(worker);
     for (uint32_t i = 0; i < context->workers && here; i++) {
         tern_worker *other = context->worker[i];
+        /* R6: tern_worker_release */
         if (other == worker ||
             atomic_exchange_explicit(&other->adopted, true, memory_order_acquire))
             continue;
         here = answers_of(other);
+        /* R6: tern_worker_adopt */
         atomic_store_explicit(&other->adopted, false, memory_order_release);
     }
     return here;

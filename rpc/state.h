@@ -59,6 +59,7 @@ static inline tern_rpc_worker *tern_rpc_worker_of(const tern_worker *worker) {
 /* Counters that quiesce reads from other threads. One thread writes: no read-modify-write is
  * needed. The release pairs with quiesce's acquire: who has quiesced sees what was run. */
 static inline void tern_count(uint64_t *counter, uint64_t by) {
+    /* R1: count; one thread writes: no read-modify-write is needed */
     __atomic_store_n(counter, *counter + by, __ATOMIC_RELEASE);
 }
 

@@ -36,7 +36,7 @@ void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     uint64_t *near = near_counter(worker, counter);
     if (near != NULL) {
-        /* Release: what was done is seen by whoever reads the counter. */
+        /* R8: tern_synchronizer_wait, tern_synchronizer_test */
         __atomic_fetch_sub(near, by, __ATOMIC_SEQ_CST);
         return;
     }
@@ -146,6 +146,7 @@ tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *syn
     tern_status status = tern_alloc(worker, sizeof(uint64_t), 0, TERN_DOMAIN_OWNER, &counter);
     if (status != TERN_OK)
         return status;
+    /* R9: tern_synchronizer_create; before anybody knows of it */
     __atomic_store_n(near_counter(worker, counter), 0, __ATOMIC_SEQ_CST);
     synchronizer->counter = counter;
     return TERN_OK;
@@ -174,6 +175,7 @@ tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *sy
     tern_status status = reach(worker, *synchronizer, &counter);
     if (status != TERN_OK)
         return status;
+    /* R8: tern_counter_lower */
     uint64_t outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
     if (outstanding != 0)
         return tern_fail(TERN_ERR_STATE, "%llu operations of the synchronizer are outstanding",
@@ -189,6 +191,7 @@ tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synch
     uint64_t *counter;
     tern_status status = reach(worker, synchronizer, &counter);
     if (status == TERN_OK)
+        /* R4 */
         __atomic_fetch_add(counter, operations, __ATOMIC_SEQ_CST);
     return status;
 }
@@ -215,9 +218,10 @@ tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchr
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: NULL argument");
     if (status != TERN_OK)
         return status;
+    /* R4 */
     if (__atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
         tern_progress_round(worker);
-    /* Pairs with the lowering. */
+    /* R8: tern_counter_lower */
     *outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
     return TERN_OK;
 }
@@ -228,6 +232,7 @@ tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchr
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_START;
+    /* R8: tern_counter_lower */
     while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
     return status;

@@ -78,6 +78,7 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
         return check(vector->element, SIZE_MAX);
     /* Its own elements stay until they are copied. */
     tern_buffer *before = tern_buffer_keep(vector->buffer);
+    /* R8: tern_buffer_drop */
     bool alone = vector->buffer != NULL &&
                  atomic_load_explicit(&vector->buffer->references, memory_order_acquire) == 2;
     size_t wanted = vector->count + count;
