@@ -64,6 +64,7 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
                                            const char *keys, size_t count, uint64_t delta,
                                            const near_key *group, size_t *done, size_t *added) {
     for (size_t i = 0; i < count; i++) {
+        /* R7: tern_near_find_in */
         tern_status status = TERN_OK;
         if (group[i].counter == NULL ||
             __builtin_expect(tern_counter_gone(__atomic_fetch_add(
@@ -267,6 +268,7 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
     if (far_put && status == TERN_OK && tern_growth_flushes(table, false, promise))
         status = tern_flush_all(worker);
     else if (promise != TERN_PROMISE_WRITE_ONLY)
+        /* R3: fill; as behind an insert in operations.c */
         atomic_thread_fence(memory_order_seq_cst); /* see insert in operations.c */
     if (status == TERN_OK && counted < count)
         status =

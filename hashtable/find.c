@@ -152,6 +152,7 @@ static inline tern_status take(const tern_search *p, bool near, bool still, cons
     if (still)
         count = found[-1];
     else if (near)
+        /* R7: tern_counter_add */
         count = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_SEQ_CST);
     else
         status = tern_atomic_load(p->worker, tern_bucket_far(p, s, 8), &count);

@@ -56,11 +56,13 @@ static void revive(tern_flight *f, uint64_t expected) {
 }
 
 static bool looks(const tern_flight *f) {
+    /* R4 */
     return finds(f) || adds(f) || atomic_load_explicit(&f->table->meets_keys, memory_order_relaxed);
 }
 
 static void remember_meeting(const tern_flight *f, bool met) {
     if (!finds(f) && !adds(f) && looks(f) != met)
+        /* R4 */
         atomic_store_explicit(&f->table->meets_keys, met, memory_order_relaxed);
 }
 

@@ -58,13 +58,16 @@ static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank
     if (start == NULL || (next == NULL && news->next_buckets != 0))
         return TERN_ERR_MEMORY;
     if (next != NULL)
+        /* R1: pursue, tern_growth_follow */
         atomic_store_explicit(&start->next, next, memory_order_release);
     for (tern_array *a = growth->arrays; a != NULL; a = a->older)
+        /* R1: pursue, tern_growth_follow */
         if (a->part.buckets.rank == rank && a->part.generation < start->generation &&
             atomic_load_explicit(&a->part.next, memory_order_relaxed) == NULL)
             atomic_store_explicit(&a->part.next, start, memory_order_release);
     if (start == first)
         return TERN_OK;
+    /* R1: tern_probe_start, tern_part_of; links are there before anybody starts behind them */
     if (atomic_load_explicit(&first->next, memory_order_relaxed) == NULL)
         atomic_store_explicit(&first->next, start, memory_order_release);
     atomic_store_explicit(&first->start, start, memory_order_release);
@@ -88,8 +91,7 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     tern_status status = apply(worker, growth, table->rank, news);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
-    /* Whoever reads the news may go to the new array at once: it is clear before. Pairs with
-     * learn. */
+    /* R2: learn; whoever reads the news may go to the new array at once: it is clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
@@ -113,7 +115,7 @@ static tern_status learn(tern_worker *worker, const tern_hashtable *table, uint3
     if (status != TERN_OK)
         return status;
     *known = news->check == news_check(table, news);
-    /* Pairs with tern_growth_publish: the array that they tell of is read after them. */
+    /* R2: tern_growth_publish; the array that they tell of is read after them */
     atomic_thread_fence(memory_order_acquire);
     return *known ? tern_growth_apply(worker, growth, rank, news) : TERN_OK;
 }
@@ -130,6 +132,7 @@ static tern_status wish(const tern_search *p, unsigned char what) {
     tern_ptr place = tern_anchor_place(p->table, owner, offsetof(tern_anchor, wish));
     unsigned char *near = (unsigned char *)tern_reach_address(p->worker, place, 1);
     if (near != NULL) {
+        /* R4 */
         __atomic_store_n(near, what, __ATOMIC_RELAXED);
         return TERN_OK;
     }
@@ -192,6 +195,7 @@ static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **ne
     bool known = false;
     *over = false;
     tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    /* R1: apply */
     *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     if (status != TERN_OK || !known)
         return status;
@@ -221,10 +225,12 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
         (met != TERN_ERR_NOT_FOUND || p->left > 0))
         return false;
     pursuit u = {met, false, !inserts || met == TERN_MOVED, UINT64_MAX};
+    /* R1: apply */
     const tern_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     bool over = false;
     const bool look =
         !u.permitted || next == NULL ||
+        /* R4 */
         atomic_fetch_add_explicit(&p->table->growth->redirected, 1, memory_order_relaxed) %
                 REDIRECTS_PER_LOOK ==
             0;

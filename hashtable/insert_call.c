@@ -84,6 +84,7 @@ static tern_status here(tern_scatter *scatter, tern_piece *piece) {
     tern_items items = items_of(scatter->table, piece->words, piece->count);
     size_t done, stored;
     tern_status status = tern_run_insert(scatter->worker, scatter->table, &items, &done, &stored);
+    /* R3: fill; as behind an insert in operations.c */
     atomic_thread_fence(memory_order_seq_cst); /* as behind an insert (operations.c) */
     batch->stored += stored;
     batch->refused += done - stored;

@@ -151,6 +151,7 @@ static tern_status insert(const tern_growth *growth, const tern_search *p, const
         return status;
     const uint64_t number = tern_counter_word(tern_counter_number(growth->counter));
     if (tern_shape_counts(s) && q.part->near != NULL)
+        /* R9: tern_entry_put; before its release of the check */
         __atomic_store_n(tern_counter_near(&q, s), number, __ATOMIC_RELAXED);
     else if (tern_shape_counts(s))
         status = tern_atomic_fetch_add(q.worker, tern_bucket_far(&q, s, 8), number, NULL);
@@ -172,6 +173,7 @@ static tern_status leave(tern_growth *growth, const tern_search *p, const uint64
                                             erased ? TERN_STAMP_MOVED_ERASED : TERN_STAMP_MOVED);
     tern_status status = TERN_OK;
     if (near)
+        /* R1: tern_entry_copy; the copy is there before the mark */
         __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), check,
                          __ATOMIC_RELEASE);
     else
@@ -310,6 +312,7 @@ size_t tern_growth_run(tern_worker *worker, tern_task *task) {
     if (growth->to == NULL) {
         tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
         unsigned char *wish = tern_local(table->context, place);
+        /* R4 */
         unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
         if (__builtin_expect(wished == 0, 1))
             return 0;

@@ -31,6 +31,7 @@ typedef enum tern_near {
 TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_search *p, tern_shape s, uint64_t *entry) {
     do {
         const uint64_t *there = (const void *)tern_bucket_near(p, s, s.entry_at);
+        /* R4; the check decides, or the state that is read next */
         if (__atomic_load_n(there + 1, __ATOMIC_RELAXED) == p->key[0]) {
             (void)tern_entry_get(p, s, true, entry);
             return tern_entry_judge(p->part->nonce, p->index, s, entry, p->key) == TERN_ENTRY_MINE
@@ -62,11 +63,13 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_search *p, tern_shape s
     if (__builtin_expect(seen != TERN_FREE, 0))
         return TERN_NEAR_LEFT;
     if (tern_shape_counts(s))
+        /* R9: tern_entry_put; before its release of the check */
         __atomic_store_n(tern_counter_near(p, s), tern_counter_word(number), __ATOMIC_RELAXED);
     tern_entry_seal(p, s, entry, tern_stamp_inserted(rank));
     (void)tern_entry_put(p, s, true, entry);
     /* As in operations.c: a flush, which is a fence here. */
     if (promise != TERN_PROMISE_WRITE_ONLY)
+        /* R3: fill; as behind an insert in operations.c */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TERN_NEAR_FREE;
 }
@@ -124,6 +127,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_search p, tern_shape s, void
         return met;
     word = entry[2];
     if (tern_shape_counts(s)) {
+        /* R7: tern_counter_add */
         word = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_SEQ_CST);
         if (__builtin_expect(tern_counter_gone(word), 0))
             return TERN_NEAR_LEFT;

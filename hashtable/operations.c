@@ -40,11 +40,13 @@ static tern_status claim_bucket(tern_search *p, tern_hashtable *table, bool lock
                                 tern_claim *claim) {
     const uint64_t mine =
         locks ? tern_state_locked(p->hash, table->rank) : tern_state_taken(p->hash, table->rank);
+    /* R4 */
     bool look = atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
     tern_status status = p->part->near != NULL
                              ? tern_probe_claim(p, table->shape, true, look, mine, seen, claim)
                              : tern_probe_claim(p, table->shape, false, look, mine, seen, claim);
     if (status == TERN_OK && claim->created == look)
+        /* R4 */
         atomic_store_explicit(&table->meets_keys, !look, memory_order_relaxed);
     return status;
 }

@@ -60,6 +60,7 @@ TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_
     /* tern_part_of, but predicted, so that the bucket of a part that has not grown does not wait
      * for the owner. */
     const tern_part *part = &table->part[tern_hash_owner(table, hash)];
+    /* R1: apply */
     const tern_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
     uint64_t count = table->buckets;
     if (__builtin_expect(start != NULL, 0)) {
@@ -110,6 +111,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape 
         *state = now & ~TERN_READERS;
         return status;
     }
+    /* R1: tern_state_cas */
     *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_ACQUIRE) &
              ~TERN_READERS;
     return TERN_OK;
@@ -119,6 +121,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape 
  * the state is at least as new as what tore the entry. */
 TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shape s, bool near,
                                                  uint64_t *state) {
+    /* R2: tern_entry_replace */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return tern_state_load(p, s, near, state);
 }
@@ -129,6 +132,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
         return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
+    /* R6: tern_state_cas, tern_state_load; release: a near entry before its unlocking */
     __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), &expected, desired,
                                 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *seen = expected;
@@ -137,6 +141,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s
 
 /* Near entries are copied word by word: others may be writing them. */
 TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
+    /* R1: tern_entry_put, leave; the words are checked: R2 */
     entry[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
     for (size_t i = 1; i < words; i++)
         entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
@@ -158,6 +163,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
         return tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * words);
     uint64_t *to = (uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
     for (size_t i = 1; i < words; i++)
+        /* R1: tern_entry_copy; the words are checked: R2 */
         __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
     __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
     return TERN_OK;
@@ -168,6 +174,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
  * an entry before it has seen the state that the inserter made. */
 TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_search *p, tern_shape s, bool near,
                                                   const uint64_t *entry) {
+    /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return tern_entry_put(p, s, near, entry);
 }
@@ -335,10 +342,12 @@ TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape
                                                 uint64_t delta, uint64_t *before) {
     uint64_t word, step = tern_counter_word(delta);
     if (near && TERN_BROKEN(TERN_BREAK_ADD)) {
+        /* R7; broken on purpose */
         word = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
         tern_relax();
         __atomic_store_n(tern_counter_near(p, s), word + step, __ATOMIC_RELEASE);
     } else if (near) {
+        /* R7: tern_near_find_in, take */
         word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_SEQ_CST);
     } else {
         tern_status status =
@@ -380,6 +389,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
      * was added. */
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
     if (near) {
+        /* R9: tern_entry_put; before its release of the check */
         __atomic_store_n(tern_counter_near(p, s), tern_counter_word(delta), __ATOMIC_RELAXED);
     } else {
         status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8),

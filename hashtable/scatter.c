@@ -91,6 +91,7 @@ static tern_status finish_oldest(tern_scatter *s) {
 static tern_status start(tern_scatter *s, tern_piece *piece) {
     static atomic_uint_fast64_t sent;
     tern_status status;
+    /* R4 */
     piece->head.number = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
     piece->landed = false;
     for (;;) {

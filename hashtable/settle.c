@@ -57,6 +57,7 @@ static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
         tern_tasks_stop(table->context);
         const bool rests = table->growth->to == NULL;
         if (rests)
+            /* R4 */
             __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
         tern_tasks_go(table->context);
         if (rests)
@@ -73,6 +74,7 @@ static void cut(tern_hashtable *table, uint32_t rank) {
     const tern_part *start = tern_part_of(table, rank);
     tern_part *first = &table->part[rank];
     if (start != first)
+        /* R1: pursue, tern_growth_follow */
         atomic_store_explicit(&first->next, start, memory_order_release);
 }
 

@@ -146,6 +146,7 @@ static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t ha
  * points to is there. One load of a line that is read anyway, until the part has grown. */
 static inline const tern_part *tern_part_of(const tern_hashtable *table, uint32_t rank) {
     const tern_part *first = &table->part[rank];
+    /* R1: apply */
     const tern_part *start = atomic_load_explicit(&first->start, memory_order_acquire);
     return __builtin_expect(start == NULL, 1) ? first : start;
 }
