@@ -162,6 +162,7 @@ TERN_API const void *tern_reader_seek(tern_reader *reader, tern_item_type type, 
 static inline const void *tern_reader_next(tern_reader *reader, tern_item_type type, size_t element,
                                            uint64_t wanted, size_t *count) {
     if (__builtin_expect(reader->left >= 8, 1)) {
+        /* R10 */
         uint64_t header =
             __atomic_load_n((const uint64_t *)(const void *)reader->next, __ATOMIC_RELAXED);
         uint64_t items = header >> 24, size = (items * element + 7) & ~(uint64_t)7;

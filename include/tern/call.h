@@ -256,6 +256,7 @@ static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
         return 0;
     memcpy(record + 8, arguments, bytes);
     /* Before it can run: tern_quiesce relies on it, and reads it from other threads. */
+    /* R5: count */
     __atomic_store_n(view->calls_sent, *view->calls_sent + 1, __ATOMIC_RELAXED);
     if (__builtin_expect(tern_lane_send(lane, record, size, header | (uint64_t)bytes << 32), 0))
         tern_call_attend(worker, target);

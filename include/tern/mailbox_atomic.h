@@ -106,38 +106,47 @@ TERN_MAILBOX_INLINE void tern_mailbox_pause(void) { __nanosleep(64); }
 #else
 
 TERN_MAILBOX_INLINE uint8_t tern_mailbox_load8(const uint8_t *p) {
+    /* R1: tern_mailbox_store8 */
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
 TERN_MAILBOX_INLINE void tern_mailbox_store8(uint8_t *p, uint8_t value) {
+    /* R1: tern_mailbox_load8 */
     __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_load32(const uint32_t *p) {
+    /* R6: tern_mailbox_store32, tern_mailbox_cas32 */
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
 TERN_MAILBOX_INLINE void tern_mailbox_store32(uint32_t *p, uint32_t value) {
+    /* R6: tern_mailbox_cas32, tern_mailbox_load32 */
     __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
 TERN_MAILBOX_INLINE int tern_mailbox_cas32(uint32_t *p, uint32_t expected, uint32_t value) {
+    /* R6: tern_mailbox_store32 */
     return __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 TERN_MAILBOX_INLINE uint64_t tern_mailbox_load64(const uint64_t *p) {
+    /* R8: tern_mailbox_or64, tern_mailbox_and64, tern_mailbox_cas64 */
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
 TERN_MAILBOX_INLINE void tern_mailbox_or64(uint64_t *p, uint64_t bits) {
+    /* R8: tern_mailbox_load64 */
     (void)__atomic_fetch_or(p, bits, __ATOMIC_ACQ_REL);
 }
 
 TERN_MAILBOX_INLINE void tern_mailbox_and64(uint64_t *p, uint64_t bits) {
+    /* R8: tern_mailbox_load64 */
     (void)__atomic_fetch_and(p, bits, __ATOMIC_ACQ_REL);
 }
 
 TERN_MAILBOX_INLINE int tern_mailbox_cas64(uint64_t *p, uint64_t expected, uint64_t value) {
+    /* R8: tern_mailbox_load64 */
     return __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 

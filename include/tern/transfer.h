@@ -78,6 +78,7 @@ TERN_NODISCARD static inline tern_status tern_put(tern_worker *worker, tern_ptr 
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
         uint64_t word;
         memcpy(&word, from, 8);
+        /* R10 */
         __atomic_store_n((uint64_t *)(void *)address, word, __ATOMIC_RELAXED);
     } else {
         tern_copy(address, from, bytes);
@@ -92,6 +93,7 @@ TERN_NODISCARD static inline tern_status tern_get(tern_worker *worker, void *to,
     if (__builtin_expect(address == NULL, 0))
         return tern_get_far(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
+        /* R10 */
         uint64_t word = __atomic_load_n((const uint64_t *)(const void *)address, __ATOMIC_RELAXED);
         memcpy(to, &word, 8);
     } else {
@@ -126,6 +128,7 @@ TERN_NODISCARD static inline tern_status tern_flush(tern_worker *worker, uint32_
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->ranks || view->reach[rank].bytes == 0, 0))
         return tern_flush_far(worker, rank);
+    /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TERN_OK;
 }
@@ -214,6 +217,7 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
                 *old = (type)before;                                                               \
             return status;                                                                         \
         }                                                                                          \
+        /* R7 */                                                                                   \
         __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_SEQ_CST,                 \
                                     __ATOMIC_SEQ_CST);                                             \
         if (old != NULL)                                                                           \
@@ -231,6 +235,7 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
                 *value = (type)now;                                                                \
             return status;                                                                         \
         }                                                                                          \
+        /* R7 */                                                                                   \
         *value = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                          \
         return TERN_OK;                                                                            \
     }                                                                                              \
@@ -239,6 +244,7 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
         type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
         if (__builtin_expect(word == NULL, 0))                                                     \
             return tern_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0, NULL);    \
+        /* R7 */                                                                                   \
         __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                           \
         return TERN_OK;                                                                            \
     }

@@ -81,9 +81,11 @@ static inline int tern_lane_send(tern_lane *lane, char *record, uint64_t size, u
     if (at + TERN_LANE_AHEAD < lane->limit)
         for (uint64_t line = 0; line < size; line += TERN_LANE_LINE)
             tern_own_line(lane->data + ((at + TERN_LANE_AHEAD + line) & lane->mask));
+    /* R9: tern_lane_send; before its release store */
     __atomic_store_n((uint64_t *)(void *)(lane->data + (next & lane->mask)), 0, __ATOMIC_RELAXED);
     lane->write = next;
     if (lane->first_header != 0) {
+        /* R9: tern_lane_send */
         __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELAXED);
         if (next - lane->first < lane->gather)
             return 0;
@@ -95,7 +97,9 @@ static inline int tern_lane_send(tern_lane *lane, char *record, uint64_t size, u
         lane->first_header = header;
         return 1;
     }
+    /* R1: tern_ring_peek */
     __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELEASE);
+    /* R3: may_sleep; the mark may be read early, since its membarrier comes between */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return __atomic_load_n(lane->idle, __ATOMIC_RELAXED) != 0;
 }
