@@ -95,12 +95,14 @@ static void add_cores(tern_mailbox_share_head *head) {
         return;
     for (uint32_t core = 0; core < TERN_MAILBOX_CORES; core++)
         if (CPU_ISSET(core, &mine))
+            /* R4 */
             atomic_fetch_or(&head->cores[core / 64], (uint64_t)1 << core % 64);
 }
 
 static uint32_t count_cores(tern_mailbox_share_head *head) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < TERN_MAILBOX_CORES / 64; i++)
+        /* R4 */
         count += (uint32_t)__builtin_popcountll(atomic_load(&head->cores[i]));
     return count;
 }
@@ -113,12 +115,14 @@ tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role
     uint64_t mine = (uint64_t)getpid() << PROCESS_SHIFT | (uint64_t)start << STARTED_SHIFT |
                     (role == TERN_MAILBOX_SERVER ? SERVER_BIT : 0);
     for (uint32_t i = 0; i < share->shape.workers; i++) {
+        /* R7 */
         uint64_t word = atomic_load(&share->head->workers[i]);
         uint64_t wanted = mine | (word & GENERATION_MASK);
         if (process_of(word) != 0 ||
             !atomic_compare_exchange_strong(&share->head->workers[i], &word, wanted))
             continue;
         if (role == TERN_MAILBOX_SERVER)
+            /* R7: look */
             atomic_store(&share->head->served, 1);
         add_cores(share->head);
         *ticket = ticket_of(i, wanted);
@@ -133,6 +137,7 @@ void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *tic
     uint64_t word = ticket->word;
     /* Also of a server that died before it could say so itself. */
     if (word & SERVER_BIT)
+        /* R7: look */
         atomic_store(&share->head->served, 1);
     (void)atomic_compare_exchange_strong(&share->head->workers[ticket->index], &word,
                                          (word + 1) & GENERATION_MASK);
@@ -140,6 +145,7 @@ void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *tic
 
 int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_ticket *ticket) {
     for (uint32_t i = at; i < share->shape.workers; i++) {
+        /* R7 */
         uint64_t word = atomic_load(&share->head->workers[i]);
         if (process_of(word) == 0 || lives(word))
             continue;
@@ -154,9 +160,11 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
  * Whether one ever took part is read first: a server that joins meanwhile is not missed then. */
 static tern_status look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
+    /* R7: tern_mailbox_enter, tern_mailbox_exit; served first, then who is there */
     uint32_t served = atomic_load(&share->head->served);
     uint32_t servers = 0, all = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {
+        /* R7: tern_mailbox_enter, tern_mailbox_exit */
         uint64_t word = atomic_load(&share->head->workers[i]);
         if (process_of(word) == 0)
             continue;

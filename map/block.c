@@ -12,11 +12,13 @@ static void store_shared(char *block, const void *from, size_t bytes) {
     for (; bytes >= 8; bytes -= 8, at += 8) {
         uint64_t word;
         memcpy(&word, at, 8);
+        /* R2: load_shared */
         __atomic_store_n(to++, word, __ATOMIC_RELAXED);
     }
     if (bytes > 0) {
         uint64_t word = 0;
         memcpy(&word, at, bytes);
+        /* R2: load_shared */
         __atomic_store_n(to, word, __ATOMIC_RELAXED);
     }
 }
@@ -28,10 +30,12 @@ load_shared(void *to, const char *block, size_t bytes) {
     const uint64_t *from = (const uint64_t *)(const void *)block;
     char *at = to;
     for (; bytes >= 8; bytes -= 8, at += 8) {
+        /* R2: store_shared */
         uint64_t word = __atomic_load_n(from++, __ATOMIC_RELAXED);
         __builtin_memcpy(at, &word, 8);
     }
     if (bytes > 0) {
+        /* R2: store_shared */
         uint64_t word = __atomic_load_n(from, __ATOMIC_RELAXED);
         __builtin_memcpy(at, &word, bytes);
     }
@@ -56,8 +60,7 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
     if (status != TERN_OK)
         return status;
     char *block = tern_local(map->context, place);
-    /* A find that sees the new words sees that the descriptor of the old block has been replaced
-     * (tern_block_read). */
+    /* R2: tern_block_read; whoever sees the new words sees that the old descriptor is replaced */
     atomic_thread_fence(memory_order_release);
     store_shared(block, key->bytes, key->size);
     store_shared(block + tern_block_value_at(d->words), value, value_bytes);
@@ -129,7 +132,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
         *verdict = !passes(map, d, copy, value)               ? TERN_BLOCK_STALE
                    : memcmp(copy, key->bytes, key_bytes) != 0 ? TERN_BLOCK_OTHER
                                                               : TERN_BLOCK_MINE;
-    /* The descriptor is looked at once more only after the words that did not pass. */
+    /* R2: tern_block_make; the descriptor is looked at again behind words that do not pass */
     atomic_thread_fence(memory_order_acquire);
     tern_room_free(&room);
     return status;

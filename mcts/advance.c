@@ -41,6 +41,7 @@ TERN_FUNCTION(tern_mcts_on_mark)
 static tern_status mark_children(tern_worker *worker, tern_search *s, tern_mcts_edges *edges) {
     tern_status status = TERN_OK;
     for (uint32_t i = 0; edges != NULL && i < edges->count && status == TERN_OK; i++) {
+        /* R9: tern_mcts_await; behind a round that is quiet */
         uint64_t child =
             atomic_load_explicit(&tern_mcts_links(edges)[i].child, memory_order_relaxed);
         uint32_t rank = tern_mcts_owner(child) / s->workers;
@@ -88,6 +89,7 @@ static void free_edges(tern_search *s, tern_mcts_edges *edges) {
 }
 
 static void sweep(tern_search *s, tern_mcts_slab *slab) {
+    /* R5 */
     uint32_t used = atomic_load_explicit(&slab->nodes, memory_order_relaxed);
     if (slab->heads != NULL)
         memset(slab->heads, 0, (slab->heads_mask + (size_t)1) * sizeof *slab->heads);
@@ -109,6 +111,7 @@ static uint64_t child_of(const tern_search *s, uint32_t move) {
     tern_mcts_edges *edges = tern_mcts_edges_of(root);
     for (uint32_t i = 0; edges != NULL && i < edges->count; i++)
         if (tern_mcts_links(edges)[i].move == move)
+            /* R9: tern_mcts_await; behind a round that is quiet */
             return atomic_load_explicit(&tern_mcts_links(edges)[i].child, memory_order_relaxed);
     return 0;
 }

@@ -109,6 +109,7 @@ static tern_status check_sums(const tern_search *s, const tern_mcts_worker *w, u
 }
 
 static uint32_t used_of(const tern_mcts_worker *w) {
+    /* R5 */
     return atomic_load_explicit(&w->slab.nodes, memory_order_relaxed);
 }
 

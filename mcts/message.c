@@ -31,6 +31,7 @@ tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message
 tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name) {
     const tern_mcts_worker *owner = tern_mcts_local(search, name);
     uint32_t index = (uint32_t)name;
+    /* R1: tern_mcts_node_take */
     if (owner == NULL || index == 0 ||
         index >= atomic_load_explicit(&owner->slab.nodes, memory_order_acquire))
         return NULL;

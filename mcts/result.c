@@ -22,12 +22,14 @@ static best_of_node look(const tern_mcts_node *node) {
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint64_t most = 0;
     for (uint32_t i = 0; edges != NULL && i < edges->count; i++) {
+        /* R9: tern_mcts_await; behind a round that is quiet */
         uint64_t visits = atomic_load_explicit(&edges->pair[i].visits, memory_order_relaxed);
         const tern_mcts_link *link = &tern_mcts_links(edges)[i];
         /* Ties go as in by_visits. */
         if (visits < most || visits == 0 || (visits == most && link->move > best.move))
             continue;
         most = visits;
+        /* R9: tern_mcts_await; behind a round that is quiet */
         best =
             (best_of_node){atomic_load_explicit(&link->child, memory_order_relaxed), link->move, 1};
     }
@@ -85,6 +87,7 @@ static uint64_t list_moves(const tern_search *s) {
     tern_mcts_edges *edges = tern_mcts_edges_of(root);
     uint64_t count = 0;
     for (uint32_t i = 0; edges != NULL && i < edges->count; i++) {
+        /* R9: tern_mcts_await; behind a round that is quiet */
         uint64_t visits = atomic_load_explicit(&edges->pair[i].visits, memory_order_relaxed);
         double won = (double)atomic_load_explicit(&edges->pair[i].won, memory_order_relaxed);
         if (visits > 0)

@@ -40,6 +40,7 @@ static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments
         return TERN_OK;
     }
     if (m->last != 0)
+        /* R1: work, all_rounds; last is read behind over */
         atomic_store_explicit(&s->last, m->round, memory_order_relaxed);
     atomic_store_explicit(&s->over, m->round, memory_order_release);
     return TERN_OK;
@@ -81,18 +82,22 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
 }
 
 void tern_mcts_fail(tern_search *s, tern_status status) {
+    /* R6: tern_mcts_fail; who is first writes the text */
     if (atomic_exchange(&s->failing, true))
         return;
     strncpy(s->why, tern_error_detail(), sizeof s->why - 1);
+    /* R1: tern_mcts_failure */
     atomic_store_explicit(&s->failed, status, memory_order_release);
 }
 
 tern_status tern_mcts_failure(tern_search *s) {
+    /* R1: tern_mcts_fail */
     tern_status status = atomic_load_explicit(&s->failed, memory_order_acquire);
     return status != TERN_OK ? tern_fail(status, "%s", s->why) : TERN_OK;
 }
 
 static bool has_failed(const tern_search *s) {
+    /* R4 */
     return atomic_load_explicit(&s->failed, memory_order_relaxed) != TERN_OK;
 }
 
@@ -105,6 +110,7 @@ static void rest(tern_mcts_worker *w, tern_wait_state *wait, bool busy) {
 
 tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
     tern_wait_state wait = TERN_WAIT_START;
+    /* R1: tern_mcts_round_run, begin, hear */
     while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search))
         rest(w, &wait, tern_progress_round(w->worker) > 0);
     return tern_mcts_failure(w->search);
@@ -116,6 +122,7 @@ static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >
 static bool start(tern_mcts_worker *w) {
     tern_search *s = w->search;
     const uint64_t back = w->back, most = s->options.under_way;
+    /* R8: watch */
     uint64_t tokens = atomic_load_explicit(&s->tokens, memory_order_relaxed), some;
     do {
         uint64_t under_way = tokens % TERN_MCTS_START - back, left = tokens / TERN_MCTS_START;
@@ -125,6 +132,7 @@ static bool start(tern_mcts_worker *w) {
             some = 0;
         if (some == 0 && back == 0)
             return false;
+        /* R8: watch, start */
     } while (!atomic_compare_exchange_weak_explicit(&s->tokens, &tokens,
                                                     tokens - back - some * TERN_MCTS_START + some,
                                                     memory_order_acq_rel, memory_order_relaxed));
@@ -141,8 +149,10 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
     tern_search *s = w->search;
     bool late = is_late(s);
     if (late)
+        /* R8: start */
         *due -= atomic_fetch_and_explicit(&s->tokens, TERN_MCTS_START - 1, memory_order_acquire) /
                 TERN_MCTS_START;
+    /* R8: start */
     if (atomic_load_explicit(&s->tokens, memory_order_acquire) != 0)
         return false;
     s->result_rollouts += *due;
@@ -169,6 +179,7 @@ static void turn(tern_mcts_worker *w, uint64_t *since) {
     if (*since != 0)
         w->statistics.idle_ns += now - *since;
     *since = *since == 0 ? now : 0;
+    /* R4 */
     atomic_store_explicit(&w->idle, *since != 0, memory_order_relaxed);
 }
 
@@ -188,6 +199,7 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
     uint64_t due = plan != NULL ? plan->rollouts : 0, idle_since = 0;
     bool told = plan == NULL;
     tern_wait_state wait = TERN_WAIT_START;
+    /* R1: tern_mcts_on_over */
     while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !has_failed(s)) {
         tern_ring_cork(w->worker);
         bool busy = take_in(w);
@@ -217,9 +229,11 @@ static void send_rest(tern_mcts_worker *w) {
 tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     if (plan != NULL)
+        /* R1: start */
         atomic_store_explicit(&s->tokens, plan->rollouts * TERN_MCTS_START, memory_order_release);
     work(w, number, plan);
     send_rest(w);
+    /* R8: tern_mcts_await */
     atomic_fetch_add_explicit(&s->stopped, 1, memory_order_release);
     if (w->index != 0)
         return tern_mcts_await(w, &s->quiet, number);
@@ -231,6 +245,7 @@ tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern
     }
     if (status != TERN_OK)
         tell(w, number, true, status);
+    /* R1: tern_mcts_await */
     atomic_store_explicit(&s->quiet, number, memory_order_release);
     return tern_mcts_failure(s);
 }

@@ -56,6 +56,7 @@ static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
     s->until = s->begun == TERN_OK && limits->seconds > 0
                    ? s->began + (uint64_t)(limits->seconds * 1e9)
                    : 0;
+    /* R1: tern_mcts_await */
     atomic_store_explicit(&s->run, w->run, memory_order_release);
     return s->begun;
 }
@@ -66,6 +67,7 @@ static tern_status hear(tern_mcts_worker *w) {
     tern_status status = tern_mcts_await(w, &s->run, w->run);
     if (status == TERN_OK && s->begun != TERN_OK)
         status = tern_fail(s->begun, "%s", s->begun_why);
+    /* R8: tern_mcts_await */
     atomic_fetch_add_explicit(&s->heard, 1, memory_order_release);
     return status;
 }
@@ -109,6 +111,7 @@ static tern_status all_rounds(tern_mcts_worker *w) {
         if (plans)
             plan = plan_of(s);
         status = tern_mcts_round_run(w, ++w->round, plans ? &plan : NULL);
+        /* R9: tern_mcts_await; behind the word that ends a round */
         last = atomic_load_explicit(&s->last, memory_order_relaxed) == w->round;
     }
     return status;
@@ -127,6 +130,7 @@ static tern_status rounds_and_result(tern_mcts_worker *w) {
         if (status != TERN_OK)
             tern_mcts_fail(s, status);
     }
+    /* R1: tern_mcts_await */
     atomic_store_explicit(&s->finished, w->run, memory_order_release);
     return status;
 }

@@ -73,6 +73,7 @@ void tern_mcts_slab_clear(tern_mcts_slab *slab) {
     slab->edges_at = slab->bytes;
     slab->free_nodes = 0;
     memset(slab->free_edges, 0, sizeof slab->free_edges);
+    /* R5 */
     atomic_store_explicit(&slab->nodes, FIRST_NODE, memory_order_release);
     if (slab->heads != NULL)
         memset(slab->heads, 0, (slab->heads_mask + (size_t)1) * sizeof *slab->heads);
@@ -80,6 +81,7 @@ void tern_mcts_slab_clear(tern_mcts_slab *slab) {
 
 uint32_t tern_mcts_node_take(tern_mcts_slab *slab) {
     uint32_t index = slab->free_nodes;
+    /* R5 */
     uint32_t used = atomic_load_explicit(&slab->nodes, memory_order_relaxed);
     if (index != 0)
         slab->free_nodes = tern_mcts_node_at(slab, index)->next;
@@ -92,6 +94,7 @@ uint32_t tern_mcts_node_take(tern_mcts_slab *slab) {
     node->live = 1;
     /* Who looks whether an index is in use finds a whole node there. */
     if (index == used)
+        /* R1: tern_mcts_reach; a node is whole before its index is in use */
         atomic_store_explicit(&slab->nodes, used + 1, memory_order_release);
     return index;
 }
@@ -118,6 +121,7 @@ static tern_mcts_edges *take_free(tern_mcts_slab *slab, uint32_t class, uint32_t
 tern_mcts_edges *tern_mcts_edges_take(tern_mcts_slab *slab, uint32_t count) {
     uint32_t class, rounded = round_up(count, &class);
     size_t bytes = edges_bytes(rounded);
+    /* R5 */
     size_t nodes = atomic_load_explicit(&slab->nodes, memory_order_relaxed) * slab->node_bytes;
     tern_mcts_edges *edges = take_free(slab, class, class);
     if (edges == NULL && slab->edges_at - nodes >= bytes) {

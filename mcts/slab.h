@@ -112,6 +112,7 @@ static inline tern_mcts_values *tern_mcts_values_of(tern_mcts_edges *edges) {
 }
 
 static inline tern_mcts_edges *tern_mcts_edges_of(const tern_mcts_node *node) {
+    /* R1: edges_for */
     return atomic_load_explicit(&node->edges, memory_order_acquire);
 }
 

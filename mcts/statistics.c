@@ -4,6 +4,7 @@
 
 static uint64_t nodes_of(const tern_mcts_slab *slab) {
     uint64_t live = 0;
+    /* R5 */
     uint32_t used = atomic_load_explicit(&slab->nodes, memory_order_relaxed);
     for (uint32_t i = 1; i < used; i++)
         live += tern_mcts_node_at(slab, i)->live;

@@ -19,6 +19,7 @@ enum { RELAXED = memory_order_relaxed };
  * rings of other processes too, and a rollout makes a dozen. */
 static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, uint64_t more) {
     if (!w->alone)
+        /* R4 */
         return atomic_fetch_add_explicit(counter, more, RELAXED);
     uint64_t before = atomic_load_explicit(counter, RELAXED);
     atomic_store_explicit(counter, before + more, RELAXED);
@@ -27,10 +28,12 @@ static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, ui
 
 /* The next move that has not been tried; count if all have. */
 static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
+    /* R4 */
     uint32_t next = atomic_load_explicit(&edges->next, RELAXED);
     if (next >= edges->count)
         return edges->count;
     if (!w->alone)
+        /* R4 */
         return atomic_fetch_add_explicit(&edges->next, 1, RELAXED);
     atomic_store_explicit(&edges->next, next + 1, RELAXED);
     return next;
@@ -39,6 +42,7 @@ static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
 /* Whether it is this token that makes the child of an edge that has none. */
 static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
     if (!w->alone)
+        /* R6: settle; one token makes the child */
         return atomic_compare_exchange_strong(&link->child, child, TERN_MCTS_MAKING);
     atomic_store_explicit(&link->child, TERN_MCTS_MAKING, RELAXED);
     return true;
@@ -47,10 +51,12 @@ static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *chi
 /* Of a pair that this worker has just changed. */
 static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
     tern_mcts_values *values = &tern_mcts_values_of(edges)[slot / TERN_MCTS_LANES];
+    /* R4 */
     int64_t visits = (int64_t)atomic_load_explicit(&edges->pair[slot].visits, RELAXED);
     int64_t won = (int64_t)atomic_load_explicit(&edges->pair[slot].won, RELAXED);
     float one = 1 / (float)visits;
     uint32_t lane = slot % TERN_MCTS_LANES;
+    /* R4 */
     atomic_store_explicit(&values->share[lane], (float)won * one * w->search->share, RELAXED);
     atomic_store_explicit(&values->seldom[lane], sqrtf(one), RELAXED);
 }
@@ -59,6 +65,7 @@ static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t sl
  * has won nothing: so tokens keep out of each other's way. */
 static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
                         tern_mcts_edges *edges) {
+    /* R4 */
     const double visits = (double)atomic_load_explicit(&node->visits, RELAXED);
     const float wide = (float)(w->search->options.exploration * sqrt(log(visits)));
     return tern_mcts_scan(tern_mcts_values_of(edges), edges->count, wide);
@@ -97,6 +104,7 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
     }
     shuffle(w, made);
     /* Two threads may come here at once: the first one's stay. */
+    /* R1: tern_mcts_edges_of */
     if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
                                                 memory_order_acquire))
         return made;
@@ -121,6 +129,7 @@ static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
  * try. */
 static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
+    /* R3: at_edge; either it sees the child, or this the token */
     uint32_t count = atomic_load(&link->deferred) != 0 ? atomic_exchange(&link->deferred, 0) : 0;
     if (count == 0)
         return;
@@ -148,6 +157,7 @@ static void settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uin
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* Pairs with the load behind the addition in at_edge: either that one sees the child, or the
      * load in release sees the token. */
+    /* R3: at_edge; then release looks for tokens */
     atomic_store_explicit(&link->child, child,
                           w->alone ? memory_order_release : memory_order_seq_cst);
     release(w, node, name, slot);
@@ -191,12 +201,14 @@ static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, u
 static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
                         uint32_t depth) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
+    /* R1: settle */
     uint64_t child = atomic_load_explicit(&link->child, memory_order_acquire);
     if (child == 0 && claim(w, link, &child))
         return make(w, node, name, slot, depth);
     if (child != TERN_MCTS_MAKING)
         return child;
     w->statistics.deferred++;
+    /* R3: settle, release */
     atomic_fetch_add(&link->deferred, 1);
     if (atomic_load(&link->child) != TERN_MCTS_MAKING)
         release(w, node, name, slot);

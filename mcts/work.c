@@ -38,6 +38,7 @@ static bool more_records(tern_mcts_worker *w) {
 
 tern_mcts_record *tern_mcts_record_take(tern_mcts_worker *w) {
     if (w->records == NULL)
+        /* R8: push */
         w->records = atomic_exchange_explicit(&w->returned, NULL, memory_order_acquire);
     if (w->records == NULL && !more_records(w)) {
         tern_mcts_fail(w->search, tern_fail(TERN_ERR_MEMORY,
@@ -53,6 +54,7 @@ tern_mcts_record *tern_mcts_record_take(tern_mcts_worker *w) {
 
 /* On a stack that others push on and its owner takes as a whole: no entry leaves it in between. */
 static void push(_Atomic(tern_mcts_record *) *stack, tern_mcts_record *record) {
+    /* R8: tern_mcts_record_take, empty_inbox */
     record->next = atomic_load_explicit(stack, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(stack, &record->next, record,
                                                   memory_order_release, memory_order_relaxed))
@@ -83,6 +85,7 @@ static tern_mcts_worker *who_plays(tern_mcts_worker *w) {
     if (s->workers == 1)
         return w;
     tern_mcts_worker *other = &s->worker[tern_random_below(&w->random, s->workers)];
+    /* R4 */
     return atomic_load_explicit(&other->idle, memory_order_relaxed) ? other : w;
 }
 
@@ -159,6 +162,7 @@ static void simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
 
 /* What other threads of the process left, oldest first. */
 static void empty_inbox(tern_mcts_worker *w) {
+    /* R8: push */
     tern_mcts_record *stack = atomic_exchange_explicit(&w->inbox, NULL, memory_order_acquire);
     tern_mcts_record *queue = NULL;
     while (stack != NULL) {
@@ -175,6 +179,7 @@ static void empty_inbox(tern_mcts_worker *w) {
 }
 
 bool tern_mcts_work(tern_mcts_worker *w) {
+    /* R4 */
     if (atomic_load_explicit(&w->inbox, memory_order_relaxed) != NULL)
         empty_inbox(w);
     if (w->work.first == NULL)

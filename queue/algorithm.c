@@ -110,12 +110,13 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
 
 static tern_status see_pushed(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t *count,
                               tern_slot_state *state) {
-    /* Acquire and release: a slot that another worker has seen to be pushed is then read. */
+    /* R1: see_pushed; a slot that another worker has seen to be pushed is then read */
     uint64_t pushed = atomic_load_explicit(&q->pushed_seen, memory_order_acquire);
     if (ticket >= pushed) {
         tern_status status = tern_atomic_load(worker, q->pushed, &pushed);
         if (status != TERN_OK)
             return status;
+        /* R1: see_pushed */
         atomic_store_explicit(&q->pushed_seen, pushed, memory_order_release);
     }
     *state = ticket < pushed ? SLOT_READY : SLOT_BUSY;
@@ -183,9 +184,11 @@ static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t
     uint64_t old = tern_queue_known(left);
     if (q->context->workers == 1) {
         if (old < next)
+            /* R9: tern_phase_end; the ranks meet before anybody relies on it */
             atomic_store_explicit(left, next, memory_order_relaxed);
         return;
     }
+    /* R9: tern_phase_end */
     while (old < next && !atomic_compare_exchange_weak_explicit(
                              left, &old, next, memory_order_relaxed, memory_order_relaxed))
         continue;

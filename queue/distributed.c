@@ -68,6 +68,7 @@ tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t 
 
 /* splitmix64 of the number of steals. */
 static uint32_t first_victim(tern_distributed_queue *queue) {
+    /* R4 */
     uint64_t x = atomic_fetch_add_explicit(&queue->steals, 1, memory_order_relaxed);
     x = (x + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -21,6 +21,7 @@ static tern_status raise(tern_worker *worker, tern_ptr word, _Atomic uint64_t *l
     }
     /* Unless another worker of this process has gone on. */
     if (status == TERN_OK)
+        /* R9: tern_phase_end */
         atomic_compare_exchange_strong_explicit(left, &mine, 0, memory_order_relaxed,
                                                 memory_order_relaxed);
     return status;

@@ -57,6 +57,7 @@ static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_
     if (near == NULL)
         return tern_get(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
+        /* R1: tern_slot_put */
         to[i] = __atomic_load_n(near + i, __ATOMIC_ACQUIRE);
     return TERN_OK;
 }
@@ -67,6 +68,7 @@ static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const 
     if (near == NULL)
         return tern_put(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
+        /* R1: tern_slot_get */
         __atomic_store_n(near + i, from[i], __ATOMIC_RELEASE);
     return TERN_OK;
 }
@@ -75,6 +77,7 @@ static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const 
  * still true. Release and acquire (tern_queue_known): a worker that uses what another one has
  * learned comes after everything that this one came after, such as the pop that made room. */
 static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
+    /* R1: tern_queue_known */
     if (atomic_load_explicit(known, memory_order_relaxed) < value)
         atomic_store_explicit(known, value, memory_order_release);
 }
@@ -84,6 +87,7 @@ static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr wor
     uint64_t *near = tern_atomic_address(worker, word, sizeof *near);
     if (near == NULL)
         return tern_atomic_store(worker, word, value);
+    /* R1: tern_atomic_load; whoever comes in the next phase */
     __atomic_store_n(near, value, __ATOMIC_RELEASE);
     return TERN_OK;
 }
@@ -93,6 +97,7 @@ static inline tern_status tern_queue_no_memory(const tern_queue *q) {
 }
 
 static inline uint64_t tern_queue_known(_Atomic uint64_t *known) {
+    /* R1: tern_queue_learn */
     return atomic_load_explicit(known, memory_order_acquire);
 }
 
