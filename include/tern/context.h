@@ -87,7 +87,8 @@ TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *c
                                                            tern_transport *transport);
 TERN_API const char *tern_transport_name(tern_transport transport);
 
-/* Takes worker index of this process for the calling thread. TERN_ERR_ARGUMENT: no such index.
+/* Takes worker index of this process for the calling thread, whose waits in MPI use it as well if
+ * libtern_pmpi is loaded (docs/mpi.md). TERN_ERR_ARGUMENT: no such index.
  * TERN_ERR_STATE: another owner has it. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
                                                       tern_worker **worker);

@@ -31,6 +31,9 @@ for program in $programs; do
     done
 done
 
+echo "with libtern_pmpi"
+"$mpirun" -n 2 env LD_PRELOAD="$LD_LIBRARY_PATH/libtern_pmpi.so" "$work/with_pkg_config"
+
 echo sandbox
 example=$here/../../examples/sandbox
 # shellcheck disable=SC2046 # flags are a list
