@@ -1,6 +1,7 @@
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/send.h"
+#include "rpc/shipment.h"
 #include "src/error.h"
 #include "src/wait.h"
 
@@ -16,8 +17,10 @@ static tern_status call_copying(tern_worker *worker, tern_worker_id target,
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
-    tern_outgoing call = {
-        tern_worker_number(worker->context, target), header, {{arguments, bytes}}};
+    const uint32_t number = tern_worker_number(worker->context, target);
+    if (bytes > tern_outgoing_max(worker->context))
+        return tern_call_large(worker, number, header, arguments, bytes, full, NULL);
+    tern_outgoing call = {number, header, {{arguments, bytes}}};
     return tern_outgoing_send(worker, &call, full);
 }
 
@@ -63,11 +66,14 @@ tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
         return tern_call_refuse(worker, target, function, arguments, bytes);
     if (future == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_start: future is NULL");
+    const uint32_t number = tern_worker_number(worker->context, target);
     tern_return_address back;
+    if (bytes > tern_outgoing_max(worker->context) - sizeof back)
+        return tern_call_large(worker, number, header, arguments, bytes, TERN_FULL_WAIT, future);
     tern_status status = tern_reply_expect(worker, &back);
     if (status != TERN_OK)
         return status;
-    tern_outgoing call = {tern_worker_number(worker->context, target),
+    tern_outgoing call = {number,
                           tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
                           {{&back, sizeof back}, {arguments, bytes}}};
     status = tern_outgoing_send(worker, &call, TERN_FULL_WAIT);

@@ -30,6 +30,11 @@ size_t tern_outgoing_bytes(const tern_outgoing *c) {
     return bytes;
 }
 
+size_t tern_outgoing_max(const tern_context *context) {
+    const size_t most = tern_ring_record_max(context);
+    return most < TERN_ARGUMENTS_MAX ? most : TERN_ARGUMENTS_MAX;
+}
+
 void tern_outgoing_write(const tern_outgoing *c, void *to) {
     size_t at = 0;
     for (size_t i = 0; i < TERN_PIECES; i++) {
@@ -73,9 +78,7 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
     tern_wait_state wait = TERN_WAIT_START;
     uint32_t rank = tern_rank_of(worker->context, c->target);
-    size_t bytes = tern_outgoing_bytes(c), most = tern_ring_record_max(worker->context);
-    if (most > TERN_ARGUMENTS_MAX)
-        most = TERN_ARGUMENTS_MAX;
+    size_t bytes = tern_outgoing_bytes(c), most = tern_outgoing_max(worker->context);
     for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
         if (c->piece[i].bytes > most)
             bytes = c->piece[i].bytes;

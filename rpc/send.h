@@ -22,6 +22,9 @@ typedef struct tern_outgoing {
 
 size_t tern_outgoing_bytes(const tern_outgoing *call);
 
+/* The most that they may be. */
+size_t tern_outgoing_max(const tern_context *context);
+
 /* The same for a payload that is copied to `to`. */
 void tern_outgoing_write(const tern_outgoing *call, void *to);
 

@@ -56,15 +56,22 @@ static tern_status check_size(size_t bytes) {
                      TERN_CHUNK_MAX);
 }
 
-/* In the segment, where any rank can get it. */
+/* In the segment, where any rank can get it; if that is full, in private memory, where a target of
+ * the node may. */
 static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
     tern_status status = tern_buffer_create(worker, bytes, copy);
+    if (status == TERN_ERR_MEMORY && tern_cross_allowed(worker, s->rank)) {
+        tern_error_clear();
+        status = tern_buffer_create(NULL, bytes, copy);
+    }
     if (status != TERN_OK)
         return status;
     tern_copy(tern_buffer_data(*copy), memory, bytes);
     worker->stats.bytes_staged += bytes;
-    s->list->chunk[s->count++] = (tern_chunk_source){tern_buffer_place(*copy), 0, bytes};
+    const tern_ptr place = tern_buffer_place(*copy);
+    const uint64_t address = tern_ptr_is_null(place) ? (uintptr_t)tern_buffer_data(*copy) : 0;
+    s->list->chunk[s->count++] = (tern_chunk_source){place, address, bytes};
     return TERN_OK;
 }
 
@@ -257,6 +264,20 @@ static tern_status ship(tern_worker *worker, const parcel *p) {
     *mine->shipments_end = s;
     mine->shipments_end = &s->next;
     return TERN_OK;
+}
+
+tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
+                            const void *arguments, size_t bytes, tern_full full,
+                            tern_future *future) {
+    const tern_archive_options options = {.full = full};
+    const parcel p = {.target = target,
+                      .header = header,
+                      .archive = arguments,
+                      .bytes = bytes,
+                      .options = &options,
+                      .future = future};
+    tern_status status = check(worker->context, &p);
+    return status == TERN_OK ? ship(worker, &p) : status;
 }
 
 static const tern_archive_options usual;

@@ -1,6 +1,7 @@
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/send.h"
+#include "rpc/shipment.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 
@@ -114,9 +115,12 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     const bool inside = o->way == TERN_BUFFER_INSIDE;
     if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE)) {
         const uint64_t own = bytes;
+        const uint32_t number = tern_worker_number(worker->context, target);
+        if (!inside && bytes > tern_outgoing_max(worker->context))
+            return tern_call_large(worker, number, header, arguments, bytes, o->full, NULL);
         if (inside)
             header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
-        tern_outgoing call = {tern_worker_number(worker->context, target),
+        tern_outgoing call = {number,
                               header,
                               {{&own, inside ? sizeof own : 0},
                                {arguments, bytes},

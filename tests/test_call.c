@@ -165,8 +165,7 @@ static void size_limits(void) {
                                 compose(arguments, f.rank, k, limit)));
         tern_future future;
         memset(&future, 0, sizeof future);
-        const size_t large[] = {rings[i] / 2 + 8, rings[i], TERN_ARGUMENTS_MAX + 1,
-                                SIZE_MAX / 2,     SIZE_MAX, UINT32_MAX};
+        const size_t large[] = {(size_t)TERN_CHUNK_MAX + 1, SIZE_MAX / 2, SIZE_MAX, UINT32_MAX};
         for (size_t k = 0; k < sizeof large / sizeof large[0]; k++) {
             EXPECT(TERN_ERR_RANGE,
                    tern_call(f.worker, to(next), &receive_function, arguments, large[k]));

@@ -412,8 +412,6 @@ static void size_limits(void) {
         size_t most = rings[i] / 2 - 64 - 24;
         EXPECT_OK(large(f.worker, next, bytes, most));
         EXPECT_OK(large(f.worker, next, bytes, 0));
-        EXPECT(TERN_ERR_RANGE, large(f.worker, next, bytes, rings[i] / 2 - 24));
-        EXPECT_DETAIL("TERN_RING_SIZE");
         volatile size_t endless = SIZE_MAX; /* that the compiler knows of, it refuses itself */
         EXPECT(TERN_ERR_RANGE, large(f.worker, next, bytes, endless));
         EXPECT_DETAIL("large(char:1*)");

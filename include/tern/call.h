@@ -31,8 +31,13 @@ typedef struct tern_call_info {
     size_t chunk_count;
 } tern_call_info;
 
-/* The largest result of a call, and the largest arguments, in bytes. Arguments also have to fit
- * half a ring (TERN_RING_SIZE / 2 - 64). */
+/* The largest result of a call, and the largest arguments that travel inside a ring, in bytes,
+ * where they also have to fit half of it (TERN_RING_SIZE / 2 - 64). Larger arguments of tern_call
+ * and its like are copied to this rank's segment, or to private memory if that is full, and the
+ * target gets them from there before the function runs (tern/call_archive.h): up to TERN_CHUNK_MAX.
+ * Until then each takes one of the worker's TERN_FUTURES, and this rank's progress over p2p. Those
+ * of tern_call_with with a buffer or a synchronizer, of broadcasts and of tern_call_message stay
+ * within their limits. */
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 

@@ -57,7 +57,7 @@
  *
  * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string, buffer
  * or vector is NULL; TERN_ERR_MISMATCH: a vector of other elements; TERN_ERR_RANGE: arguments of
- * more than TERN_ARGUMENTS_MAX, or half a ring; TERN_ERR_MEMORY: strings and buffers of more than
+ * more than TERN_ARGUMENTS_MAX; TERN_ERR_MEMORY: strings and buffers of more than
  * some hundred bytes are packed in heap memory. With vectors as tern_call_archive and
  * tern_call_archive_start.
  */
