@@ -17,6 +17,7 @@ tern_status tern_posts_settle(tern_worker *worker, uint32_t rank) {
     if (status != TERN_ERR_PEER)
         return status;
     tern_posts_flushed(posts); /* what a dead rank is sent matters to nobody */
+    tern_error_clear();
     return TERN_OK;
 }
 

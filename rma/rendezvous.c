@@ -114,8 +114,8 @@ static tern_status look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
 static void stir(tern_worker *worker, uint32_t rank) {
     tern_progress_round(worker);
     tern_look_vainly(worker);
-    if (rank < worker->context->size)
-        (void)tern_glance(worker, rank);
+    if (rank < worker->context->size && tern_glance(worker, rank) != TERN_OK)
+        tern_error_clear(); /* the look that follows tells of a death */
 }
 
 tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done, uint64_t *bytes) {
@@ -138,8 +138,9 @@ tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes
     if (status == TERN_ERR_AGAIN && worker->in_handler)
         return tern_worker_may_wait(worker, "tern_post_wait");
     while (status == TERN_ERR_AGAIN) {
-        /* look tells of deaths */
-        (void)tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+        if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
+            TERN_OK)
+            tern_error_clear(); /* the look tells, if it was this post's rank that died */
         status = look(worker, post, bytes);
     }
     return status;
