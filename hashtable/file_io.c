@@ -1,5 +1,7 @@
 #include "hashtable/file_io.h"
 
+#include <limits.h>
+
 #include "src/collective.h"
 #include "src/mpi.h"
 
@@ -40,6 +42,20 @@ tern_status tern_file_outcome(int code, const char *what, const char *path, size
     PMPI_Error_class(code, &class);
     return tern_fail(class == MPI_ERR_NO_SUCH_FILE ? TERN_ERR_NOT_FOUND : TERN_ERR_MPI,
                      "%s '%s': %s", what, path, text);
+}
+
+/* ROMIO, which is MPICH's MPI-IO, takes what stands before a colon for a file system and refuses
+ * names that it does not know. It takes "ufs:" off again, which stands for any file system with
+ * POSIX calls. Open MPI takes a path as it is. */
+static int open_path(MPI_Comm comm, const char *path, int mode, MPI_File *file) {
+#ifdef ROMIO_VERSION
+    char named[PATH_MAX + 8]; /* a longer path is as invalid when it is cut */
+    if (strchr(path, ':') != NULL) {
+        snprintf(named, sizeof named, "ufs:%s", path);
+        path = named;
+    }
+#endif
+    return MPI_File_open(comm, path, mode, MPI_INFO_NULL, file);
 }
 
 tern_status tern_file_open(tern_worker *worker, const char *path, int mode, const char *what,

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <dirent.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "hashtable/file_format.h"
@@ -323,6 +324,37 @@ static void arguments(void) {
     remove_folder();
 }
 
+/* ROMIO would take what stands before a colon for the name of a file system. */
+static void a_path_may_hold_colons(void) {
+    static const char *const names[] = {"8:30", "ufs:table", "nfs:x:y"};
+    fixture f;
+    make_folder();
+    char before[PATH_MAX];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(before, sizeof before));
+    if (!fixture_open(&f, NULL))
+        return;
+    const content c = {8, 8, 100, 1};
+    tern_hashtable *table = make(&f, &c, 0), *got = NULL;
+    CU_ASSERT_EQUAL(chdir(folder), 0);
+    for (size_t i = 0; i < 2 * (sizeof names / sizeof names[0]); i++) {
+        char whole[2 * sizeof folder];
+        snprintf(whole, sizeof whole, "%s/%s", folder, names[i / 2]);
+        const char *name = i % 2 == 0 ? names[i / 2] : whole;
+        EXPECT_OK(tern_hashtable_save(f.worker, table, name));
+        CU_ASSERT_EQUAL(access(whole, R_OK), 0);
+        if (EXPECT_OK(tern_hashtable_load(f.worker, name, NULL, &got)))
+            expect_content(&f, got, &c);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (f.rank == 0)
+            CU_ASSERT_EQUAL(unlink(whole), 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CU_ASSERT_EQUAL(chdir(before), 0);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+    remove_folder();
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"any_ranks_to_any_other", any_ranks_to_any_other},
@@ -330,6 +362,7 @@ int main(int argc, char **argv) {
         {"strangers_are_refused", strangers_are_refused},
         {"failed_saves_change_nothing", failed_saves_change_nothing},
         {"arguments", arguments},
+        {"a_path_may_hold_colons", a_path_may_hold_colons},
     };
     return tern_test_main(argc, argv, "hashtable_file", tests, sizeof tests / sizeof *tests);
 }

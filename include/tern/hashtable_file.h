@@ -5,7 +5,9 @@
  * Hash tables in files, by MPI-IO: saved by any number of ranks, loaded by any other. A file says
  * what it holds and carries checksums (XXH3): one that is damaged, cut short, of another program,
  * of a newer version of tern or of a machine with another byte order is refused, and the detail
- * says what is wrong and where. Ranks must reach the file by the same path.
+ * says what is wrong and where. Ranks must reach the file by the same path. A path is nothing but a
+ * path: it may hold colons, and what MPI-IO would take for the name of a file system ("nfs:") is
+ * part of the file's name.
  */
 
 #include "tern/hashtable.h"
