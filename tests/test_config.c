@@ -320,6 +320,26 @@ static void unknown_names_are_warned_of(void) {
     clear_environment();
 }
 
+static void create_two_contexts(void) {
+    tern_context *context = NULL;
+    for (int turn = 0; turn < 2; turn++) {
+        EXPECT_OK(tern_context_create(MPI_COMM_SELF, NULL, &context));
+        EXPECT_OK(tern_context_destroy(context));
+    }
+}
+
+static void the_first_context_warns(void) {
+    clear_environment();
+    setenv("TERN_SEGMENTSIZE", "1M", 1);
+    char *text = errors_of(create_two_contexts);
+    const char *first = strstr(text, "TERN_SEGMENTSIZE");
+    CU_ASSERT_FATAL(first != NULL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(first, "the nearest is TERN_SEGMENT_SIZE"));
+    CU_ASSERT_PTR_NULL(strstr(first + 1, "TERN_SEGMENTSIZE"));
+    free(text);
+    clear_environment();
+}
+
 static void check_finds_each_bad_field(void) {
     clear_environment();
     for (size_t i = 0; i < KNOBS; i++) {
@@ -442,6 +462,7 @@ int main(int argc, char **argv) {
         {"limits_are_exact", limits_are_exact},
         {"unknown_names_are_no_knobs", unknown_names_are_no_knobs},
         {"unknown_names_are_warned_of", unknown_names_are_warned_of},
+        {"the_first_context_warns", the_first_context_warns},
         {"check_finds_each_bad_field", check_finds_each_bad_field},
         {"null_arguments", null_arguments},
         {"print_shows_every_knob_and_its_origin", print_shows_every_knob_and_its_origin},

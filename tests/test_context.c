@@ -10,7 +10,6 @@
 
 #include <dirent.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int live_windows, live_comms;
 static int pretended_level = -1;
@@ -124,31 +123,6 @@ static tern_config usual_config(void) {
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     return config;
-}
-
-/* Must be the first test: the first context of a process warns. */
-static void warns_once_of_unknown_variables(void) {
-    tern_config config = usual_config();
-    tern_context *context = NULL;
-    FILE *file = tmpfile();
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    int terminal = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    setenv("TERN_SEGMENTSIZE", "1M", 1);
-    for (int turn = 0; turn < 2; turn++) {
-        EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context));
-        EXPECT_OK(tern_context_destroy(context));
-    }
-    unsetenv("TERN_SEGMENTSIZE");
-    dup2(terminal, STDERR_FILENO);
-    close(terminal);
-    rewind(file);
-    int warnings = 0;
-    for (char line[1024]; fgets(line, sizeof line, file) != NULL;)
-        warnings += strstr(line, "TERN_SEGMENTSIZE") != NULL &&
-                    strstr(line, "the nearest is TERN_SEGMENT_SIZE") != NULL;
-    CU_ASSERT_EQUAL(warnings, tern_test_rank() == 0);
-    fclose(file);
 }
 
 static void knows_itself(void) {
@@ -580,7 +554,6 @@ static void prefault_and_pages(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"warns_once_of_unknown_variables", warns_once_of_unknown_variables},
         {"knows_itself", knows_itself},
         {"transports_follow_nodes", transports_follow_nodes},
         {"auto_chooses_between_virtual_nodes", auto_chooses_between_virtual_nodes},
