@@ -4,7 +4,6 @@
 
 #include "bench.h"
 
-#include <fnmatch.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -39,10 +38,6 @@ void bench_fail_mpi(const char *what, int error) {
     fprintf(stderr, "tern-bench: %s: %s\n", what, text);
     MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_FAILED);
     exit(BENCH_EXIT_FAILED);
-}
-
-bool bench_selected(const bench *b, const char *name) {
-    return b->options.only == NULL || fnmatch(b->options.only, name, 0) == 0;
 }
 
 /* Where memory is shared the other rank needs nobody's help, and a rank that waits inside MPI is
@@ -267,6 +262,11 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
         serve(b, sides);
         return NULL;
     }
+    if (!bench_in_time(b)) {
+        ++*b->left_out;
+        end_case(b);
+        return NULL;
+    }
     bench_progress(b, c);
     for (size_t i = 0; i < count; i++) {
         if (sides[i]->name == NULL)
@@ -284,6 +284,10 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
     times.disturbed = 0;
     const size_t peer_pairs = c->least > 0 ? times.pairs : PEER_PAIRS;
     for (size_t pair = 0; pair < times.pairs; pair++) {
+        if (pair > 0 && !bench_in_time(b)) {
+            times.pairs = pair;
+            break;
+        }
         for (size_t turn = 0; turn < 2; turn++) {
             size_t i = (pair + turn) % 2;
             double *to = i == 0 ? times.measured : times.ceiling;

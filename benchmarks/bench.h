@@ -41,9 +41,11 @@ typedef struct bench_options {
     uint64_t messages; /* of a run of calls one way; 0: as many as suit the transport */
     unsigned runs;
     double block_ns;
+    double seconds; /* after which a subject begins no case; 0: it begins all */
     uint64_t
         operations; /* of a cell or a component, at least, if they take no longer than some s */
     bool quick;
+    bool list;  /* run no case, print their names */
     bool whole; /* of many ranks all together, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
     bool pin;
@@ -76,11 +78,13 @@ typedef struct bench {
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
+    double ends; /* of the subject: no case begins later */
     double idle; /* ns of a block that its side says are not its own: they are subtracted */
     double fetch_add_ns, missing_load_ns; /* bare units, at the origin; 0: not measured */
     bool published;                       /* only cases that others have published figures of */
     unsigned *reported;                   /* cases, */
     unsigned *missed;                     /* and targets: of all frames, at the origin */
+    unsigned *left_out;                   /* cases for which the subject had no time */
 } bench;
 
 /* More threads than cores: figures say little, and who waits must give its core away. */
@@ -150,9 +154,20 @@ typedef struct bench_times {
     double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
 } bench_times;
 
-/* bench.c: the blocks. All ranks call each of these with the same case. */
+/* selection.c: whether --only names the case. */
 bool bench_selected(const bench *b, const char *name);
-/* What was measured, until the next case; NULL on targets and for a case that is not selected. */
+bool bench_has_matched(void); /* some case, so far */
+/* One line for each name that --only could have named, and forgets them. */
+void bench_print_names(FILE *to);
+/* The subject's time begins. At the origin, a case that would begin when it is up is left out. */
+void bench_begin_subject(bench *b);
+bool bench_in_time(const bench *b);
+/* The same for so many cases that are prepared together, as all ranks then know. */
+bool bench_time_for(bench *b, size_t cases);
+
+/* bench.c: the blocks. All ranks call each of these with the same case. */
+/* What was measured, until the next case; NULL on targets and for a case that is not selected or
+ * left out. */
 const bench_times *bench_measure(bench *b, const bench_case *c);
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
 

@@ -391,6 +391,8 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
 /* Rows with a table of their own: fresh ones first, then those of a full table. */
 static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows, size_t count,
                          bench_param param) {
+    if (!bench_time_for(b, count))
+        return;
     size_t share = (size_t)CELLS_ELEMENTS / (b->options.quick ? 10 : 1);
     size_t most = PART_MAX / (h->value_bytes + 32);
     h->keys = (share < most ? share : most) * (uint64_t)b->ranks;

@@ -213,7 +213,7 @@ static void add_peer(bench_case *c, bench_side side, double at_least) {
 static void size(bench *b, zerocopy *z, const char *name, size_t bytes) {
     bench_case c = {
         .name = name, .params = {{"bytes", bytes, NULL}}, .unit = BENCH_BANDWIDTH, .bytes = bytes};
-    if (!bench_selected(b, name))
+    if (!bench_selected(b, name) || !bench_time_for(b, 1))
         return;
     open_size(b, z, bytes);
     c.measured = bench_way("call, RMA chunk", rma_chunk_origin, rma_chunk_target, z);

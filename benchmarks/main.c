@@ -52,6 +52,11 @@ static const subject subjects[] = {
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
+static void print_subjects(FILE *to) {
+    for (size_t i = 0; i < SUBJECTS; i++)
+        fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
+}
+
 static void usage(FILE *to) {
     fprintf(to,
             "usage: mpirun -n 2 tern-bench [options] subject...\n"
@@ -65,8 +70,7 @@ static void usage(FILE *to) {
             "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
             "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
             "subjects:\n");
-    for (size_t i = 0; i < SUBJECTS; i++)
-        fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
+    print_subjects(to);
     fprintf(to, "  %-12s every one of them\n\noptions:\n", "all");
     fprintf(
         to,
@@ -81,15 +85,20 @@ static void usage(FILE *to) {
         "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
         "      --operations N of each component and way of a container, if they take no longer\n"
         "                     than 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
+        "      --seconds S    a subject leaves out the cases that would begin later, 0.1 to "
+        "100000\n"
+        "                     [all begin; quick: 10, so that a subject ends within 20]\n"
         "      --whole        model, hash, queue, attentive, mcts: all ranks together, no groups\n"
         "      --workers N    mcts: of each rank, 1 to 64 [1, then TERN_WORKERS or 2]\n"
-        "      --only GLOB    only cases whose name matches\n"
+        "      --only GLOB    only cases whose name matches; none does: exit status %d\n"
+        "      --list         the subjects or, with subjects, the names of their cases\n"
         "      --no-pin       leave the ranks on the cores where they are\n"
         "      --check        exit with %d if a target is missed\n"
+        "      --version      the version\n"
         "  -h, --help         this\n\n"
         "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
-        BENCH_PAIRS_MAX, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE,
-        BENCH_EXIT_MISSED);
+        BENCH_PAIRS_MAX, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED,
+        BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
 }
 
 /* One line from rank 0; BENCH_EXIT_USAGE on every rank. */
@@ -113,11 +122,14 @@ enum {
     MESSAGES,
     RUNS,
     OPERATIONS,
+    SECONDS,
     WHOLE,
     WORKERS,
     ONLY,
+    LIST,
     NO_PIN,
-    CHECK
+    CHECK,
+    VERSION
 };
 
 static const struct option long_options[] = {
@@ -128,11 +140,14 @@ static const struct option long_options[] = {
     {"messages", required_argument, NULL, MESSAGES},
     {"runs", required_argument, NULL, RUNS},
     {"operations", required_argument, NULL, OPERATIONS},
+    {"seconds", required_argument, NULL, SECONDS},
     {"whole", no_argument, NULL, WHOLE},
     {"workers", required_argument, NULL, WORKERS},
     {"only", required_argument, NULL, ONLY},
+    {"list", no_argument, NULL, LIST},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"check", no_argument, NULL, CHECK},
+    {"version", no_argument, NULL, VERSION},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -180,6 +195,10 @@ static int parse(bench *b, int argc, char **argv) {
             if (!number(optarg, 1, 1e10, &operations))
                 return refuse(b, "--operations takes 1 to 10000000000, not '%s'", optarg);
             break;
+        case SECONDS:
+            if (!number(optarg, 0.1, 1e5, &o->seconds))
+                return refuse(b, "--seconds takes 0.1 to 100000, not '%s'", optarg);
+            break;
         case WHOLE:
             o->whole = true;
             break;
@@ -190,12 +209,19 @@ static int parse(bench *b, int argc, char **argv) {
         case ONLY:
             o->only = optarg;
             break;
+        case LIST:
+            o->list = true;
+            break;
         case NO_PIN:
             o->pin = false;
             break;
         case CHECK:
             o->check = true;
             break;
+        case VERSION:
+            if (b->rank == 0)
+                puts("tern-bench " TERN_VERSION_STRING);
+            return BENCH_EXIT_OK;
         case 'h':
             if (b->rank == 0)
                 usage(stdout);
@@ -206,10 +232,19 @@ static int parse(bench *b, int argc, char **argv) {
             return refuse(b, "no such option: %s", argv[optind - 1]);
         }
     }
+    if (o->list && optind == argc) {
+        if (b->rank == 0)
+            print_subjects(stdout);
+        return BENCH_EXIT_OK;
+    }
+    if (o->list)
+        o->only = "*";
     o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
     o->messages = (uint64_t)messages;
     o->workers = (unsigned)workers;
     o->operations = operations > 0 ? (uint64_t)operations : o->quick ? 1 : 1000000;
+    if (o->quick && o->seconds <= 0)
+        o->seconds = 10;
     o->runs = runs > 0 ? (unsigned)runs : o->quick ? 1 : 3;
     o->block_ns = (block_ms > 0 ? block_ms : o->quick ? 4 : 10) * 1e6;
     return -1;
@@ -236,7 +271,7 @@ static int open_output(bench *b) {
     int error = 0;
     if (b->rank == 0) {
         bool to_stdout = b->options.json != NULL && strcmp(b->options.json, "-") == 0;
-        b->table = to_stdout ? stderr : stdout;
+        b->table = b->options.list ? NULL : to_stdout ? stderr : stdout;
         if (to_stdout) {
             b->json = stdout;
         } else if (b->options.json != NULL) {
@@ -283,6 +318,26 @@ static int check_threads(const bench *b) {
                : refuse(b, "TERN_SERVICE_THREADS is to be 0, not %zu", config.service_threads);
 }
 
+static void finish_subject(bench *b, const char *name) {
+    if (b->options.list && b->rank == BENCH_ORIGIN) {
+        printf("%s\n", name);
+        bench_print_names(stdout);
+    } else if (*b->left_out > 0) {
+        bench_note(b, "%u cases are left out: --seconds is %g", *b->left_out, b->options.seconds);
+    }
+}
+
+/* Whether --only was for nothing, which rank 0 says. Both ranks have asked for the same cases. */
+static bool matches_none(const bench *b) {
+    if (b->options.only == NULL || b->options.list || bench_has_matched())
+        return false;
+    if (b->rank == BENCH_ORIGIN) {
+        fprintf(stderr, "tern-bench: --only '%s' matches no case; there are:\n", b->options.only);
+        bench_print_names(stderr);
+    }
+    return true;
+}
+
 static int run(bench *b, int count, char **names) {
     int status = open_output(b);
     if (status >= 0)
@@ -310,17 +365,21 @@ static int run(bench *b, int count, char **names) {
             if (one != NULL && one != &subjects[s])
                 continue;
             bench_title(b, subjects[s].name);
+            bench_begin_subject(b);
             subjects[s].run(b);
             bench_meet(b);
+            finish_subject(b, subjects[s].name);
         }
     }
-    if (b->rank == 0)
+    if (b->rank == 0 && !b->options.list)
         fprintf(stderr, "tern-bench: %4.0f s  %u cases, %u targets missed\n",
                 (bench_now() - b->started) / 1e9, *b->reported, *b->missed);
     bench_close_output(b);
     bench_ok(tern_worker_release(b->worker), "tern_worker_release");
     bench_ok(tern_context_destroy(b->context), "tern_context_destroy");
     bench_mpi(MPI_Bcast(b->missed, 1, MPI_UNSIGNED, 0, b->comm), "MPI_Bcast");
+    if (matches_none(b))
+        return BENCH_EXIT_USAGE;
     return b->options.check && *b->missed > 0 ? BENCH_EXIT_MISSED : BENCH_EXIT_OK;
 }
 
@@ -338,8 +397,8 @@ static int thread_level(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    static unsigned reported, missed;
-    static bench b = {.reported = &reported, .missed = &missed};
+    static unsigned reported, missed, left_out;
+    static bench b = {.reported = &reported, .missed = &missed, .left_out = &left_out};
     int provided;
     MPI_Init_thread(&argc, &argv, thread_level(argc, argv), &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &b.world);
