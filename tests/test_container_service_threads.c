@@ -1,0 +1,207 @@
+// tern-test: unit
+
+/* Handlers of containers in service threads beside the application's own workers on the same
+ * containers: calls of a process to itself, which the public functions do in place, are made by the
+ * functions beneath. For ThreadSanitizer above all. */
+
+#include "thread_tools.h"
+
+#include "hashtable/call.h"
+#include "map/block.h"
+#include "map/call.h"
+#include "queue/queue.h"
+
+enum { THREADS = 2, KEYS = 32, LARGE = 400 };
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+
+typedef struct job {
+    fixture *f;
+    uint32_t index; /* of the worker */
+    tern_hashtable *values, *counters;
+    tern_queue *queue;
+    tern_map *map;
+    int times;
+    uint64_t added, pushed, popped, failures;
+} job;
+
+static tern_key key_of(const tern_hashtable *table, uint64_t number) {
+    const uint64_t words[TERN_KEY_MAX / 8] = {number};
+    tern_key key;
+    tern_key_load(table, words, &key);
+    return key;
+}
+
+static void use_tables(job *j, tern_worker *worker, uint64_t number) {
+    uint64_t value[2] = {number, 0}, found[2] = {0, 0}, before;
+    tern_key key = key_of(j->values, number);
+    bool existed;
+    value[1] = ~number;
+    j->failures += tern_call_insert(worker, j->values, 0, &key, value, false, &existed) != TERN_OK;
+    j->failures +=
+        tern_hashtable_find(worker, j->values, &number, rw, TERN_VIA_RMA, found) != TERN_OK ||
+        found[1] != ~found[0];
+    j->failures +=
+        tern_hashtable_insert(worker, j->values, &number, value, rw, TERN_VIA_RMA, NULL) != TERN_OK;
+    j->failures +=
+        tern_call_find(worker, j->values, 0, &key, found) != TERN_OK || found[1] != ~found[0];
+    number += (uint64_t)j->times * KEYS; /* the table grows */
+    key = key_of(j->counters, number);
+    j->failures += tern_call_add(worker, j->counters, 0, &key, 1, &before) != TERN_OK;
+    j->failures +=
+        tern_hashtable_add(worker, j->counters, &number, 1, rw, TERN_VIA_RMA, NULL) != TERN_OK;
+    j->added += 2;
+}
+
+static void use_queue(job *j, tern_worker *worker, bool by_call) {
+    uint64_t item = j->pushed + 1;
+    size_t done = 0;
+    tern_status status = by_call ? tern_queue_call_push(worker, j->queue, &item, 1, rw, &done)
+                                 : tern_queue_try_push(worker, j->queue, &item, rw, TERN_VIA_RMA);
+    j->failures += status != TERN_OK && status != TERN_ERR_FULL;
+    j->pushed += status == TERN_OK;
+    status = by_call ? tern_queue_try_pop(worker, j->queue, &item, rw, TERN_VIA_RMA)
+                     : tern_queue_call_pop(worker, j->queue, &item, 1, rw, &done);
+    j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
+    j->popped += status == TERN_OK;
+}
+
+/* Insert by call with its content, replace in place, look by call, remove by call. */
+static void use_map(job *j, tern_worker *worker, uint64_t number) {
+    char value[LARGE], found[LARGE];
+    size_t bytes = 0;
+    memset(value, (int)number, sizeof value);
+    tern_map_key key;
+    tern_map_descriptor d;
+    tern_ptr old = TERN_NULL;
+    bool existed = false;
+    tern_map_key_make(j->map, &number, sizeof number, &key);
+    tern_map_descriptor_make(j->map, &key, value, sizeof value, &d);
+    j->failures +=
+        tern_map_call_put(worker, j->map, 0, &key, &d, value, false, &existed, &old) != TERN_OK;
+    j->failures += tern_map_insert(worker, j->map, &number, sizeof number, value, sizeof value, rw,
+                                   TERN_VIA_RMA, NULL) != TERN_OK;
+    tern_block_verdict verdict;
+    tern_status status =
+        tern_map_call_look(worker, j->map, 0, &key, &d, found, sizeof found, &verdict);
+    j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
+    j->failures += status == TERN_OK && verdict == TERN_BLOCK_MINE && found[0] != (char)number;
+    status = tern_map_find(worker, j->map, &number, sizeof number, rw, TERN_VIA_RMA, found,
+                           sizeof found, &bytes);
+    j->failures += status == TERN_OK ? bytes != LARGE || memcmp(found, value, bytes) != 0
+                                     : status != TERN_ERR_NOT_FOUND;
+    status = tern_map_call_remove(worker, j->map, 0, &key, &old);
+    j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
+}
+
+static void *work(void *argument) {
+    job *j = argument;
+    tern_worker *worker = NULL;
+    j->failures += tern_worker_adopt(j->f->context, j->index, &worker) != TERN_OK;
+    uint64_t random = fixture_seed(j->f, j->index * 1000);
+    for (int i = 0; i < j->times && j->failures == 0; i++) {
+        const uint64_t number = below(&random, KEYS);
+        use_tables(j, worker, number + (uint64_t)i);
+        use_queue(j, worker, i % 2 == 0);
+        use_map(j, worker, number);
+    }
+    j->failures += tern_worker_release(worker) != TERN_OK;
+    return NULL;
+}
+
+static bool set_up(fixture *f, size_t threads) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.workers = THREADS + 1;
+    config.service_threads = threads;
+    config.segment_size = (size_t)16 << 20;
+    return fixture_open(f, &config);
+}
+
+static tern_hashtable *make_table(fixture *f, bool counter) {
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = 8,
+                                      .value_bytes = counter ? 0 : 16,
+                                      .counter = counter,
+                                      .capacity = counter ? 8 : 4096,
+                                      .grow = counter};
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static int sum_up(const void *key, const void *value, void *argument) {
+    uint64_t count;
+    (void)key;
+    memcpy(&count, value, sizeof count);
+    *(uint64_t *)argument += count;
+    return 0;
+}
+
+static void beside_the_application(void) {
+    fixture f;
+    if (!set_up(&f, 1))
+        return;
+    job shared = {.f = &f, .times = tern_test_full() ? 20000 : 400}, jobs[THREADS];
+    shared.values = make_table(&f, false);
+    shared.counters = make_table(&f, true);
+    EXPECT_OK(tern_queue_create(f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = 8},
+                                &shared.queue));
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = 256}, &shared.map));
+    for (uint32_t t = 0; t < THREADS; t++) {
+        jobs[t] = shared;
+        jobs[t].index = t + 1;
+    }
+    run_serving(&f, work, jobs, sizeof jobs[0], THREADS);
+    uint64_t added = 0, counted = 0, left = 0, item;
+    for (uint32_t t = 0; t < THREADS; t++) {
+        CU_ASSERT_EQUAL(jobs[t].failures, 0);
+        added += jobs[t].added;
+        left += jobs[t].pushed - jobs[t].popped;
+    }
+    EXPECT_OK(tern_hashtable_for_each(f.worker, shared.counters, sum_up, &counted));
+    CU_ASSERT_EQUAL(counted, added);
+    while (left > 0 &&
+           EXPECT_OK(tern_queue_try_pop(f.worker, shared.queue, &item, rw, TERN_VIA_RMA)))
+        left--;
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, shared.queue, &item, rw, TERN_VIA_RMA));
+    EXPECT_OK(tern_map_destroy(f.worker, shared.map));
+    EXPECT_OK(tern_queue_destroy(f.worker, shared.queue));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, shared.counters));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, shared.values));
+    fixture_close(&f);
+}
+
+/* Calls that nobody has waited for when their table is destroyed: each finds the table whole or not
+ * at all. */
+static void destroyed_under_calls(void) {
+    enum { CALLS = 20 };
+    fixture f;
+    if (!set_up(&f, 2))
+        return;
+    const int times = tern_test_full() ? 5000 : 100;
+    for (int i = 0; i < times; i++) {
+        tern_hashtable *table = make_table(&f, false);
+        tern_future futures[CALLS];
+        uint64_t number = 7, value[2] = {1, 2}, got[2];
+        const tern_key key = key_of(table, number);
+        size_t bytes;
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, rw, TERN_VIA_RMA, NULL));
+        for (int c = 0; c < CALLS; c++)
+            EXPECT_OK(tern_call_find_start(f.worker, table, 0, &key, &futures[c]));
+        EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+        for (int c = 0; c < CALLS; c++) {
+            tern_status status = tern_future_wait(f.worker, &futures[c], got, sizeof got, &bytes);
+            CU_ASSERT(status == TERN_OK ? got[0] == 1 && got[1] == 2 : status == TERN_ERR_STATE);
+        }
+    }
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"beside_the_application", beside_the_application},
+        {"destroyed_under_calls", destroyed_under_calls},
+    };
+    return tern_test_main(argc, argv, "container_service_threads", tests,
+                          sizeof tests / sizeof tests[0]);
+}
