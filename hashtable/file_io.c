@@ -55,7 +55,7 @@ static int open_path(MPI_Comm comm, const char *path, int mode, MPI_File *file) 
         path = named;
     }
 #endif
-    return MPI_File_open(comm, path, mode, MPI_INFO_NULL, file);
+    return PMPI_File_open(comm, path, mode, MPI_INFO_NULL, file);
 }
 
 tern_status tern_file_open(tern_worker *worker, const char *path, int mode, const char *what,
@@ -66,7 +66,7 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int mode, cons
         return status;
     MPI_File opened = MPI_FILE_NULL;
     tern_mpi_lock();
-    int code = PMPI_File_open(worker->context->comm, path, mode, MPI_INFO_NULL, &opened);
+    int code = open_path(worker->context->comm, path, mode, &opened);
     if (code == MPI_SUCCESS)
         PMPI_File_set_errhandler(opened, MPI_ERRORS_RETURN);
     status = tern_file_outcome(code, what, path, 0, 0);

@@ -94,8 +94,9 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     if (block.rank >= map->context->size)
         return;
     free_message m = {tern_table_head_to(map->table, block.rank), block.offset};
-    tern_ignore(tern_call(worker, tern_table_worker(map->table, block.rank),
-                          &tern_map_on_free_function, &m, sizeof m));
+    if (tern_call(worker, tern_table_worker(map->table, block.rank), &tern_map_on_free_function, &m,
+                  sizeof m) != TERN_OK)
+        tern_error_clear(); /* it is dead, and the block with it */
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {

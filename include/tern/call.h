@@ -90,8 +90,10 @@ TERN_API void tern_function_declare(tern_function *function);
 
 /* Runs function on target with a copy of the arguments, once, and returns at once. A full ring is
  * waited for, making progress; a handler's call is queued instead, in order, and TERN_ERR_AGAIN
- * when TERN_OVERFLOW_MEMORY is used up. TERN_ERR_RANGE: too many bytes; TERN_ERR_NOT_FOUND: the
- * function was registered after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
+ * when TERN_OVERFLOW_MEMORY is used up. Arguments of more than half a ring: TERN_ERR_MEMORY if
+ * there is none to copy them to, TERN_ERR_AGAIN if progress will free some and nothing may wait.
+ * TERN_ERR_RANGE: more than TERN_CHUNK_MAX bytes; TERN_ERR_NOT_FOUND: the function was registered
+ * after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
 TERN_NODISCARD static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
                                                    const tern_function *function,
                                                    const void *arguments, size_t bytes);
