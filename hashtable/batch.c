@@ -1,4 +1,3 @@
-#include "hashtable/auto.h"
 #include "hashtable/batch_call.h"
 
 #include <stdlib.h>
@@ -256,15 +255,17 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
-    if (via == TERN_VIA_AUTO)
-        return tern_auto_add_many(worker, table, keys, count, delta, promise, added);
+    const bool automatic = via == TERN_VIA_AUTO;
+    via =
+        tern_table_batch_way(worker, table, TERN_PATH_ADD_MANY, via, keys, table->key_bytes, count);
     size_t done, counted = 0;
     bool far_put = false;
     if (via == TERN_VIA_RMA)
         status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta, false,
                                          &done, &counted, &far_put);
     else
-        status = tern_call_add_many(worker, table, keys, count, delta, &counted, &far_put);
+        status =
+            tern_call_add_many(worker, table, keys, count, delta, automatic, &counted, &far_put);
     if (far_put && status == TERN_OK && tern_growth_flushes(table, false, promise))
         status = tern_flush_all(worker);
     else if (promise != TERN_PROMISE_WRITE_ONLY)

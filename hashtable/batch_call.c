@@ -8,7 +8,7 @@
  * and up to IN_FLIGHT of them are under way before the oldest reply is waited for. A piece is kept
  * until its reply says how far the owner got, since an owner that meets a bucket that another
  * origin is just writing must not wait: it stops there, and the rest is sent again. Keys of the
- * caller's own part are gathered too and counted in place.
+ * caller's own part, and of its node's if so wanted, are gathered too and counted in place.
  */
 enum { PIECE_KEYS = 512, IN_FLIGHT = 32 };
 
@@ -59,6 +59,7 @@ typedef struct batch {
     tern_worker *worker;
     const tern_hashtable *table;
     uint64_t delta;
+    bool local_in_place; /* nothing is called on this node */
     size_t piece_keys;
     size_t key_words;
     size_t added;
@@ -129,12 +130,13 @@ static tern_status start(batch *b, piece *piece) {
     return TERN_OK;
 }
 
-/* Counts the keys of the caller's own part in place, waiting where a handler would not. */
+/* Counts keys in place, waiting where a handler would not. */
 static tern_status count_here(batch *b, piece *piece) {
+    const bool own = piece->owner == b->table->rank;
     size_t done, added;
     tern_status status =
         tern_operation_add_many(b->worker, b->table, piece->keys, 8 * b->key_words, piece->count,
-                                b->delta, true, &done, &added, &b->far_put);
+                                b->delta, own, &done, &added, &b->far_put);
     b->added += added;
     piece->next = b->unused;
     b->unused = piece;
@@ -144,7 +146,9 @@ static tern_status count_here(batch *b, piece *piece) {
 static tern_status dispatch(batch *b, uint32_t owner) {
     piece *piece = b->open[owner];
     b->open[owner] = NULL;
-    tern_status status = owner == b->table->rank ? count_here(b, piece) : start(b, piece);
+    const bool here =
+        owner == b->table->rank || (b->local_in_place && tern_same_node(b->table->context, owner));
+    tern_status status = here ? count_here(b, piece) : start(b, piece);
     while (status == TERN_OK && b->under_way > IN_FLIGHT)
         status = finish_oldest(b);
     (void)tern_progress_round(b->worker);
@@ -214,13 +218,15 @@ static void release(batch *b) {
 }
 
 tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                               size_t count, uint64_t delta, size_t *added, bool *far_put) {
+                               size_t count, uint64_t delta, bool local_in_place, size_t *added,
+                               bool *far_put) {
     batch *b = calloc(1, sizeof *b + table->ranks * sizeof b->open[0]);
     if (b == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch to %u ranks", table->ranks);
     b->worker = worker;
     b->table = table;
     b->delta = delta;
+    b->local_in_place = local_in_place;
     b->key_words = table->shape.key_words;
     size_t room = (tern_call_room(table->context) - sizeof(batch_head)) / (8 * b->key_words);
     b->piece_keys = room < PIECE_KEYS ? room : PIECE_KEYS;

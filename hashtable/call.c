@@ -1,6 +1,5 @@
 #include "hashtable/call.h"
 
-#include "choice/ticks.h"
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
 #include "tern/transfer.h"
@@ -23,7 +22,7 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
 /* The table and the key of a message with extra bytes between head and key, and behind it the value
  * if has_value. Checks the exact length and that the key belongs here. */
 static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
-                                uint32_t kind, size_t extra, bool has_value, tern_hashtable **table,
+                                size_t extra, bool has_value, tern_hashtable **table,
                                 const uint64_t **key, uint64_t *hash) {
     size_t at = sizeof(tern_table_head) + extra;
     tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, at);
@@ -37,8 +36,6 @@ static tern_status read_message(tern_call_info *call, const void *message, size_
     uint64_t h = tern_key_hash(t, k);
     if (tern_hash_owner(t, h) != t->rank)
         return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u", tern_hash_owner(t, h));
-    tern_choice_join(tern_chooser_at(&t->chooser, call->worker, call->origin.rank, kind),
-                     tern_ticks());
     *table = t;
     *key = k;
     *hash = h;
@@ -58,8 +55,7 @@ static tern_status insert_here(tern_call_info *call, const void *message, size_t
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status =
-        read_message(call, message, bytes, TERN_KIND_WRITE, 0, true, &table, &key, &hash);
+    tern_status status = read_message(call, message, bytes, 0, true, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     bool there = false;
@@ -88,8 +84,7 @@ static tern_status tern_hashtable_on_erase(tern_call_info *call, const void *mes
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status =
-        read_message(call, message, bytes, TERN_KIND_WRITE, 0, false, &table, &key, &hash);
+    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
     return status == TERN_OK ? tern_operation_erase(call->worker, table, key, hash) : status;
 }
 TERN_FUNCTION(tern_hashtable_on_erase)
@@ -98,8 +93,7 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash, delta, before;
-    tern_status status =
-        read_message(call, message, bytes, TERN_KIND_WRITE, 8, false, &table, &key, &hash);
+    tern_status status = read_message(call, message, bytes, 8, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
@@ -116,8 +110,8 @@ static tern_status tern_hashtable_on_compare_swap(tern_call_info *call, const vo
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash, numbers[2], before;
-    tern_status status = read_message(call, message, bytes, TERN_KIND_WRITE, sizeof numbers, false,
-                                      &table, &key, &hash);
+    tern_status status =
+        read_message(call, message, bytes, sizeof numbers, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     memcpy(numbers, (const char *)message + sizeof(tern_table_head), sizeof numbers);
@@ -133,8 +127,7 @@ static tern_status tern_hashtable_on_find(tern_call_info *call, const void *mess
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status =
-        read_message(call, message, bytes, TERN_KIND_READ, 0, false, &table, &key, &hash);
+    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     status =

@@ -1,9 +1,8 @@
-#include "hashtable/auto.h"
-#include "hashtable/call.h"
-
 #include <sys/random.h>
 
+#include "hashtable/call.h"
 #include "hashtable/growth.h"
+#include "hashtable/insert_call.h"
 #include "hashtable/parked.h"
 #include "hashtable/requests.h"
 #include "src/collective.h"
@@ -147,6 +146,20 @@ static void leave_calls(const tern_context *context, tern_ptr memory) {
     tern_service_threads_pass(context);
 }
 
+/* What options and sizes leave to TERN_VIA_AUTO. */
+static void choose_ways(tern_hashtable *t) {
+    const tern_via find = tern_call_check_find(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
+                   insert = tern_call_check_insert(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
+                   batch = tern_insert_batch_fits(t) ? TERN_VIA_AUTO : TERN_VIA_RMA;
+    for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++)
+        t->only[kind] = t->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO;
+    if (!t->call_only) {
+        t->only[TERN_PATH_FIND] = t->only[TERN_PATH_FIND_MANY] = (uint8_t)find;
+        t->only[TERN_PATH_INSERT] = (uint8_t)insert;
+        t->only[TERN_PATH_INSERT_MANY] = (uint8_t)batch;
+    }
+}
+
 /* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
  * error too, unless it is null. */
 static tern_status introduce(tern_worker *worker, tern_hashtable *t, introduction *all,
@@ -161,8 +174,6 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
             status = tern_fail_system("getrandom");
     }
-    if (status == TERN_OK)
-        status = tern_auto_make(t);
     status = tern_collective_agree(context, worker, status, "tern_hashtable_create");
     if (status == TERN_OK)
         status = tern_collective_allgather(context, worker, &me, sizeof me, all);
@@ -245,6 +256,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_argument = options->key_argument;
     t->requests = requests;
     t->parked = parked;
+    choose_ways(t);
     status = introduce(worker, t, all, &memory);
     if (status != TERN_OK)
         goto fail;
@@ -264,10 +276,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
 fail:
     if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
         leave_calls(context, memory);
-    if (t != NULL) {
+    if (t != NULL)
         tern_growth_free(worker, t->growth);
-        tern_chooser_free(&t->chooser);
-    }
     tern_ignore(tern_free(worker, memory));
     free(t);
     free(requests);
@@ -302,7 +312,6 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     leave_calls(table->context, memory);
     tern_growth_free(worker, table->growth);
     tern_status freed = tern_free(worker, memory);
-    tern_chooser_free(&table->chooser);
     tern_parked_free(table);
     free(table->part);
     free(table);

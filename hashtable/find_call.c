@@ -186,14 +186,15 @@ static tern_status take(tern_scatter *scatter, tern_piece *piece, const void *me
     return TERN_OK;
 }
 
-/* The caller's own part, waiting where a handler would not. */
+/* In place, waiting where a handler would not. */
 static tern_status here(tern_scatter *scatter, tern_piece *piece) {
     find_batch *batch = (find_batch *)(void *)scatter;
     const size_t step = 8 * (size_t)scatter->table->shape.key_words;
     const size_t value = tern_found_bytes(scatter->table);
+    const bool own = piece->owner == scatter->table->rank;
     for (uint32_t i = 0; i < piece->count; i++) {
         const size_t number = piece->number[i];
-        tern_items items = {(const char *)piece->words + i * step, NULL, step, 0, 1, true};
+        tern_items items = {(const char *)piece->words + i * step, NULL, step, 0, 1, own};
         size_t done, present;
         tern_status status =
             tern_run_find(scatter->worker, scatter->table, &items, TERN_PROMISE_READ_WRITE, false,
@@ -229,7 +230,8 @@ static tern_status gather(find_batch *batch, const char *keys, size_t count) {
 }
 
 tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, const char *keys,
-                                size_t count, char *values, unsigned char *found, size_t *present) {
+                                size_t count, bool local_in_place, char *values,
+                                unsigned char *found, size_t *present) {
     const size_t value = tern_found_bytes(table), room = tern_call_room(table->context);
     const size_t key = 8 * (size_t)table->shape.key_words;
     if (sizeof(find_values) + value > room || sizeof(tern_piece_head) + key > room)
@@ -242,6 +244,7 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
                                             table->shape.key_words, value, count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
+    batch.scatter.local_in_place = local_in_place;
     waiting = &batch;
     status = gather(&batch, keys, count);
     /* Replies are written into futures of this frame until they have come. */

@@ -168,8 +168,13 @@ static tern_near run_short(const operation *o, const tern_key *k, bool *existed,
     return met;
 }
 
-/* Any operation. What is timed for TERN_VIA_AUTO takes the short way too, as those do that it
- * stands for; by RMA that was tried. */
+static tern_path_kind path_kind(const tern_hashtable *table, kind kind) {
+    return kind == FIND                      ? TERN_PATH_FIND
+           : tern_shape_counts(table->shape) ? TERN_PATH_ADD
+                                             : TERN_PATH_INSERT;
+}
+
+/* Any operation. One by TERN_VIA_AUTO takes the short way here too; by RMA that was tried. */
 static __attribute__((noinline)) tern_status operate(const operation *o) {
     tern_status status = check(o);
     if (status != TERN_OK)
@@ -179,8 +184,10 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
     const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    tern_pick pick = tern_chooser_take(&o->table->chooser, o->worker, owner,
-                                       o->kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE, o->via);
+    const tern_path_kind kind = path_kind(o->table, o->kind);
+    const tern_path_target target = tern_table_target(o->table, owner);
+    const tern_pick pick =
+        tern_path_take(o->worker, kind, &target, o->via, (tern_via)o->table->only[kind]);
     const bool here = in_place(o->worker, o->table, owner, pick.via);
     tern_near met =
         here && o->via != TERN_VIA_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
@@ -188,7 +195,7 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
         status = run(o, &k, here, owner, &existed, &before);
     else if (o->kind == FIND && met == TERN_NEAR_FREE)
         status = TERN_ERR_NOT_FOUND;
-    tern_pick_done(&pick);
+    tern_selector_done(o->worker, &pick, &target);
     if (status == TERN_OK && o->existed != NULL)
         *o->existed = existed;
     if (status == TERN_OK && o->before != NULL)
@@ -211,9 +218,9 @@ TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const 
     if (p->part->near == NULL)
         return false;
     return via == TERN_VIA_RMA ||
-           (via == TERN_VIA_AUTO &&
-            tern_chooser_settled(&table->chooser, worker, p->part->buckets.rank,
-                                 kind == FIND ? TERN_KIND_READ : TERN_KIND_WRITE));
+           (via == TERN_VIA_AUTO && tern_path_settled(worker, kind == FIND  ? TERN_PATH_FIND
+                                                              : kind == ADD ? TERN_PATH_ADD
+                                                                            : TERN_PATH_INSERT));
 }
 
 #define AT_LENGTH(...)                                                                             \
@@ -307,4 +314,28 @@ uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
     tern_key k;
     tern_key_load(table, key, &k);
     return tern_hash_owner(table, k.hash);
+}
+
+tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtable *table,
+                                   uint32_t owner, char *text, size_t room, size_t *bytes) {
+    static const char name[] = "tern_hashtable_explain";
+    tern_status status = tern_hashtable_check(worker, table, name, TERN_PROMISE_READ_WRITE,
+                                              TERN_PROMISE_LOCAL, TERN_VIA_AUTO, name);
+    if (status == TERN_OK && owner >= table->ranks)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, table->ranks);
+    if (status != TERN_OK)
+        return status;
+    const bool counts = tern_shape_counts(table->shape);
+    const uint8_t *only = table->only;
+    const tern_path_question values[] = {
+        {"find", TERN_PATH_FIND, (tern_via)only[TERN_PATH_FIND]},
+        {"insert", TERN_PATH_INSERT, (tern_via)only[TERN_PATH_INSERT]},
+        {"find_many", TERN_PATH_FIND_MANY, (tern_via)only[TERN_PATH_FIND_MANY]},
+        {"insert_many", TERN_PATH_INSERT_MANY, (tern_via)only[TERN_PATH_INSERT_MANY]}};
+    const tern_path_question counters[] = {
+        {"find", TERN_PATH_FIND, (tern_via)only[TERN_PATH_FIND]},
+        {"add", TERN_PATH_ADD, (tern_via)only[TERN_PATH_ADD]},
+        {"find_many", TERN_PATH_FIND_MANY, (tern_via)only[TERN_PATH_FIND_MANY]},
+        {"add_many", TERN_PATH_ADD_MANY, (tern_via)only[TERN_PATH_ADD_MANY]}};
+    return tern_path_explain(worker, owner, counts ? counters : values, 4, text, room, bytes, name);
 }

@@ -83,6 +83,7 @@ static tern_status here(tern_scatter *scatter, tern_piece *piece) {
     tern_insert_batch *batch = (tern_insert_batch *)(void *)scatter;
     tern_items items = items_of(scatter->table, piece->words, piece->count);
     size_t done, stored;
+    items.own = piece->owner == scatter->table->rank;
     tern_status status = tern_run_insert(scatter->worker, scatter->table, &items, &done, &stored);
     /* R3: fill; as behind an insert in operations.c */
     atomic_thread_fence(memory_order_seq_cst); /* as behind an insert (operations.c) */

@@ -27,23 +27,27 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-/* The way of TERN_VIA_AUTO: where all is near no call is faster, and elsewhere none takes a message
- * for as many keys. Where the program holds all futures, no call can be made. */
-static tern_via way_of(const tern_worker *worker, const tern_hashtable *table, tern_via via,
-                       bool fits_calls) {
-    if (via != TERN_VIA_AUTO)
-        return via;
-    return table->call_only || (!table->all_near && fits_calls && tern_reply_room(worker))
-               ? TERN_VIA_CALL
-               : TERN_VIA_RMA;
+tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, tern_path_kind kind,
+                              tern_via via, const char *keys, size_t step, size_t count) {
+    via = via == TERN_VIA_AUTO ? (tern_via)table->only[kind] : via;
+    /* Whoever has nothing to do with other nodes does not wait for them to be measured. */
+    for (size_t i = 0; via == TERN_VIA_AUTO && !table->all_near && i < count; i++) {
+        const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, keys + i * step));
+        const tern_path_target target = tern_table_target(table, owner);
+        if (!tern_same_node(table->context, owner))
+            via = tern_selector_way(worker, kind, &target, true);
+    }
+    return via == TERN_VIA_AUTO ? TERN_VIA_RMA : via;
 }
 
 static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
-                                  const tern_items *items, size_t *stored) {
+                                  const tern_items *items, tern_promise promise,
+                                  bool local_in_place, size_t *stored) {
     tern_insert_batch batch;
     tern_status status = tern_insert_batch_begin(&batch, worker, table, items->count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
+    batch.scatter.local_in_place = local_in_place;
     for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
         uint32_t owner;
         status = tern_insert_batch_gather(&batch, items->keys + i * items->key_step,
@@ -57,6 +61,10 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
     tern_status failed = tern_scatter_failure(&batch.scatter);
     tern_scatter_end(&batch.scatter);
     *stored = batch.stored;
+    if (local_in_place && tern_growth_flushes(table, false, promise)) {
+        const tern_status flushed = tern_flush_all(worker);
+        status = status == TERN_OK ? flushed : status;
+    }
     return failed != TERN_OK ? failed : status;
 }
 
@@ -80,8 +88,9 @@ tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const 
                               tern_promise promise, tern_via via, size_t *stored) {
     *stored = 0;
     tern_status status;
-    if (way_of(worker, table, via, tern_insert_batch_fits(table)) == TERN_VIA_CALL)
-        status = insert_by_call(worker, table, items, stored);
+    if (tern_table_batch_way(worker, table, TERN_PATH_INSERT_MANY, via, items->keys,
+                             items->key_step, items->count) == TERN_VIA_CALL)
+        status = insert_by_call(worker, table, items, promise, via == TERN_VIA_AUTO, stored);
     else
         status = insert_by_rma(worker, table, items, promise, stored);
     if (status == TERN_OK && *stored < items->count)
@@ -149,7 +158,9 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
     tern_status status = check_find(worker, table, keys, count, promise, via, values, found);
     if (status != TERN_OK)
         return status;
-    via = way_of(worker, table, via, table->value_bytes <= TERN_RESULT_MAX);
+    const bool automatic = via == TERN_VIA_AUTO;
+    via = tern_table_batch_way(worker, table, TERN_PATH_FIND_MANY, via, keys, table->key_bytes,
+                               count);
     static char nothing[1];
     values = values == NULL ? nothing : values;
     unsigned char *flags = found;
@@ -157,7 +168,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %zu keys", count);
     tern_items items = {keys, NULL, table->key_bytes, 0, count, false};
     if (via == TERN_VIA_CALL)
-        status = tern_call_find_many(worker, table, keys, count, values, flags, &there);
+        status = tern_call_find_many(worker, table, keys, count, automatic, values, flags, &there);
     else if (table->all_near)
         status = tern_run_find(worker, table, &items, promise, false, values, found, &done, &there);
     else

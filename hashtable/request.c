@@ -48,16 +48,16 @@ static tern_status check(const tern_worker *worker, const tern_hashtable *table,
     return a->via == TERN_VIA_CALL || table->call_only ? check_call(table, a) : TERN_OK;
 }
 
-static tern_via way_of(const tern_worker *worker, const tern_hashtable *table, const asked *a,
+static tern_via way_of(tern_worker *worker, const tern_hashtable *table, const asked *a,
                        uint32_t owner) {
-    if (a->via != TERN_VIA_AUTO)
-        return a->via;
-    if (table->call_only)
-        return TERN_VIA_CALL;
-    if (table->part[owner].near != NULL || !tern_reply_room(worker))
-        return TERN_VIA_RMA;
-    const uint32_t kind = is_find(a) ? TERN_KIND_READ : TERN_KIND_WRITE;
-    return (tern_via)tern_chooser_at(&table->chooser, worker, owner, kind)->via;
+    const tern_path_kind kind = is_find(a)  ? TERN_PATH_FIND
+                                : is_add(a) ? TERN_PATH_ADD
+                                            : TERN_PATH_INSERT;
+    const tern_via via = a->via == TERN_VIA_AUTO ? (tern_via)table->only[kind] : a->via;
+    if (via != TERN_VIA_AUTO)
+        return via;
+    const tern_path_target target = tern_table_target(table, owner);
+    return tern_selector_way(worker, kind, &target, false);
 }
 
 /* Does the operation. */

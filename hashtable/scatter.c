@@ -118,11 +118,16 @@ static tern_status start(tern_scatter *s, tern_piece *piece) {
     return TERN_OK;
 }
 
+static bool in_place(const tern_scatter *s, uint32_t owner) {
+    return owner == s->table->rank ||
+           (s->local_in_place && tern_same_node(s->table->context, owner));
+}
+
 static tern_status dispatch(tern_scatter *s, uint32_t owner) {
     tern_piece *piece = s->open[owner];
     tern_status status;
     s->open[owner] = NULL;
-    if (owner == s->table->rank) {
+    if (in_place(s, owner)) {
         status = note(s, s->ops->here(s, piece));
         put_away(s, piece);
     } else if ((status = start(s, piece)) == TERN_ERR_AGAIN) {

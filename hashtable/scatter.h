@@ -4,8 +4,9 @@
 /*
  * Scatter: items, each of which belongs to one owner, are gathered into one piece per owner. A full
  * piece is one call, and up to a limit are under way before the oldest reply is waited for. Pieces
- * of one owner run there in their order. Items of the caller's own part are gathered too and done
- * in place. A reply says how far the owner got; the rest of a piece is sent again.
+ * of one owner run there in their order. Items of the caller's own part, and of its node's if so
+ * wanted, are gathered too and done in place. A reply says how far the owner got; the rest of a
+ * piece is sent again.
  */
 
 #include "hashtable/call.h"
@@ -34,7 +35,7 @@ typedef struct tern_scatter tern_scatter;
 /* What is done with pieces. */
 typedef struct tern_scatter_ops {
     const tern_function *function;
-    /* Does a piece of the caller's own part. */
+    /* Does a piece in place. */
     tern_status (*here)(tern_scatter *scatter, tern_piece *piece);
     /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
     tern_status (*take)(tern_scatter *scatter, tern_piece *piece, const void *reply, size_t bytes,
@@ -49,7 +50,8 @@ struct tern_scatter {
     uint32_t piece_items;
     uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
     uint32_t under_way;
-    tern_status failed; /* the first error, and its detail: what comes later may overwrite that */
+    bool local_in_place; /* parts of this node are like the own one: nothing is called there */
+    tern_status failed;  /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
     tern_piece *unused;
     tern_piece *first, *last; /* under way, the oldest first */

@@ -9,11 +9,13 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "choice/choice.h"
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
+#include "path/selector.h"
+#include "src/context.h"
 #include "src/error.h"
 #include "src/object.h"
 #include "tern/hashtable.h"
@@ -31,7 +33,8 @@ typedef struct tern_news {
 /*
  * At the start of a part, four cache lines:
  *
- *     nonce, table    written by the owner at creation and destruction, read by it for calls
+ *     nonce, table    written by the owner at creation and destruction, read by it for calls; in
+ *                     the same line two words that measurements of others write
  *     room            changed by atomics of all: new keys that the next array still takes from
  *                     others while the owner moves keys there
  *     wish            put by all, taken away by the owner: 1: the array is getting full; 2: is full
@@ -40,6 +43,7 @@ typedef struct tern_news {
 typedef struct tern_anchor {
     _Alignas(64) _Atomic uint64_t nonce; /* 0: no table here any more */
     tern_hashtable *table;
+    uint64_t scratch[2]; /* written by measurements (tern_path_target) and read by nobody */
     _Alignas(64) uint64_t room;
     _Alignas(64) unsigned char wish;
     _Alignas(64) tern_news news;
@@ -77,14 +81,18 @@ struct tern_hashtable {
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank, the first array */
     struct tern_growth *growth;      /* NULL: the table does not grow */
-    tern_chooser chooser;            /* of TERN_VIA_AUTO, for the kinds below */
+    uint8_t only[TERN_PATH_KINDS];   /* a tern_via by kind: the way that options and sizes leave to
+                                        TERN_VIA_AUTO, or that if they leave both */
     struct tern_parked **parked;     /* batches that wait for a bucket, by worker (parked.h) */
     struct tern_requests **requests; /* under way, by worker (requests.h) */
 };
 
-/* Kinds of operations that TERN_VIA_AUTO tells apart. MANY is chosen for all ranks at once, under
- * the name of this one. */
-enum { TERN_KIND_READ, TERN_KIND_WRITE, TERN_KIND_MANY, TERN_KINDS };
+/* For the selector. */
+static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
+    const tern_part *part = &table->part[owner];
+    const size_t back = sizeof(tern_anchor) - offsetof(tern_anchor, scratch);
+    return (tern_path_target){{owner, part->worker}, tern_ptr_add(part->buckets, -(int64_t)back)};
+}
 
 /* A key as it lies in an entry, and its hash. */
 typedef struct tern_key {
@@ -141,6 +149,11 @@ static inline uint64_t tern_part_bucket(const tern_part *part, uint64_t hash) {
 static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t hash) {
     return tern_part_bucket(table->part, hash);
 }
+
+/* The way of a batch of keys. By call means what goes to other nodes: in a batch by TERN_VIA_AUTO
+ * the parts of this node are always reached by load and store. */
+tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, tern_path_kind kind,
+                              tern_via via, const char *keys, size_t step, size_t count);
 
 /* Where probes of a rank's part start. Acquire pairs with the release in growth.c: what start
  * points to is there. One load of a line that is read anyway, until the part has grown. */

@@ -32,12 +32,6 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = check_options(options, map);
     if (status == TERN_OK && m == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a map");
-    if (status == TERN_OK) {
-        const bool rma = options->call_only == 0;
-        const tern_kind kinds[] = {[TERN_KIND_WRITE] = {TERN_MODEL_INSERT, rma, true},
-                                   [TERN_KIND_READ] = {TERN_MODEL_FIND, rma, true}};
-        status = tern_chooser_make(&m->chooser, context, 0, context->size, kinds, 2);
-    }
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
@@ -64,8 +58,6 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     }
     return status;
 fail:
-    if (m != NULL)
-        tern_chooser_free(&m->chooser);
     free(m);
     return status;
 }
@@ -132,7 +124,6 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     if (status == TERN_ERR_MISMATCH)
         return status; /* the others have not come to destroy it */
     tern_status destroyed = tern_hashtable_destroy(worker, map->table);
-    tern_chooser_free(&map->chooser);
     free(map);
     return status == TERN_OK ? destroyed : status;
 }

@@ -114,11 +114,13 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
     search s = {worker, map, &k, tern_hash_owner(map->table, k.hash), promise, false, value, room};
-    tern_pick pick = tern_chooser_take(&map->chooser, worker, s.owner, TERN_KIND_READ, via);
+    const tern_path_target target = tern_table_target(map->table, s.owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, via,
+                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
     s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
     size_t bytes = 0;
     status = find(&s, &bytes);
-    tern_pick_done(&pick);
+    tern_selector_done(worker, &pick, &target);
     if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
         *value_bytes = bytes;
     return tern_hashtable_outcome(map->table, s.owner, status);

@@ -69,12 +69,14 @@ static tern_status insert(tern_worker *worker, tern_map *map, const void *key, s
     tern_map_descriptor_make(map, &k, value, value_bytes, &d);
     bool there = false;
     tern_ptr old = TERN_NULL;
-    tern_pick pick = tern_chooser_take(&map->chooser, worker, owner, TERN_KIND_WRITE, via);
+    const tern_path_target target = tern_table_target(map->table, owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, via,
+                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
     if (tern_map_in_place(worker, map, owner, pick.via))
         status = put_in_place(worker, map, owner, &k, &d, value, only_new, promise, &there, &old);
     else
         status = tern_map_call_put(worker, map, owner, &k, &d, value, only_new, &there, &old);
-    tern_pick_done(&pick);
+    tern_selector_done(worker, &pick, &target);
     tern_block_free(worker, map, old);
     if (status == TERN_OK && existed != NULL)
         *existed = there;
@@ -108,12 +110,14 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
     tern_map_key_make(map, key, key_bytes, &k);
     const uint32_t owner = tern_hash_owner(map->table, k.hash);
     tern_ptr old = TERN_NULL;
-    tern_pick pick = tern_chooser_take(&map->chooser, worker, owner, TERN_KIND_WRITE, via);
+    const tern_path_target target = tern_table_target(map->table, owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, via,
+                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
     if (tern_map_in_place(worker, map, owner, pick.via))
         status = tern_map_remove(worker, map, &k, &old);
     else
         status = tern_map_call_remove(worker, map, owner, &k, &old);
-    tern_pick_done(&pick);
+    tern_selector_done(worker, &pick, &target);
     tern_block_free(worker, map, old);
     return tern_hashtable_outcome(map->table, owner, status);
 }

@@ -41,7 +41,6 @@ struct tern_map {
     tern_context *context;
     tern_hashtable *table; /* whose key_argument is the map */
     size_t inline_bytes;
-    tern_chooser chooser; /* of TERN_VIA_AUTO: TERN_KIND_WRITE and _READ */
 };
 
 /* A key, where it belongs, and what tells it from others. bytes is NULL where a message left the

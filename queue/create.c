@@ -110,17 +110,13 @@ static void leave_calls(tern_context *context, tern_ptr memory) {
 }
 
 /* The ways that the options leave to TERN_VIA_AUTO. */
-static tern_status choose(tern_queue *q) {
-    const bool rma = !q->call_only;
-    const tern_kind push = {TERN_MODEL_PUSH, rma, tern_queue_call_check_push(q) == TERN_OK || !rma};
-    const tern_kind pop = {TERN_MODEL_POP, rma, tern_queue_call_check_pop(q) == TERN_OK || !rma};
-    const tern_kind kinds[TERN_QUEUE_KINDS] = {
-        [TERN_KIND_PUSH] = push,
-        [TERN_KIND_POP] = pop,
-        [TERN_KIND_PUSH_MANY] = push,
-        [TERN_KIND_POP_MANY] = pop,
-    };
-    return tern_chooser_make(&q->chooser, q->context, q->host, 1, kinds, TERN_QUEUE_KINDS);
+static void choose_ways(tern_queue *q) {
+    q->only_push = q->call_only                               ? TERN_VIA_CALL
+                   : tern_queue_call_check_push(q) == TERN_OK ? TERN_VIA_AUTO
+                                                              : TERN_VIA_RMA;
+    q->only_pop = q->call_only                              ? TERN_VIA_CALL
+                  : tern_queue_call_check_pop(q) == TERN_OK ? TERN_VIA_AUTO
+                                                            : TERN_VIA_RMA;
 }
 
 /* Allocates the memory at the hosts and tells everybody. [out] memory: this rank's own, to be freed
@@ -132,8 +128,6 @@ static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t coun
     tern_status status = TERN_OK;
     if (context->rank - parts->host < count)
         status = allocate(worker, &parts[context->rank - parts->host], &me.memory);
-    for (size_t i = 0; i < count && status == TERN_OK; i++)
-        status = choose(&parts[i]);
     *memory = me.memory;
     if (status == TERN_OK &&
         getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
@@ -157,6 +151,7 @@ static tern_queue part_of(tern_context *context, const tern_queue_options *optio
     q.stride = stride_of(8 * q.slot_words);
     q.algorithm = options->algorithm;
     q.call_only = options->call_only != 0;
+    choose_ways(&q);
     atomic_init(&q.room, q.capacity);
     return q;
 }
@@ -176,12 +171,6 @@ static tern_status agree(tern_worker *worker, const tern_queue_options *o, bool 
     return tern_collective_same(context, worker, agreed, sizeof agreed, what);
 }
 
-static void drop(tern_queue *parts, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        tern_chooser_free(&parts[i].chooser);
-    free(parts);
-}
-
 tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
                                     bool everywhere, const char *name, tern_queue **parts) {
     if (worker == NULL)
@@ -194,7 +183,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
         return status;
     tern_context *context = worker->context;
     tern_ptr memory = TERN_NULL;
-    size_t count = everywhere ? context->size : 1, ready = 0;
+    size_t count = everywhere ? context->size : 1;
     introduction *all = calloc(context->size, sizeof *all);
     tern_queue *made = aligned_alloc(_Alignof(tern_queue), count * sizeof *made);
     if (all == NULL || made == NULL)
@@ -202,9 +191,8 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    for (; ready < count; ready++)
-        made[ready] =
-            part_of(context, options, everywhere ? (uint32_t)ready : options->host, everywhere);
+    for (size_t i = 0; i < count; i++)
+        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
     status = introduce(worker, made, count, all, &memory, name);
     if (status != TERN_OK)
         goto fail;
@@ -225,7 +213,7 @@ fail:
     if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
         leave_calls(context, memory);
     tern_ignore(tern_free(worker, memory));
-    drop(made, ready);
+    free(made);
     free(all);
     return status;
 }
@@ -256,7 +244,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         tern_status freed = tern_free(worker, q->anchor);
         status = status == TERN_OK ? freed : status;
     }
-    drop(parts, count);
+    free(parts);
     return status;
 }
 

@@ -67,12 +67,6 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
     return *status == TERN_OK;
 }
 
-/* A wait for room or for an item says nothing of what a way costs. */
-static void end_pick(const tern_pick *pick, uint64_t waits, size_t items) {
-    if (__builtin_expect(pick->choice != NULL, 0) && tern_queue_waits == waits)
-        tern_pick_end(pick, items);
-}
-
 static tern_status explain(tern_worker *worker, tern_status status, const tern_queue *queue,
                            const char *name) {
     if (status == TERN_ERR_FULL || status == TERN_ERR_EMPTY)
@@ -97,16 +91,19 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    const uint32_t kind = run.count > 1 ? TERN_KIND_PUSH_MANY : TERN_KIND_PUSH;
     const uint64_t waits = tern_queue_waits;
-    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, kind, via);
+    const tern_path_target target = tern_queue_target(queue);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_PUSH, &target, via, queue->only_push);
     if (in_place(worker, queue, pick.via))
         status = tern_queue_do_push(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    end_pick(&pick, waits, status == TERN_OK ? *done : 1);
+    /* A wait for room says nothing of what a way costs, and a batch takes as long as it is large.
+     */
+    if (tern_queue_waits == waits && run.count == 1)
+        tern_selector_done(worker, &pick, &target);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
@@ -120,16 +117,18 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
     if (status != TERN_OK)
         return status;
     tern_wait_state wait = TERN_WAIT_START;
-    const uint32_t kind = run.count > 1 ? TERN_KIND_POP_MANY : TERN_KIND_POP;
     const uint64_t waits = tern_queue_waits;
-    tern_pick pick = tern_chooser_take(&queue->chooser, worker, 0, kind, via);
+    const tern_path_target target = tern_queue_target(queue);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_POP, &target, via, queue->only_pop);
     if (in_place(worker, queue, pick.via))
         status = tern_queue_do_pop(worker, queue, items, run, done);
     else
         do
             status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    end_pick(&pick, waits, status == TERN_OK ? *done : 1);
+    /* As above, of an item. */
+    if (tern_queue_waits == waits && run.count == 1)
+        tern_selector_done(worker, &pick, &target);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
@@ -159,6 +158,17 @@ tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *ite
     size_t done;
     return tern_queue_pop_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_TRY, 1}, via,
                              &done, "tern_queue_try_pop");
+}
+
+tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queue, char *text,
+                               size_t room, size_t *bytes) {
+    static const char name[] = "tern_queue_explain";
+    const tern_status status = check(worker, queue, name, name);
+    if (status != TERN_OK)
+        return status;
+    const tern_path_question questions[] = {{"push", TERN_PATH_PUSH, queue->only_push},
+                                            {"pop", TERN_PATH_POP, queue->only_pop}};
+    return tern_path_explain(worker, queue->host, questions, 2, text, room, bytes, name);
 }
 
 tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *count) {

@@ -4,7 +4,8 @@
 /*
  * Queue: its memory lies in the segment of the host, in this order:
  *
- *     anchor   one line: by it a call finds the queue's object at the host
+ *     anchor   one line: by it a call finds the queue's object at the host; two words that others'
+ *              measurements write
  *     tail     one line: the next ticket to be pushed   \  taken by FAO or CAS
  *     head     one line: the next ticket to be popped   /
  *     pushed   one line: tickets below are in their slots      \  of phases; of the classic
@@ -22,8 +23,10 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "choice/choice.h"
+#include "path/selector.h"
+#include "src/context.h"
 #include "src/error.h"
 #include "src/object.h"
 #include "tern/queue.h"
@@ -34,6 +37,7 @@ enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
 typedef struct tern_queue_anchor {
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t nonce; /* 0: no queue here any more */
     tern_queue *queue;
+    uint64_t scratch[2]; /* written by measurements (tern_path_target) and read by nobody */
 } tern_queue_anchor;
 
 struct tern_queue {
@@ -53,7 +57,8 @@ struct tern_queue {
     bool is_part; /* of a distributed queue, which destroys it */
     tern_ptr anchor, tail, head, pushed, popped, slots, turns;
     tern_phase_hook hook;
-    tern_chooser chooser; /* of TERN_VIA_AUTO, for the kinds below */
+    tern_via only_push, only_pop; /* the way that options and sizes leave to TERN_VIA_AUTO, or that
+                                     if they leave both */
 
     /* What this process knows: values that were true once, of words that only grow. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
@@ -77,14 +82,11 @@ typedef struct tern_queue_run {
     size_t count; /* at least 1; at most so many */
 } tern_queue_run;
 
-/* Kinds of operations that TERN_VIA_AUTO tells apart. */
-enum {
-    TERN_KIND_PUSH,
-    TERN_KIND_POP,
-    TERN_KIND_PUSH_MANY, /* an item of a batch */
-    TERN_KIND_POP_MANY,
-    TERN_QUEUE_KINDS
-};
+/* For the selector. */
+static inline tern_path_target tern_queue_target(const tern_queue *queue) {
+    return (tern_path_target){{queue->host, queue->host_worker},
+                              tern_ptr_add(queue->anchor, offsetof(tern_queue_anchor, scratch))};
+}
 
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a
  * handler. [out] done: how many items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and

@@ -42,6 +42,9 @@ struct tern_context {
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */
+    /* Every rank serves calls of containers even while its workers are outside tern: they wait in
+     * MPI, or compute. The same on all ranks, and set before the layers are opened. */
+    bool attends_without_worker;
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
     _Atomic(tern_task *) tasks;
@@ -65,9 +68,11 @@ struct tern_worker {
     tern_context *context;
     void *layer[TERN_LAYER_SLOTS];
     uint32_t index;
-    uint32_t id;            /* rank * workers + index: its number in the job */
-    bool in_progress;       /* tern_progress is never re-entered */
-    bool in_handler;        /* waits are refused */
+    uint32_t id;        /* rank * workers + index: its number in the job */
+    uint32_t unsettled; /* operations by TERN_VIA_AUTO that do not simply go by RMA: a bit for each
+                           kind and class of targets (path/selector.h) */
+    bool in_progress;   /* tern_progress is never re-entered */
+    bool in_handler;    /* waits are refused */
     const char *collective; /* the collective function that it is in, or NULL */
     uint32_t vain;          /* looks in a row that found nothing (src/wait.h) */
     uint32_t glances;       /* tests that found nothing */

@@ -3,14 +3,14 @@
 
 /*
  * Layers: how higher folders take part in the life of a context without src/ knowing them. The
- * table below is declared here and defined by the topmost layer (rpc/layers.c); arrows between
+ * table below is declared here and defined by the topmost layer (path/layers.c); arrows between
  * sources still point down only.
  */
 
 #include "tern/context.h"
 
 /* Slots for the state that a layer hangs on contexts and workers. */
-enum { TERN_LAYER_RMA, TERN_LAYER_NOTIFY, TERN_LAYER_RPC, TERN_LAYER_SLOTS };
+enum { TERN_LAYER_RMA, TERN_LAYER_NOTIFY, TERN_LAYER_RPC, TERN_LAYER_PATH, TERN_LAYER_SLOTS };
 
 typedef struct tern_layer {
     const char *name;

@@ -1,11 +1,12 @@
 // tern-test: transports
 
 /*
- * TERN_VIA_AUTO: whatever is chosen, the containers hold what they should; what the options or the
- * place leave no choice is done in the way that is left; and each way is taken where it is cheaper.
+ * TERN_VIA_AUTO: whatever way is taken, the containers hold what they should; what options or
+ * places leave one way for goes that way; measuring ends; and the way is the one that is explained.
  */
 
 #include "hashtable/table.h"
+#include "queue/queue.h"
 #include "table_tools.h"
 
 #include <stdlib.h>
@@ -226,77 +227,146 @@ static void without_calls(void) {
     fixture_close(&f);
 }
 
-/* Near, RMA is far cheaper than a call to a rank that seldom makes progress: nearly all goes by
- * RMA. What this rank owns is found in place, with no call at all. */
-static void the_cheaper_way_is_taken(void) {
+/* A target that does not attend, since it waits in MPI, is not waited for to measure a call. One
+ * that attends is measured, if not at once where ranks share a core. */
+static void measuring_a_call_ends(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
     tern_queue *queue = make_queue(&f, 8, 64, 0);
-    enum { TIMES = 3000 };
+    const tern_path_target target = tern_queue_target(queue);
+    tern_costs costs = {0};
     EXPECT_OK(tern_barrier(f.worker));
-    uint64_t before = calls_sent(&f);
-    if (f.rank == f.size - 1 && fixture_all_near(&f)) {
-        for (uint64_t i = 0; i < TIMES; i++) {
-            uint64_t item = i;
-            EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, aut));
-            EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rw, aut));
-            CU_ASSERT_EQUAL(item, i);
-        }
-        uint64_t calls = calls_sent(&f) - before;
-        CU_ASSERT(f.rank == 0 ? calls == 0 : calls > 0 && calls < TIMES);
+    if (f.rank == 0 && f.size > 1) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (f.rank == 1) {
+        CU_ASSERT(!tern_measure_call(f.worker, &target, &costs));
+        CU_ASSERT(costs.call > 0);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    uint64_t item = 0;
+    if (f.rank == 0 && f.size > 1) {
+        while (tern_queue_try_pop(f.worker, queue, &item, rw, TERN_VIA_RMA) == TERN_ERR_EMPTY)
+            (void)tern_progress(f.worker);
+    } else if (f.rank == 1) {
+        bool measured = false;
+        for (int i = 0; i < 40000 && !measured; i++)
+            measured = tern_measure_call(f.worker, &target, &costs);
+        CU_ASSERT(measured);
+        CU_ASSERT(costs.call > 0);
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, TERN_VIA_RMA));
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_queue_destroy(f.worker, queue));
     fixture_close(&f);
 }
 
-/* The last rank calls rank 0, which takes RMA: for that kind and that rank, rank 0 tries calls
- * soon, unless RMA there needs nobody's help. */
-static void who_is_called_joins(uint32_t kind) {
+/* The line of an explanation that begins so. */
+static const char *line_of(const char *text, const char *name) {
+    for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, name, strlen(name)) == 0)
+            return at + strlen(name);
+    }
+    return "";
+}
+
+static bool begins(const char *text, const char *part) {
+    return strncmp(text, part, strlen(part)) == 0;
+}
+
+/* What is explained is what happens: of an insert that measures nothing, calls are sent or not as
+ * the text tells before and after it. */
+static void explained_as_it_goes(fixture *f, tern_hashtable *table, uint32_t owner) {
+    const tern_path_class class = tern_path_class_of(f->context, owner);
+    const tern_path_costs *c = &tern_selector_of(f->worker)->of[class];
+    char before[1024], after[1024];
+    uint64_t key = number_owned_by(table, owner, f->rank * 1000), seen = 0;
+    for (int i = 0; i < 1000 && seen < 10; i++) {
+        EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, before, sizeof before, NULL));
+        const uint64_t sent = calls_sent(f), measured = c->measured;
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, rw, aut, NULL));
+        const bool called = calls_sent(f) > sent;
+        EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, after, sizeof after, NULL));
+        const char *was = line_of(before, "insert: "), *is = line_of(after, "insert: ");
+        if (measured != c->measured || strncmp(was, is, strlen("by RMA")) != 0)
+            continue;
+        seen++;
+        CU_ASSERT(begins(was, called ? "by call" : "by RMA"));
+        CU_ASSERT_EQUAL(c->measured != 0, strstr(after, "measured get ") != NULL);
+    }
+    CU_ASSERT_EQUAL(seen, 10);
+}
+
+static void explanations_are_true(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
     tern_hashtable *table =
         make_table(&f, (tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 100});
-    const uint32_t last = f.size - 1;
-    uint64_t key = 0;
-    while (tern_hashtable_owner(table, &key) != 0)
-        key++;
-    for (uint32_t k = 0; k < TERN_KINDS; k++)
-        for (uint32_t target = 0; target < f.size; target++) {
-            tern_choice *choice = tern_chooser_at(&table->chooser, f.worker, target, k);
-            const bool near = choice->near;
-            tern_transport transport;
-            EXPECT_OK(tern_context_transport(f.context, target, &transport));
-            CU_ASSERT_EQUAL(near, transport == TERN_SHM);
-            CU_ASSERT_EQUAL(choice->served, transport == TERN_P2P);
-            tern_choice_begin(choice, (double[]){10000, 20000});
-            choice->near = near;
-        }
-    EXPECT_OK(tern_barrier(f.worker));
-    if (f.rank == last && last > 0) {
-        uint64_t value = 1;
-        if (kind == TERN_KIND_WRITE)
-            EXPECT_OK(
-                tern_hashtable_insert(f.worker, table, &key, &value, rw, TERN_VIA_CALL, NULL));
-        else
-            EXPECT(TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_CALL, &value));
+    char text[1024];
+    size_t bytes = 0;
+    for (uint32_t owner = 0; owner < f.size; owner++) {
+        tern_transport transport;
+        EXPECT_OK(tern_context_transport(f.context, owner, &transport));
+        EXPECT_OK(tern_hashtable_explain(f.worker, table, owner, text, sizeof text, &bytes));
+        CU_ASSERT_EQUAL(bytes, strlen(text));
+        const char *wanted = owner == f.rank         ? "in place"
+                             : transport == TERN_SHM ? "by RMA, since a rank of the node"
+                                                     : "not decided";
+        CU_ASSERT(begins(line_of(text, "find: "), wanted));
     }
-    EXPECT_OK(tern_barrier(f.worker));
-    for (uint32_t k = 0; k < TERN_KINDS && f.rank == 0; k++)
-        for (uint32_t target = 1; target < f.size; target++) {
-            const tern_choice *choice = tern_chooser_at(&table->chooser, f.worker, target, k);
-            CU_ASSERT_EQUAL(choice->joins, k == kind && target == last && !choice->near);
-        }
+    if (f.size > 1)
+        explained_as_it_goes(&f, table, (f.rank + 1) % f.size);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
 }
 
-static void who_is_called_to_find_joins(void) { who_is_called_joins(TERN_KIND_READ); }
-static void who_is_called_to_insert_joins(void) { who_is_called_joins(TERN_KIND_WRITE); }
+/* Of what options or sizes decide; what does not fit the caller's memory; and refusals. */
+static void explanations_of_forced_ways(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *called =
+        make_table(&f, (tern_hashtable_options){
+                           .key_bytes = 8, .value_bytes = 8, .capacity = 100, .call_only = 1});
+    tern_hashtable *large = make_table(
+        &f, (tern_hashtable_options){.key_bytes = 8, .value_bytes = 2048, .capacity = 100});
+    tern_queue *queue = make_queue(&f, 8, 16, 1);
+    const uint32_t other = (f.rank + 1) % f.size;
+    char text[1024], cut[16];
+    size_t bytes = 0;
+    if (other != f.rank) {
+        EXPECT_OK(tern_hashtable_explain(f.worker, called, other, text, sizeof text, &bytes));
+        CU_ASSERT(begins(line_of(text, "find: "), "by call, since options"));
+        EXPECT_OK(tern_hashtable_explain(f.worker, large, other, text, sizeof text, &bytes));
+        CU_ASSERT(begins(line_of(text, "find: "), "by RMA, since options or sizes"));
+    }
+    EXPECT_OK(tern_queue_explain(f.worker, queue, text, sizeof text, &bytes));
+    CU_ASSERT(begins(text, "rank 0"));
+    CU_ASSERT(begins(line_of(text, "push: "), f.rank == 0 ? "in place" : "by call, since options"));
+    CU_ASSERT_EQUAL(bytes, strlen(text));
+    memset(cut, 'x', sizeof cut);
+    EXPECT_OK(tern_queue_explain(f.worker, queue, cut, 8, &bytes));
+    CU_ASSERT_EQUAL(bytes, strlen(text));
+    CU_ASSERT_EQUAL(strlen(cut), 7);
+    CU_ASSERT(begins(text, cut));
+    CU_ASSERT_EQUAL(cut[8], 'x');
+    EXPECT_OK(tern_queue_explain(f.worker, queue, NULL, 0, &bytes));
+    CU_ASSERT_EQUAL(bytes, strlen(text));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_explain(f.worker, queue, NULL, 1, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_explain(NULL, queue, text, sizeof text, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_explain(f.worker, large, f.size, text, sizeof text, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_explain(f.worker, NULL, 0, text, sizeof text, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, large));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, called));
+    fixture_close(&f);
+}
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
@@ -308,8 +378,8 @@ int main(int argc, char **argv) {
         {"items_either_way", items_either_way},
         {"items_by_call_alone", items_by_call_alone},
         {"without_calls", without_calls},
-        {"the_cheaper_way_is_taken", the_cheaper_way_is_taken},
-        {"who_is_called_to_find_joins", who_is_called_to_find_joins},
-        {"who_is_called_to_insert_joins", who_is_called_to_insert_joins}};
+        {"measuring_a_call_ends", measuring_a_call_ends},
+        {"explanations_are_true", explanations_are_true},
+        {"explanations_of_forced_ways", explanations_of_forced_ways}};
     return tern_test_main(argc, argv, "auto", tests, sizeof tests / sizeof *tests);
 }

@@ -197,6 +197,22 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worke
 /* The rank that owns key; UINT32_MAX if table or key is NULL. Local. */
 TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);
 
+/* Explains which way this worker's operations by TERN_VIA_AUTO on the part of a rank go, and why.
+ * The text is for people and may change between versions. Its first line names the rank, where it
+ * is and what the components of operations were measured to cost there, in ns. A line for each kind
+ * of operation follows: its name, the way, and what the cost model says of both ways, in ns.
+ *
+ * [in] owner: the rank whose part is asked about.
+ * [out] text: the caller's memory of room bytes; the text is cut to fit, and ends with a zero byte
+ * unless room is 0. May be NULL if room is 0.
+ * [out] bytes: of the whole text, without the zero byte, as snprintf counts them. May be NULL.
+ *
+ * TERN_ERR_ARGUMENT: worker or table is NULL, or of another context; text is NULL and room is not
+ * 0; there is no rank owner. Nothing is written then.
+ * Local: it measures nothing and never blocks. Handlers may call it. */
+TERN_API tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtable *table,
+                                            uint32_t owner, char *text, size_t room, size_t *bytes);
+
 #ifdef __cplusplus
 }
 #endif

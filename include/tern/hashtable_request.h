@@ -18,8 +18,8 @@
  * there, find a key of the same bucket wait for this caller. By call nobody waits for the caller.
  * Over rma an insert that replaces a value flushes (tern/transfer.h) in that progress.
  *
- * TERN_VIA_AUTO takes the way that blocking operations have found, or the model says, to be
- * cheaper; requests teach it nothing, since their time is the caller's too.
+ * TERN_VIA_AUTO takes the way that blocking operations take, or RMA before the first of them:
+ * requests measure nothing and are not timed.
  */
 
 #include "tern/hashtable.h"

@@ -10,8 +10,8 @@
  * is told of.
  *
  * In short: by RMA where load/store reaches the owner, or where a get is cheap and one does; by
- * call where several round trips would be needed and the owner attends. TERN_VIA_AUTO begins with
- * this model, on guesses, and goes on with what it measures.
+ * call where several round trips would be needed and the owner attends. TERN_VIA_AUTO decides by
+ * this model, on costs that it measures (tern/promise.h); tern_hashtable_explain tells its sums.
  */
 
 #include "tern/config.h"

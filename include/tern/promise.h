@@ -40,17 +40,22 @@ typedef enum tern_algorithm {
     TERN_ALGO_CHECKSUM  /* the paper's checksum queue */
 } tern_algorithm;
 
-/* AUTO begins with what the model says (tern/model.h) and goes on with what the operations of the
- * same kind by this worker on the same rank are seen to cost, so ranks that compute and do not
- * attend are left alone. It tries the other way now and then, which takes some percent of the time
- * in the long run; but one such call may wait, over shm too, until the owner next makes progress,
- * and a rank that blocks in MPI itself makes none. Where one way is not permitted (call_only, too
- * large for a call, in a handler, no future left) it takes the other.
+/* AUTO takes the way that the cost model (tern/model.h) finds cheaper for the kind of operation, on
+ * what gets, puts, atomics and calls are measured to cost. Each worker measures another node's
+ * ranks once for all, in a fraction of a millisecond, at its first operation on one of them. Calls
+ * are timed: where they take twice as long as the model says, since owners compute, the worker
+ * keeps to the way that is the cheaper then, and measures anew after a pause of 10 ms, which
+ * doubles up to 1.3 s while owners do not attend. tern_hashtable_explain and tern_queue_explain
+ * tell what was measured and decided.
  *
- * What is learned: of tables, finds as one kind, inserts, erasures and additions as another; of
- * queues, pushes, pops and the batches of each. Additions of many keys share one choice for all
- * ranks. Insertions and finds of many keys learn nothing: they go by RMA if load/store reaches all
- * parts of the table, else by call if that is permitted. */
+ * Over shm AUTO goes by RMA, whose operations need nobody's progress. Between nodes an operation by
+ * call waits until the owner makes progress, and a rank that blocks in MPI itself makes none. Where
+ * one way is not permitted (call_only, too large for a call, in a handler, no future left) AUTO
+ * takes the other.
+ *
+ * Kinds: of tables, finds, and inserts, erasures or additions; of queues, pushes and pops, batches
+ * among them. Batches of keys are kinds of their own: by call means what goes to other nodes, and
+ * the parts of the own node are reached by load and store. */
 typedef enum tern_via {
     TERN_VIA_RMA,  /* one-sided, by the caller */
     TERN_VIA_CALL, /* remote invocation, by the owner's progress */

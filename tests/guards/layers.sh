@@ -1,10 +1,10 @@
 #!/bin/sh
-# layers.sh ROOT: every #include points down (src, rma and pmpi, rpc, mailbox and choice, lock, queue and hashtable,
+# layers.sh ROOT: every #include points down (src, rma and pmpi, rpc, mailbox and path, lock, queue and hashtable,
 # map and mcts), and public headers include public and system headers only.
 set -eu
 cd "$1"
 
-files=$(for folder in src rma pmpi rpc mailbox choice lock queue hashtable map mcts include; do
+files=$(for folder in src rma pmpi rpc mailbox path lock queue hashtable map mcts include; do
     [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done)
 
@@ -12,7 +12,7 @@ done)
 awk '
 BEGIN {
     height["src"] = 0; height["rma"] = 1; height["pmpi"] = 1; height["rpc"] = 2
-    height["mailbox"] = 3; height["choice"] = 3
+    height["mailbox"] = 3; height["path"] = 3
     height["lock"] = 4; height["queue"] = 4; height["hashtable"] = 4
     height["map"] = 5; height["mcts"] = 5
 }

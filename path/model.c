@@ -1,5 +1,6 @@
 #include "tern/model.h"
 
+#include "path/selector.h"
 #include "src/error.h"
 
 /*
@@ -109,4 +110,30 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
     const profile *p = promise == TERN_PROMISE_READ_WRITE ? &row->read_write : &row->phase;
     *ns = via == TERN_VIA_RMA ? cost(operation, p, target) : target->call + cost(operation, p, own);
     return TERN_OK;
+}
+
+/* Ranks that call are called too. What the processor spends on serving one call is not in the
+ * caller's round trip, which waits meanwhile for its own. */
+#define SERVING_NS 300.0
+
+/* A batch by RMA has several keys under way at a time, and a message of one by call takes many. How
+ * many depends on the batch; these are few enough for a small one. */
+enum { KEYS_UNDER_WAY = 4, KEYS_A_MESSAGE = 64 };
+
+tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own) {
+    static const tern_model_operation operation[TERN_PATH_KINDS] = {
+        [TERN_PATH_FIND] = TERN_MODEL_FIND,
+        [TERN_PATH_INSERT] = TERN_MODEL_INSERT,
+        [TERN_PATH_ADD] = TERN_MODEL_ADD,
+        [TERN_PATH_PUSH] = TERN_MODEL_PUSH,
+        [TERN_PATH_POP] = TERN_MODEL_POP,
+        [TERN_PATH_FIND_MANY] = TERN_MODEL_FIND,
+        [TERN_PATH_INSERT_MANY] = TERN_MODEL_INSERT,
+        [TERN_PATH_ADD_MANY] = TERN_MODEL_ADD};
+    const profile *p = &table[operation[kind]].read_write;
+    const bool many = kind >= TERN_PATH_FIND_MANY;
+    const double rma = cost(operation[kind], p, target), here = cost(operation[kind], p, own),
+                 call = target->call + SERVING_NS;
+    return many ? (tern_sums){rma / KEYS_UNDER_WAY, call / KEYS_A_MESSAGE + here}
+                : (tern_sums){rma, call + here};
 }

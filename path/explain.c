@@ -1,0 +1,89 @@
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "path/selector.h"
+#include "src/error.h"
+#include "src/wait.h"
+
+/* Why TERN_VIA_AUTO goes as it goes, in words and ns. */
+
+typedef struct text {
+    char *to;
+    size_t room, bytes; /* bytes: of the whole text, however much of it there is room for */
+} text;
+
+static __attribute__((format(printf, 2, 3))) void text_add(text *t, const char *format, ...) {
+    const size_t left = t->bytes < t->room ? t->room - t->bytes : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    const int added = vsnprintf(left > 0 ? t->to + t->bytes : NULL, left, format, arguments);
+    va_end(arguments);
+    t->bytes += added > 0 ? (size_t)added : 0;
+}
+
+static const char *const transports[] = {
+    [TERN_SHM] = "shm", [TERN_RMA] = "rma", [TERN_P2P] = "p2p"};
+static const char *const places[] = {[TERN_PATH_OWN] = "the caller itself",
+                                     [TERN_PATH_LOCAL] = "of the caller's node",
+                                     [TERN_PATH_REMOTE] = "of another node"};
+
+static void explain_components(text *t, const char *of, const tern_costs *c) {
+    text_add(t, "; %s get %.0f ns, put %.0f, flush %.0f, atomic %.0f", of, c->get, c->put, c->flush,
+             c->fetch);
+}
+
+static void explain_class(text *t, const tern_worker *worker, uint32_t rank, tern_path_class class,
+                          const tern_path_costs *c) {
+    tern_transport transport = TERN_SHM;
+    (void)tern_context_transport(worker->context, rank, &transport);
+    text_add(t, "rank %u, %s, %s", rank, places[class], transports[transport]);
+    if (c->measured != 0) {
+        explain_components(t, "measured", &c->costs);
+        text_add(t, ", call %.0f", c->costs.call);
+        explain_components(t, "own", &tern_selector_of(worker)->of[TERN_PATH_OWN].costs);
+    }
+    const uint64_t now = tern_now();
+    if (c->until > now)
+        text_add(t, "; calls are answered late: measured again in %.0f ms",
+                 (double)(c->until - now) / 1e6);
+    text_add(t, "\n");
+}
+
+static void explain_kind(text *t, const tern_worker *worker, tern_path_class class,
+                         const tern_path_costs *c, const tern_path_question *question) {
+    text_add(t, "%s: ", question->name);
+    if (class == TERN_PATH_OWN) {
+        text_add(t, "in place\n");
+    } else if (question->only != TERN_VIA_AUTO) {
+        text_add(t, "by %s, since options or sizes permit no other way\n",
+                 question->only == TERN_VIA_CALL ? "call" : "RMA");
+    } else if (class == TERN_PATH_LOCAL && !tern_path_attends(worker->context)) {
+        text_add(t, "by RMA, since a rank of the node that waits in MPI serves no calls\n");
+    } else if (c->measured == 0) {
+        text_add(t, "not decided; the first operation measures\n");
+    } else {
+        const bool call = (c->by_call >> question->kind & 1) != 0;
+        const tern_sums sums = tern_path_sums(question->kind, &c->costs,
+                                              &tern_selector_of(worker)->of[TERN_PATH_OWN].costs);
+        text_add(t, "by %s; %.0f ns by RMA, %.0f ns by call%s\n", call ? "call" : "RMA", sums.rma,
+                 sums.call,
+                 call != (sums.call < sums.rma) ? "; the lead is less than a quarter" : "");
+    }
+}
+
+tern_status tern_path_explain(const tern_worker *worker, uint32_t rank,
+                              const tern_path_question *questions, size_t count, char *to,
+                              size_t room, size_t *bytes, const char *function) {
+    if (to == NULL && room > 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: text is NULL and has room for %zu bytes", function,
+                         room);
+    const tern_path_class class = tern_path_class_of(worker->context, rank);
+    const tern_path_costs *c = &tern_selector_of(worker)->of[class];
+    text t = {to, room, 0};
+    explain_class(&t, worker, rank, class, c);
+    for (size_t i = 0; i < count; i++)
+        explain_kind(&t, worker, class, c, &questions[i]);
+    if (bytes != NULL)
+        *bytes = t.bytes;
+    return TERN_OK;
+}

@@ -1,0 +1,38 @@
+#include <stdlib.h>
+
+#include "path/selector.h"
+#include "rma/layer.h"
+#include "rpc/layer.h"
+#include "src/error.h"
+
+/* The selectors of a context's workers, and the table of layers, which src/layer.h leaves to the
+ * topmost of them. */
+
+static tern_status path_open(tern_context *context) {
+    tern_selector *selectors = calloc(context->workers, sizeof *selectors);
+    if (selectors == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the selectors of %u workers",
+                         context->workers);
+    context->layer[TERN_LAYER_PATH] = selectors;
+    for (uint32_t i = 0; i < context->workers; i++)
+        tern_selector_begin(context->worker[i], &selectors[i]);
+    return TERN_OK;
+}
+
+static void path_close(tern_context *context) {
+    free(context->layer[TERN_LAYER_PATH]);
+    context->layer[TERN_LAYER_PATH] = NULL;
+}
+
+static const tern_layer path_layer = {
+    .name = "opening the selectors",
+    .open = path_open,
+    .close = path_close,
+};
+
+const tern_layer *const tern_layers[TERN_LAYER_SLOTS] = {
+    [TERN_LAYER_RMA] = &tern_rma_layer,
+    [TERN_LAYER_NOTIFY] = &tern_notify_layer,
+    [TERN_LAYER_RPC] = &tern_rpc_layer,
+    [TERN_LAYER_PATH] = &path_layer,
+};

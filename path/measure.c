@@ -1,0 +1,150 @@
+#include <stdatomic.h>
+#include <string.h>
+
+#include "path/selector.h"
+#include "src/wait.h"
+#include "tern/call.h"
+
+/*
+ * What the components cost, each as the median of a few times. A component takes as long as
+ * BUDGET_NS says, or as one operation if that is longer. A call is one to a function that calls
+ * back: nobody waits for a result, so a target that does not attend holds neither the caller nor
+ * one of its futures.
+ */
+enum {
+    SAMPLES = 15,
+    SAMPLES_LEAST = 3, /* calls; the first opens the rings */
+    BUDGET_NS = 50000,
+    BUDGET_CALL_NS = 250000,
+    ROW = 64 /* in a row, of what takes less than the clock does */
+};
+
+typedef struct samples {
+    double ns[SAMPLES];
+    unsigned count;
+    uint64_t began; /* of the first */
+} samples;
+
+/* True: one more, of which the clock read now at its start. */
+static bool samples_wanted(samples *s, uint64_t now) {
+    if (s->count == 0)
+        s->began = now;
+    return s->count == 0 || (s->count < SAMPLES && now - s->began < BUDGET_NS);
+}
+
+static void samples_add(samples *s, double ns) {
+    unsigned at = s->count++;
+    for (; at > 0 && s->ns[at - 1] > ns; at--)
+        s->ns[at] = s->ns[at - 1];
+    s->ns[at] = ns;
+}
+
+static double samples_median(const samples *s) { return s->ns[s->count / 2]; }
+
+typedef tern_status component(tern_worker *worker, tern_ptr scratch);
+
+static tern_status get_word(tern_worker *worker, tern_ptr scratch) {
+    uint64_t word;
+    return tern_get(worker, &word, scratch, sizeof word);
+}
+
+static tern_status put_word(tern_worker *worker, tern_ptr scratch) {
+    const uint64_t word = 0;
+    return tern_put(worker, scratch, &word, sizeof word);
+}
+
+static tern_status flush_word(tern_worker *worker, tern_ptr scratch) {
+    const tern_status status = put_word(worker, scratch);
+    return status == TERN_OK ? tern_flush(worker, scratch.rank) : status;
+}
+
+static tern_status add_word(tern_worker *worker, tern_ptr scratch) {
+    uint64_t before;
+    return tern_atomic_fetch_add(worker, tern_ptr_add(scratch, sizeof before), 1, &before);
+}
+
+/* Many in a row to a place that load and store reach. */
+static bool component_measure(tern_worker *worker, component *run, tern_ptr scratch, double *ns) {
+    samples s = {.count = 0};
+    const int row = tern_reach_address(worker, scratch, sizeof(uint64_t)) != NULL ? ROW : 1;
+    for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
+        for (int i = 0; i < row; i++)
+            if (run(worker, scratch) != TERN_OK)
+                return false;
+        end = tern_now();
+        samples_add(&s, (double)(end - now) / row);
+    }
+    *ns = samples_median(&s);
+    return true;
+}
+
+void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_costs *costs) {
+    double flushed, atomic;
+    if (!component_measure(worker, get_word, target->scratch, &costs->get) ||
+        !component_measure(worker, put_word, target->scratch, &costs->put) ||
+        !component_measure(worker, flush_word, target->scratch, &flushed) ||
+        !component_measure(worker, add_word, target->scratch, &atomic))
+        return;
+    costs->flush = flushed > costs->put ? flushed - costs->put : 0;
+    costs->cas = costs->fetch = costs->hot = atomic;
+}
+
+/* Of a word in the caller's cache: what an owner does to its own part takes little beside a call.
+ * One atomic stands for all of it. */
+void tern_measure_own(tern_costs *costs) {
+    _Atomic uint64_t word = 0;
+    samples s = {.count = 0};
+    for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
+        for (int i = 0; i < ROW; i++)
+            (void)atomic_fetch_add(&word, 1);
+        end = tern_now();
+        samples_add(&s, (double)(end - now) / ROW);
+    }
+    const double ns = samples_median(&s);
+    *costs = (tern_costs){.get = ns, .put = ns, .cas = ns, .fetch = ns, .hot = ns};
+}
+
+/* The target has run the first function and calls back; the second notes it. A queue holds what
+ * finds no room, so neither waits. */
+static tern_status tern_path_on_answer(tern_call_info *call, const void *message, size_t bytes) {
+    tern_selector *s = tern_selector_of(call->worker);
+    if (bytes == sizeof s->answered)
+        memcpy(&s->answered, message, bytes);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_path_on_answer)
+
+static tern_status tern_path_on_question(tern_call_info *call, const void *message, size_t bytes) {
+    return tern_call_queue(call->worker, call->origin, &tern_path_on_answer_function, message,
+                           bytes);
+}
+TERN_FUNCTION(tern_path_on_question)
+
+bool tern_measure_call(tern_worker *worker, const tern_path_target *target, tern_costs *costs) {
+    tern_selector *selector = tern_selector_of(worker);
+    samples s = {.count = 0};
+    const uint64_t began = tern_now(), end = began + BUDGET_CALL_NS;
+    uint64_t asked = began, now = began;
+    bool waits = false; /* for an answer, else for room in the ring */
+    while (s.count < SAMPLES && now < end) {
+        if (!waits) {
+            const uint64_t number = selector->asked + 1;
+            const tern_status status = tern_call_try(
+                worker, target->worker, &tern_path_on_question_function, &number, sizeof number);
+            if (status != TERN_OK && status != TERN_ERR_AGAIN)
+                break;
+            waits = status == TERN_OK;
+            selector->asked += waits;
+        }
+        (void)tern_progress_round(worker);
+        now = tern_now();
+        if (!waits || selector->answered != selector->asked)
+            continue;
+        samples_add(&s, (double)(now - asked));
+        asked = now;
+        waits = false;
+    }
+    const bool answered = s.count >= SAMPLES_LEAST;
+    costs->call = answered ? samples_median(&s) : (double)(now - began);
+    return answered;
+}

@@ -1,0 +1,151 @@
+#include "path/selector.h"
+
+#include "src/wait.h"
+
+#define LEAD 0.75       /* of a way in use's cost: another one that takes less is changed to */
+#define LATE 1.0        /* of a call's sum: calls that take so much more are far too late */
+#define LATE_MOST 4.0   /* of a call's sum: more lateness of one call does not count */
+#define LATE_LATEST 8.0 /* calls that the mean of lateness is over */
+
+/* How long an inattentive class is left alone, the first time and at most. */
+enum { PAUSE_NS = 10000000, PAUSE_MOST_NS = 1280000000 };
+
+/* There is no wait for a call in a handler and in a hook of progress. */
+static bool may_wait(const tern_worker *worker) {
+    return !worker->in_handler && !worker->in_progress;
+}
+
+tern_via tern_path_choose(tern_via now, tern_sums sums) {
+    const double rma = now == TERN_VIA_RMA ? LEAD * sums.rma : sums.rma,
+                 call = now == TERN_VIA_CALL ? LEAD * sums.call : sums.call;
+    return call < rma ? TERN_VIA_CALL : TERN_VIA_RMA;
+}
+
+/* The class is inattentive from now on, for twice as long as before if it was so only just. */
+static void path_pause(tern_path_costs *costs, uint64_t now) {
+    const bool again = costs->pause != 0 && now - costs->measured <= costs->pause;
+    const uint64_t pause = again ? 2 * costs->pause : PAUSE_NS;
+    costs->pause = pause < PAUSE_MOST_NS ? pause : PAUSE_MOST_NS;
+    costs->until = now + costs->pause;
+}
+
+bool tern_path_late(tern_path_costs *costs, double expected, double took, uint64_t now) {
+    const double most = LATE_MOST * expected, late = took - expected;
+    costs->late += ((late < most ? late : most) - costs->late) / LATE_LATEST;
+    if (costs->late <= LATE * expected || costs->until != 0)
+        return false;
+    path_pause(costs, now);
+    costs->costs.call += costs->late;
+    costs->late = 0;
+    return true;
+}
+
+void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first) {
+    for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++) {
+        const uint32_t bit = UINT32_C(1) << kind;
+        const tern_via now = first                  ? TERN_VIA_AUTO
+                             : costs->by_call & bit ? TERN_VIA_CALL
+                                                    : TERN_VIA_RMA;
+        costs->by_call &= ~bit;
+        if (tern_path_choose(now, tern_path_sums(kind, &costs->costs, own)) == TERN_VIA_CALL)
+            costs->by_call |= bit;
+    }
+    costs->open = costs->until == 0 ? costs->by_call : costs->open | costs->by_call;
+}
+
+/* Operations on what is the caller's own are done in place; they make progress for others where the
+ * same kind goes by call to these. */
+static void selector_settle(tern_worker *worker) {
+    const tern_selector *s = tern_selector_of(worker);
+    const uint32_t local = s->of[TERN_PATH_LOCAL].open, remote = s->of[TERN_PATH_REMOTE].open,
+                   own = s->of[TERN_PATH_LOCAL].by_call | s->of[TERN_PATH_REMOTE].by_call;
+    worker->unsettled = own | local << TERN_PATH_KINDS | remote << 2 * TERN_PATH_KINDS;
+}
+
+void tern_selector_begin(tern_worker *worker, tern_selector *selector) {
+    const uint32_t all = (UINT32_C(1) << TERN_PATH_KINDS) - 1;
+    *selector = (tern_selector){0};
+    selector->of[TERN_PATH_REMOTE].open = all;
+    selector->of[TERN_PATH_LOCAL].open = tern_path_attends(worker->context) ? all : 0;
+    worker->layer[TERN_LAYER_PATH] = selector;
+    selector_settle(worker);
+}
+
+/* Measures a class and decides anew. */
+static void selector_look(tern_worker *worker, tern_path_class class,
+                          const tern_path_target *target) {
+    tern_selector *s = tern_selector_of(worker);
+    tern_path_costs *own = &s->of[TERN_PATH_OWN], *c = &s->of[class];
+    const bool first = c->measured == 0;
+    if (own->measured == 0)
+        tern_measure_own(&own->costs);
+    if (first) {
+        tern_transport transport = TERN_SHM;
+        (void)tern_context_transport(worker->context, target->worker.rank, &transport);
+        tern_costs_guess(transport, &c->costs);
+    }
+    tern_measure_rma(worker, target, &c->costs);
+    const bool answered = tern_measure_call(worker, target, &c->costs);
+    c->measured = own->measured = tern_now();
+    c->late = 0;
+    c->until = 0;
+    if (!answered)
+        path_pause(c, c->measured);
+    tern_path_decide(c, &own->costs, first);
+    selector_settle(worker);
+}
+
+/* The class of a target to which an operation of the kind may go by call; else NULL. */
+static tern_path_costs *selector_open(tern_worker *worker, tern_path_kind kind,
+                                      tern_path_class class) {
+    const bool open = (worker->unsettled & tern_path_bit(class, kind)) != 0;
+    return open && may_wait(worker) && tern_reply_room(worker)
+               ? &tern_selector_of(worker)->of[class]
+               : NULL;
+}
+
+tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
+                             const tern_path_target *target) {
+    const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
+    tern_pick pick = {TERN_VIA_RMA, class, 0, 0};
+    tern_path_costs *c = selector_open(worker, kind, class);
+    if (c == NULL)
+        return pick;
+    if (class == TERN_PATH_OWN) {
+        pick.via = TERN_VIA_CALL;
+        return pick;
+    }
+    pick.via = tern_selector_way(worker, kind, target, true);
+    if (pick.via == TERN_VIA_CALL) {
+        const tern_costs *own = &tern_selector_of(worker)->of[TERN_PATH_OWN].costs;
+        pick.expected = tern_path_sums(kind, &c->costs, own).call;
+        pick.began = tern_now();
+    }
+    return pick;
+}
+
+void tern_selector_done(tern_worker *worker, const tern_pick *pick,
+                        const tern_path_target *target) {
+    if (__builtin_expect(pick->expected == 0, 1))
+        return;
+    tern_selector *s = tern_selector_of(worker);
+    tern_path_costs *c = &s->of[pick->class];
+    const uint64_t now = tern_now();
+    if (!tern_path_late(c, pick->expected, (double)(now - pick->began), now))
+        return;
+    tern_measure_rma(worker, target, &c->costs);
+    tern_path_decide(c, &s->of[TERN_PATH_OWN].costs, false);
+    selector_settle(worker);
+}
+
+tern_via tern_selector_way(tern_worker *worker, tern_path_kind kind, const tern_path_target *target,
+                           bool may_measure) {
+    const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
+    tern_path_costs *c = class == TERN_PATH_OWN ? NULL : selector_open(worker, kind, class);
+    if (c == NULL)
+        return TERN_VIA_RMA;
+    const bool due = c->measured == 0 || (c->until != 0 && tern_now() >= c->until);
+    if (due && may_measure)
+        selector_look(worker, class, target);
+    return c->by_call >> kind & 1 ? TERN_VIA_CALL : TERN_VIA_RMA;
+}
