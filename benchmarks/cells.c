@@ -8,8 +8,14 @@
 
 enum { BY_AUTO, BY_CALL }; /* peers of a cell, the second if there are calls; then the phase */
 
-/* Over all cells of the program, at the origin. */
-static struct { unsigned all, differ, right, rma, call, autos, within; } count;
+enum { CELLS_MOST = 4096 };
+
+/* Over all cells of the program, at the origin. Apart: those whose way is forced, by size or since
+ * TERN_VIA_AUTO always takes RMA over shared memory. */
+static struct {
+    unsigned all, differ, right, rma, call, autos;
+    double times[CELLS_MOST], worst, spread; /* auto's over the better way's; of the worst cell */
+} count[2];
 
 /* A cell's measured sides: RMA is the case's own, call and auto are its peers. */
 typedef struct way {
@@ -168,16 +174,21 @@ static verdict judge(const bench *b, const bench_model *model, const bench_times
     return v;
 }
 
-static void count_in(const verdict *v) {
-    count.autos++;
-    count.within += v->autos - v->spread / 2 <= 1.1; /* the half that is shown */
+static void count_in(const verdict *v, bool forced) {
+    __typeof__(*count) *c = &count[forced];
+    if (c->autos < CELLS_MOST)
+        c->times[c->autos++] = v->autos;
+    if (v->autos > c->worst) {
+        c->worst = v->autos;
+        c->spread = v->spread;
+    }
     if (v->call == 0)
         return;
-    count.all++;
-    count.differ += v->differ;
-    count.right += v->differ && v->rma_chosen == v->rma_faster;
-    count.rma += v->differ && v->rma_faster;
-    count.call += v->differ && !v->rma_faster;
+    c->all++;
+    c->differ += v->differ;
+    c->right += v->differ && v->rma_chosen == v->rma_faster;
+    c->rma += v->differ && v->rma_faster;
+    c->call += v->differ && !v->rma_faster;
 }
 
 void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_times *times) {
@@ -191,7 +202,7 @@ void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_time
                 : v.rma_chosen == v.rma_faster ? "right"
                                                : "WRONG");
     fputc('\n', to);
-    count_in(&v);
+    count_in(&v, b->shared || c->model->cell->rma_alone);
 }
 
 void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times *times) {
@@ -215,13 +226,20 @@ void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times
 }
 
 void cells_summary(bench *b) {
-    if (b->table == NULL || count.all == 0)
-        return;
-    bench_note(b,
-               "%u cells, %u in which the ways differ by more than the spread: the model is right "
-               "in %u; RMA is faster in %u, calls in %u. auto within 1.1 of the better in %u of %u",
-               count.all, count.differ, count.right, count.rma, count.call, count.within,
-               count.autos);
+    static const char *const names[] = {"free to go either way", "whose way is forced"};
+    for (int forced = 0; forced < 2 && b->table != NULL; forced++) {
+        __typeof__(*count) *c = &count[forced];
+        if (c->autos == 0)
+            continue;
+        bench_note(b,
+                   "%u cells %s, %u in which the ways differ by more than the spread: the model is "
+                   "right in %u; RMA is faster in %u, calls in %u",
+                   c->all, names[forced], c->differ, c->right, c->rma, c->call);
+        bench_note(b,
+                   "auto takes %.2f times the better way in the median of %u cells, %.2f +-%.2f in "
+                   "the worst",
+                   bench_median(c->times, c->autos), c->autos, c->worst, c->spread / 2);
+    }
 }
 
 void cells_groups(bench *b, void (*measure)(bench *own)) {

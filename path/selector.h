@@ -11,7 +11,7 @@
  * the cheaper way is taken; a way that is in use is left only for one that leads by a quarter. If
  * calls then take far longer than their sum, the class is inattentive: the worker measures it as it
  * is, decides again, and comes back to measure it anew after a pause, which doubles each time that
- * the class is found inattentive again. Ranks agree on the ways at tern_barrier (tern_agreement).
+ * the class is found inattentive again.
  *
  * Over shared memory a call is taken only where ranks serve calls without their workers
  * (tern_path_attends): a rank that waits in MPI would else keep the caller waiting for ever, and
