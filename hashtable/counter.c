@@ -6,7 +6,7 @@
 /* Counters: every change is one atomic on the counter itself, and no lock is taken. */
 
 tern_status tern_counter_follow(tern_search p) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     for (;;) {
         uint64_t state;
         tern_status status = tern_state_load(&p, p.table->shape, p.part->near != NULL, &state);

@@ -28,7 +28,7 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
             if (!tern_state_may_hold(state, p->hash))
                 continue;
         }
-        tern_wait_state wait = TERN_WAIT_START;
+        tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
         for (;;) {
             tern_status status = tern_entry_get(p, s, near, entry);
             if (status != TERN_OK)
@@ -76,7 +76,7 @@ tern_status tern_probe_locate(tern_search *p, uint64_t *entry) {
  * its state that somebody does, which keeps writers out. A new entry that nobody has locked, as of
  * a phase of writes or of a call, is believed once it is whole, like everywhere. */
 static tern_status find_reading(tern_search *p, tern_shape s, uint64_t *entry) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     const bool near = p->part->near != NULL;
     while (p->left > 0) {
         tern_ptr word = tern_bucket_far(p, s, 0);

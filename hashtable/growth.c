@@ -234,7 +234,7 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
         atomic_fetch_add_explicit(&p->table->growth->redirected, 1, memory_order_relaxed) %
                 REDIRECTS_PER_LOOK ==
             0;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     *status = look ? pursue(p, &u, &next, &over) : TERN_OK;
     while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {
         *status = tern_growth_wait(p->worker, p->part->buckets.rank, &wait);
@@ -250,7 +250,7 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
 }
 
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     for (;;) {
         tern_news news;
         bool known;

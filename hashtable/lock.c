@@ -12,7 +12,7 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
     const tern_hashtable *table = p->table;
     const bool near = p->part->near != NULL;
     const uint64_t locked = tern_state_locked(p->hash, table->rank);
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     const uint64_t usual = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
     uint64_t expected = guess;
     for (;;) {

@@ -27,7 +27,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
 }
 
 tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     uint64_t seen = *state;
     while ((seen & TERN_READERS) != 0 && (seen & ~TERN_READERS) == TERN_FREE) {
         tern_status status = tern_probe_wait(p.worker, &wait, seen);
@@ -44,7 +44,7 @@ tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
 tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
     const tern_hashtable *table = p.table;
     const bool near = p.part->near != NULL;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     tern_room room;
     uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
     tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;

@@ -76,7 +76,7 @@ static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
 static tern_status find(const search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
     uint64_t since = 0; /* when last was first seen, once it was seen twice */
     for (bool first = true;; first = false) {
         tern_block_verdict verdict;

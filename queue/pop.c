@@ -13,7 +13,7 @@
 
 static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise, uint64_t *slots,
                         uint64_t *ticket) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a pop");
     tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
     while (status == TERN_OK) {
         size_t count = 1;
@@ -49,7 +49,7 @@ static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_stat
 /* Tickets whose items are there. */
 static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *slots,
                            uint64_t *ticket, size_t *count) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a pop");
     uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
     bool phase = run.promise != TERN_PROMISE_READ_WRITE;
     for (;;) {

@@ -90,7 +90,7 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
         status = tern_queue_call_check_push(queue);
     if (status != TERN_OK)
         return status;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN(name);
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_PUSH, &target, via, queue->only_push);
@@ -116,7 +116,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
         status = tern_queue_call_check_pop(queue);
     if (status != TERN_OK)
         return status;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN(name);
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_POP, &target, via, queue->only_pop);

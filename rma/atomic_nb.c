@@ -43,7 +43,7 @@ tern_status tern_atomic_nb(tern_worker *worker, tern_ptr p, tern_atomic_op op, u
                             .bytes = (uint64_t)op | UINT64_C(8) << 8,
                             .operand = {operand, expected}};
     MPI_Request answer;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("an atomic on another node");
     worker->stats.atomics++;
     while ((status = tern_message_ask(worker, p.rank, &message, old, sizeof *old, &answer)) ==
            TERN_ERR_AGAIN) {

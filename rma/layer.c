@@ -237,6 +237,13 @@ static void close_layer(tern_context *context) {
     pthread_mutex_destroy(&rma->heap_lock);
     free(rma);
     context->layer[TERN_LAYER_RMA] = NULL;
+    context->activity = NULL;
+    context->meeting = NULL;
+}
+
+static tern_activity *activity_of(const tern_context *context, uint32_t rank) {
+    char *base = tern_rma_of(context)->segment[rank].base;
+    return base != NULL ? &((tern_segment_header *)(void *)base)->activity : NULL;
 }
 
 static tern_status open_layer(tern_context *context) {
@@ -263,11 +270,14 @@ static tern_status open_layer(tern_context *context) {
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)
         status = agree_on_fences(context, rma);
-    if (status != TERN_OK)
+    if (status != TERN_OK) {
         close_layer(context);
-    else if (rma->far == NULL)
+        return status;
+    }
+    context->activity = activity_of;
+    if (rma->far == NULL)
         context->meeting = &((tern_segment_header *)(void *)rma->segment[0].base)->meeting;
-    return status;
+    return TERN_OK;
 }
 
 static tern_status drain(tern_context *context, tern_worker *worker) {

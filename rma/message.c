@@ -184,7 +184,7 @@ static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t ran
 
 tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t bytes) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a message to another node");
     for (;;) {
         tern_status status = tern_message_send(worker, rank, message, payload, bytes);
         if (status == TERN_ERR_AGAIN)
@@ -198,7 +198,7 @@ tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern
 
 tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   void *answer, size_t bytes) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a get or an atomic on another node");
     MPI_Request request = MPI_REQUEST_NULL;
     for (;;) {
         int done = 0;
@@ -315,7 +315,7 @@ uint64_t tern_messages_sent(const tern_context *context, uint32_t rank) {
 /* The acquire pairs with the release in tern_message_poll: what was served is in memory. */
 tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count) {
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a flush of what another node sent");
     tern_status status = TERN_OK;
     /* R1: tern_message_poll */
     while (status == TERN_OK &&

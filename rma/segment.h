@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/activity.h"
 #include "src/meeting.h"
 
 #define TERN_LINE 64u
@@ -38,6 +39,7 @@ typedef struct tern_segment_header {
     uint64_t magic;
     uint64_t nonce;       /* of the context */
     tern_meeting meeting; /* rank 0 */
+    tern_activity activity;
 } tern_segment_header;
 
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */

@@ -65,7 +65,7 @@ static tern_status find_place(tern_worker *worker, tern_ptr p, size_t bytes, uin
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
     if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
         return status;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a put or a get in registered memory");
     while ((status = tern_key_check(worker, p.rank, *offset, bytes)) == TERN_ERR_AGAIN &&
            !worker->in_handler) {
         tern_progress_round(worker);
@@ -140,7 +140,7 @@ tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t byt
     worker->stats.gets++;
     if (worker->in_handler)
         return tern_worker_may_wait(worker, "a get from another node");
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_get");
     while ((status = via->get(worker, from.rank, offset, to, bytes, request)) == TERN_ERR_AGAIN) {
         tern_progress_round(worker);
         via->poll(worker);
@@ -188,7 +188,7 @@ tern_status tern_wait(tern_worker *worker, tern_request *request) {
     if (request->state[0] == 0)
         return TERN_OK;
     tern_status status = worker->in_handler ? tern_worker_may_wait(worker, "tern_wait") : TERN_OK;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_wait");
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     while (status == TERN_OK) {
         int done = 0;
@@ -221,7 +221,7 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     if (worker->in_handler || (worker->in_progress && !moving))
         return tern_worker_may_wait(worker, "tern_flush to another node");
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_flush");
     for (; !moving; moving = tern_requests_moving(worker, rank)) {
         tern_progress_round(worker);
         tern_status status = tern_wait_step(context, &wait, rank);

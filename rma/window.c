@@ -165,7 +165,7 @@ void tern_window_close(tern_context *context, tern_window *window) {
 
 /* Waits for a request of ours, serving others. */
 static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a transfer by MPI");
     for (;;) {
         int done = 0;
         tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
@@ -368,7 +368,7 @@ static tern_status echo(tern_worker *worker, uint32_t rank) {
     if (w == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a flush");
     MPI_Request mpi;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("a flush by MPI");
     tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
     bool begun = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {

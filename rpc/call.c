@@ -129,18 +129,13 @@ static tern_status take_result(const tern_cell *cell, uint32_t rank, void *resul
     return TERN_OK;
 }
 
-tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
-                             size_t capacity, size_t *result_bytes) {
-    if (worker == NULL || future == NULL || (result == NULL && capacity > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: NULL argument");
-    tern_status status = tern_worker_may_wait(worker, "tern_future_wait");
-    if (status != TERN_OK)
-        return status;
-    if (future->state[0] == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: the future is empty");
+/* In a function that may wait; the future is not empty. */
+static tern_status await_result(tern_worker *worker, tern_future *future, void *result,
+                                size_t capacity, size_t *result_bytes) {
     tern_return_address back = address_of(future);
     uint32_t rank = (uint32_t)(future->state[1] >> 32);
     tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
@@ -151,6 +146,18 @@ tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *res
     tern_reply_release(worker, &back);
     future->state[0] = 0;
     return status;
+}
+
+tern_status tern_future_wait(tern_worker *worker, tern_future *future, void *result,
+                             size_t capacity, size_t *result_bytes) {
+    if (worker == NULL || future == NULL || (result == NULL && capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: NULL argument");
+    tern_status status = tern_worker_may_wait(worker, "tern_future_wait");
+    if (status != TERN_OK)
+        return status;
+    if (future->state[0] == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_future_wait: the future is empty");
+    return await_result(worker, future, result, capacity, result_bytes);
 }
 
 tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
@@ -165,5 +172,5 @@ tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
     status = tern_call_start(worker, target, function, arguments, bytes, &future);
     if (status != TERN_OK)
         return status;
-    return tern_future_wait(worker, &future, result, capacity, result_bytes);
+    return await_result(worker, &future, result, capacity, result_bytes);
 }

@@ -93,7 +93,7 @@ static tern_status check(const tern_worker *worker, const tern_combiner *c, cons
 /* The update's object is not in its place. */
 static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry *e,
                               tern_worker_id target, uint64_t key, const void *update) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_combine");
     while (e->target.rank != EMPTY) {
         tern_status status = send(worker, c, e);
         if (status == TERN_ERR_AGAIN)
@@ -137,7 +137,7 @@ tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_work
 
 /* Until the entry is empty. */
 static tern_status send_entry(tern_worker *worker, const tern_combiner *c, entry *e) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_combine");
     tern_status status = TERN_OK;
     while (e->target.rank != EMPTY && status == TERN_OK) {
         status = send(worker, c, e);

@@ -76,7 +76,7 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
 }
 
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
     uint32_t rank = tern_rank_of(worker->context, c->target);
     size_t bytes = tern_outgoing_bytes(c), most = tern_outgoing_max(worker->context);
     for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */

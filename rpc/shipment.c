@@ -189,7 +189,7 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
 static tern_status wait_for_one(tern_worker *worker) {
     const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     const uint64_t over = mine->shipments_over;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_IN("tern_call_archive");
     tern_status status = TERN_OK;
     while (mine->shipments_over == over && status == TERN_OK)
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);

@@ -24,8 +24,9 @@ typedef struct tern_phase_hook {
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
-typedef struct tern_object tern_object;   /* to be destroyed before the context (src/object.h) */
-typedef struct tern_meeting tern_meeting; /* of all ranks, in shared memory (src/meeting.h) */
+typedef struct tern_object tern_object;     /* to be destroyed before the context (src/object.h) */
+typedef struct tern_meeting tern_meeting;   /* of all ranks, in shared memory (src/meeting.h) */
+typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/activity.h) */
 
 typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
 
@@ -39,6 +40,8 @@ struct tern_context {
     uint32_t nodes;
     uint64_t nonce; /* random, the same on all ranks */
     tern_peers peers;
+    /* NULL, or gives NULL: the rank's memory is not shared. */
+    tern_activity *(*activity)(const tern_context *context, uint32_t rank);
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */

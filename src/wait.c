@@ -3,12 +3,16 @@
 #include <sched.h>
 #include <time.h>
 
+#include "src/activity.h"
+
 /* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
  * is likely to wait for this core. */
 #define SPINS 200u
 #define PAUSES 400u
 #define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a yield within MPI */
 #define LOOK_INTERVAL_NS 5000000u
+
+_Thread_local const char *tern_waits_in = "a wait of tern";
 
 uint64_t tern_now(void) {
     struct timespec now;
@@ -52,10 +56,13 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     uint64_t now = tern_now();
     if (state->looked == 0)
         state->looked = now;
+    if (state->began == 0)
+        state->began = now;
     const bool late = now - state->looked >= LOOK_INTERVAL_NS;
     if (late) {
         state->looked = now;
         tern_peers_look(&context->peers);
+        tern_activity_wait(context, state, rank, now);
     }
     /* Before, what is waited for may well come, from whoever is alive. */
     if (!late && round < PAUSES)
@@ -69,6 +76,10 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     if (rank == TERN_NOBODY)
         return TERN_OK;
     tern_peers_look(&context->peers);
+    const uint64_t now = tern_now();
+    if (state->began == 0)
+        state->began = now;
+    tern_activity_wait(context, state, rank, now);
     const uint32_t dead = dead_for(context, rank);
     const bool known = state->doomed;
     state->doomed = dead != TERN_NOBODY;

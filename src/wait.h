@@ -15,8 +15,14 @@ typedef struct tern_wait_state {
     uint32_t rounds; /* in a row that found nothing */
     uint32_t found;  /* rounds that found something */
     bool doomed;     /* at the last look in those who is waited for was dead */
+    bool warned;     /* that it lasts long */
     uint64_t looked; /* when peers were last looked after in vain rounds, ns */
+    uint64_t began;  /* when the clock was first looked at, ns */
+    const char *in;  /* what waits; NULL: the function that was last allowed to (tern_waits_in) */
 } tern_wait_state;
+
+/* The function that tern_worker_may_wait was last asked about in this thread. */
+extern _Thread_local const char *tern_waits_in __attribute__((tls_model("initial-exec")));
 
 /* Tells the processor that this is a polling loop. */
 static inline void tern_relax(void) {
@@ -27,8 +33,11 @@ static inline void tern_relax(void) {
 #endif
 }
 
-#define TERN_WAIT_START                                                                            \
-    { 0, 0, false, 0 }
+/* Where tern_worker_may_wait comes before. */
+#define TERN_WAIT_START TERN_WAIT_IN(NULL)
+/* Elsewhere, with a name for the stuck report (src/activity.h). */
+#define TERN_WAIT_IN(name)                                                                         \
+    { 0, 0, false, false, 0, 0, name }
 #define TERN_ANYBODY (UINT32_MAX - 1)
 
 /* Gives the processor up, unless the worker runs a handler, and counts it. */

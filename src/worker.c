@@ -2,6 +2,7 @@
 #include "src/destroyed.h"
 #include "src/error.h"
 #include "src/pmpi.h"
+#include "src/wait.h"
 
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
@@ -37,6 +38,7 @@ tern_status tern_worker_may_wait(const tern_worker *worker, const char *function
         return tern_destroyed_fail(function);
     if (worker->in_handler || worker->in_progress)
         return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+    tern_waits_in = worker->collective != NULL ? worker->collective : function;
     return TERN_OK;
 }
 
