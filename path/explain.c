@@ -35,7 +35,7 @@ static void explain_components(text *t, const char *of, const tern_costs *c) {
 static void explain_class(text *t, const tern_worker *worker, uint32_t rank, tern_path_class class,
                           const tern_path_costs *c) {
     tern_transport transport = TERN_SHM;
-    (void)tern_context_transport(worker->context, rank, &transport);
+    tern_ignore(tern_context_transport(worker->context, rank, &transport));
     text_add(t, "rank %u, %s, %s", rank, places[class], transports[transport]);
     if (c->measured != 0) {
         explain_components(t, "measured", &c->costs);

@@ -81,7 +81,7 @@ static void selector_look(tern_worker *worker, tern_path_class class,
         tern_measure_own(&own->costs);
     if (first) {
         tern_transport transport = TERN_SHM;
-        (void)tern_context_transport(worker->context, target->worker.rank, &transport);
+        tern_ignore(tern_context_transport(worker->context, target->worker.rank, &transport));
         tern_costs_guess(transport, &c->costs);
     }
     tern_measure_rma(worker, target, &c->costs);

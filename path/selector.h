@@ -106,7 +106,7 @@ static inline tern_selector *tern_selector_of(const tern_worker *worker) {
 
 /* Whether ranks serve calls while their workers are outside tern. */
 static inline bool tern_path_attends(const tern_context *context) {
-    return context->attends_without_worker;
+    return tern_serves_containers(context) || context->pmpi;
 }
 
 static inline tern_path_class tern_path_class_of(const tern_context *context, uint32_t rank) {

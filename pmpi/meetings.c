@@ -22,6 +22,6 @@ MEETING(Intercomm_create, a6, MPI_Comm, int, MPI_Comm, int, int, MPI_Comm *)
 MEETING(Intercomm_merge, a3, MPI_Comm, int, MPI_Comm *)
 
 TERN_API int MPI_Finalize(void) {
-    TERN_PMPI_BODY(PMPI_Finalize(),
+    TERN_PMPI_BODY("MPI_Finalize", PMPI_Finalize(),
                    TERN_PMPI_THEN(tern_pmpi_meet(call, MPI_COMM_WORLD), PMPI_Finalize()))
 }

@@ -11,12 +11,12 @@ TERN_API void tern_pmpi_attach(const tern_pmpi_host *host) {
     atomic_store_explicit(&tern_pmpi_host_now, host, memory_order_release);
 }
 
-tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host) {
+tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host, const char *function) {
     if (inside)
-        return (tern_pmpi_call){NULL, false};
+        return (tern_pmpi_call){NULL, NULL, false};
     const bool locked = host->lock();
     inside = true;
-    return (tern_pmpi_call){host, locked};
+    return (tern_pmpi_call){host, function, locked};
 }
 
 void tern_pmpi_leave(tern_pmpi_call call) {

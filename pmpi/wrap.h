@@ -21,18 +21,19 @@ extern _Atomic(const tern_pmpi_host *) tern_pmpi_host_now;
 /* One call of MPI by the program, from its begin to its end. */
 typedef struct tern_pmpi_call {
     const tern_pmpi_host *host; /* NULL: call MPI and nothing else */
-    bool locked;                /* the MPI lock was taken for it */
+    const char *function;
+    bool locked; /* the MPI lock was taken for it */
 } tern_pmpi_call;
 
-tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host);
+tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host, const char *function);
 void tern_pmpi_leave(tern_pmpi_call call);
 
-static inline tern_pmpi_call tern_pmpi_call_begin(void) {
+static inline tern_pmpi_call tern_pmpi_call_begin(const char *function) {
     /* Pairs with the release in tern_pmpi_attach: the host's table is read behind it. */
     const tern_pmpi_host *host = atomic_load_explicit(&tern_pmpi_host_now, memory_order_acquire);
     if (__builtin_expect(host == NULL, 1))
-        return (tern_pmpi_call){NULL, false};
-    return tern_pmpi_enter(host);
+        return (tern_pmpi_call){NULL, NULL, false};
+    return tern_pmpi_enter(host, function);
 }
 
 /* After a look at MPI that found nothing, inside of a call. */
@@ -86,10 +87,10 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
     TERN_PMPI_JOIN(TERN_PMPI_P, TERN_PMPI_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define TERN_PMPI_ARGUMENTS(...) TERN_PMPI_JOIN(TERN_PMPI_A, TERN_PMPI_COUNT(__VA_ARGS__))
 
-/* The body of a wrapper: plain is the call of MPI alone; attentive, which may use `call`, is what
- * is done instead while a context lives. */
-#define TERN_PMPI_BODY(plain, attentive)                                                           \
-    const tern_pmpi_call call = tern_pmpi_call_begin();                                            \
+/* The body of the wrapper of function: plain is the call of MPI alone; attentive, which may use
+ * `call`, is what is done instead while a context lives. */
+#define TERN_PMPI_BODY(function, plain, attentive)                                                 \
+    const tern_pmpi_call call = tern_pmpi_call_begin(function);                                    \
     if (call.host == NULL)                                                                         \
         return plain;                                                                              \
     const int code = (attentive);                                                                  \
@@ -98,7 +99,7 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
 
 #define TERN_PMPI_WRAP(name, attentive, ...)                                                       \
     TERN_API int MPI_##name(TERN_PMPI_PARAMETERS(__VA_ARGS__)) {                                   \
-        TERN_PMPI_BODY(PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), attentive)                   \
+        TERN_PMPI_BODY("MPI_" #name, PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), attentive)     \
     }
 
 /* Called under the MPI lock, where one is needed, and otherwise as it is. */
@@ -116,7 +117,7 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
 /* A look at MPI is repeated until it fails or done is true. */
 #define TERN_PMPI_AWAIT(done, look)                                                                \
     __extension__({                                                                                \
-        tern_wait_state wait = TERN_WAIT_START;                                                    \
+        tern_wait_state wait = TERN_WAIT_IN(call.function);                                        \
         int looked;                                                                                \
         while ((looked = (look)) == MPI_SUCCESS && !(done))                                        \
             tern_pmpi_pause(call, &wait);                                                          \

@@ -119,7 +119,7 @@ void tern_activity_wait(tern_context *context, tern_wait_state *wait, uint32_t r
     const uint64_t limit = (uint64_t)context->config.stuck_report * 1000000000u;
     const char *function = wait->in != NULL ? wait->in : tern_waits_in;
     (void)report(context, function, now); /* what the other thread writes is as good */
-    if (limit == 0 || wait->warned || now - wait->began < limit)
+    if (limit == 0 || rank == TERN_NOBODY || wait->warned || now - wait->began < limit)
         return;
     wait->warned = true;
     warn(context, function, rank, now - wait->began, now);

@@ -45,9 +45,6 @@ struct tern_context {
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */
-    /* Every rank serves calls of containers even while its workers are outside tern: they wait in
-     * MPI, or compute. The same on all ranks, and set before the layers are opened. */
-    bool attends_without_worker;
     tern_hook hook[TERN_PROGRESS_HOOKS];
     size_t hooks;
     _Atomic(tern_task *) tasks;
@@ -89,10 +86,9 @@ struct tern_worker {
     _Alignas(64) _Atomic uint64_t attended;
 };
 
-/* Whether the process of rank serves calls to its containers without its application's workers. The
- * same on every rank, as agreed when the context was created. */
-static inline bool tern_serves_containers(const tern_context *context, uint32_t rank) {
-    (void)rank;
+/* Whether processes serve calls to their containers without their application's workers: all of
+ * them or none, as the options of a context are the same on every rank. */
+static inline bool tern_serves_containers(const tern_context *context) {
     return context->config.service_threads > 0;
 }
 
@@ -101,8 +97,8 @@ static inline bool tern_serves_containers(const tern_context *context, uint32_t 
  * them where the process does not. */
 static inline tern_worker_id tern_container_worker(const tern_context *context, uint32_t rank,
                                                    uint32_t application) {
-    return tern_serves_containers(context, rank) ? tern_context_service(context, rank)
-                                                 : (tern_worker_id){rank, application};
+    return tern_serves_containers(context) ? tern_context_service(context, rank)
+                                           : (tern_worker_id){rank, application};
 }
 
 static inline uint32_t tern_worker_number(const tern_context *context, tern_worker_id id) {

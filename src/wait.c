@@ -51,7 +51,7 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
         sched_yield();
     else if (round >= SPINS)
         tern_relax();
-    if (round % ROUNDS_PER_LOOK != ROUNDS_PER_LOOK - 1 || rank == TERN_NOBODY)
+    if (round % ROUNDS_PER_LOOK != ROUNDS_PER_LOOK - 1 || context == NULL)
         return TERN_OK;
     uint64_t now = tern_now();
     if (state->looked == 0)
@@ -61,9 +61,12 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     const bool late = now - state->looked >= LOOK_INTERVAL_NS;
     if (late) {
         state->looked = now;
-        tern_peers_look(&context->peers);
+        if (rank != TERN_NOBODY)
+            tern_peers_look(&context->peers);
         tern_activity_wait(context, state, rank, now);
     }
+    if (rank == TERN_NOBODY)
+        return TERN_OK;
     /* Before, what is waited for may well come, from whoever is alive. */
     if (!late && round < PAUSES)
         return TERN_OK;

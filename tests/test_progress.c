@@ -145,7 +145,7 @@ static void looks_that_find_do_not_yield(void) {
         EXPECT_OK(tern_put_notify(f.worker, tern_worker_self(f.worker), TERN_NULL, NULL, 0, 0, &cid,
                                   sizeof cid, TERN_NOTIFY_NO_LOCAL));
         EXPECT_OK(tern_probe(f.worker, TERN_PROBE_REMOTE, &event));
-        (void)tern_probe(f.worker, TERN_PROBE_REMOTE, &event);
+        tern_ignore(tern_probe(f.worker, TERN_PROBE_REMOTE, &event));
     }
     CU_ASSERT_EQUAL(yields(f.worker), before);
     fixture_close(&f);
