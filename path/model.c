@@ -116,6 +116,10 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
  * caller's round trip, which waits meanwhile for its own. */
 #define SERVING_NS 300.0
 
+/* Buckets of other keys that linear probing passes on its way to a key, on average, in a table that
+ * is two thirds full: as full as tables are made to get (hashtable/create.c). */
+#define PASSED 1.0
+
 /* A batch by RMA has several keys under way at a time, and a message of one by call takes many. How
  * many depends on the batch; these are few enough for a small one. */
 enum { KEYS_UNDER_WAY = 4, KEYS_A_MESSAGE = 64 };
@@ -132,7 +136,9 @@ tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const te
         [TERN_PATH_ADD_MANY] = TERN_MODEL_ADD};
     const profile *p = &table[operation[kind]].read_write;
     const bool many = kind >= TERN_PATH_FIND_MANY;
-    const double rma = cost(operation[kind], p, target), here = cost(operation[kind], p, own),
+    tern_costs there = *target, mine = *own;
+    there.passed = mine.passed = PASSED;
+    const double rma = cost(operation[kind], p, &there), here = cost(operation[kind], p, &mine),
                  call = target->call + SERVING_NS;
     return many ? (tern_sums){rma / KEYS_UNDER_WAY, call / KEYS_A_MESSAGE + here}
                 : (tern_sums){rma, call + here};
