@@ -61,8 +61,9 @@ typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments,
  * tern_call, where nobody waits, it is logged. It is cut after 1,000 bytes. A handler that returns
  * the error of a function of tern brings that one's detail home. The last text before the return
  * counts. With TERN_OK there is no text, and one with TERN_ERR_AGAIN is dropped. */
-TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
-                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
+TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
+                                                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A registered function; made by TERN_FUNCTION or tern_function_register. */
 typedef struct tern_function {

@@ -210,8 +210,10 @@ TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *
  * TERN_ERR_ARGUMENT: worker or table is NULL, or of another context; text is NULL and room is not
  * 0; there is no rank owner. Nothing is written then.
  * Local: it measures nothing and never blocks. Handlers may call it. */
-TERN_API tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtable *table,
-                                            uint32_t owner, char *text, size_t room, size_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_explain(const tern_worker *worker,
+                                                           const tern_hashtable *table,
+                                                           uint32_t owner, char *text, size_t room,
+                                                           size_t *bytes);
 
 #ifdef __cplusplus
 }

@@ -25,18 +25,19 @@ extern "C" {
 /* As MPI_Wait. request: of any kind, in: active, inactive or MPI_REQUEST_NULL. [out] status: may be
  * MPI_STATUS_IGNORE; it is set as by MPI_Wait, also where MPI reports an error. Cost: an MPI_Test
  * for each round of progress. */
-TERN_API tern_status tern_mpi_wait(tern_worker *worker, MPI_Request *request, MPI_Status *status);
+TERN_NODISCARD TERN_API tern_status tern_mpi_wait(tern_worker *worker, MPI_Request *request,
+                                                  MPI_Status *status);
 
 /* As MPI_Waitall. [out] statuses: count of them, or MPI_STATUSES_IGNORE. Where some of the
  * operations failed it is TERN_ERR_MPI once, and the MPI_ERROR of each status says how its
  * operation went. Cost: an MPI_Testall for each round of progress. */
-TERN_API tern_status tern_mpi_waitall(tern_worker *worker, int count, MPI_Request *requests,
-                                      MPI_Status *statuses);
+TERN_NODISCARD TERN_API tern_status tern_mpi_waitall(tern_worker *worker, int count,
+                                                     MPI_Request *requests, MPI_Status *statuses);
 
 /* As MPI_Ibarrier and its wait, which no MPI_Barrier of another rank matches: all ranks of comm
  * call this function. Any communicator, whether its ranks belong to the context or not.
  * TERN_ERR_PEER leaves the barrier unfinished: comm is of no more use for collective calls. */
-TERN_API tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm);
+TERN_NODISCARD TERN_API tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm);
 
 #ifdef __cplusplus
 }

@@ -125,8 +125,9 @@ TERN_NODISCARD TERN_API tern_status tern_queue_size(tern_worker *worker, tern_qu
 
 /* Explains which way this worker's operations by TERN_VIA_AUTO on the queue go, and why: the same
  * as tern_hashtable_explain, of the rank that holds the queue. */
-TERN_API tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queue,
-                                        char *text, size_t room, size_t *bytes);
+TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker,
+                                                       const tern_queue *queue, char *text,
+                                                       size_t room, size_t *bytes);
 
 #ifdef __cplusplus
 }
