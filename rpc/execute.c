@@ -78,7 +78,6 @@ static void let_origin_run_ahead(void) {
 static bool find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
     if (*bytes < sizeof(uint64_t))
         return false;
-    /* Once: the origin may write there again. Behind the acquire of the header. */
     /* R10; once: the origin may write there again */
     const uint64_t own =
         __atomic_load_n((const uint64_t *)(const void *)*arguments, __ATOMIC_RELAXED);

@@ -86,9 +86,9 @@ int PMPI_Initialized(int *flag) {
     return code;
 }
 
-int MPI_Get_library_version(char *version, int *length) {
+int PMPI_Get_library_version(char *version, int *length) {
     if (pretended_library == NULL)
-        return PMPI_Get_library_version(version, length);
+        return MPI_Get_library_version(version, length);
     *length = sprintf(version, "%s", pretended_library);
     return MPI_SUCCESS;
 }
