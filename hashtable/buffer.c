@@ -58,7 +58,8 @@ static tern_status give(tern_hashtable_buffer *buffer, const void *key, const vo
     if (status != TERN_OK)
         return status;
     buffer->taken++;
-    (void)tern_scatter_written(scatter, owner); /* what fails is told by the report */
+    if (tern_scatter_written(scatter, owner) != TERN_OK)
+        tern_error_clear(); /* the report tells of it */
     return TERN_OK;
 }
 

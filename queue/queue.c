@@ -64,6 +64,8 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
     uint32_t dead = tern_peers_dead(&queue->context->peers);
     *status = dead == TERN_NOBODY ? tern_queue_wait(worker, queue, wait, run.until)
                                   : tern_peer_fail(dead);
+    if (*status == TERN_OK)
+        tern_error_clear(); /* what the host answered before */
     return *status == TERN_OK;
 }
 

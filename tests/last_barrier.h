@@ -1,5 +1,5 @@
-/* A rank that dies in a collective of MPI when all have come to it: rank 0 never leaves that
- * collective, the others do. */
+/* A rank that dies in a collective when all have come to it: rank 0 never leaves that collective,
+ * the others do. All collectives go through MPI here, in shared memory too. */
 
 #ifndef TERN_TESTS_LAST_BARRIER_H
 #define TERN_TESTS_LAST_BARRIER_H
@@ -7,7 +7,8 @@
 #include "survivors.h"
 
 static struct {
-    int in;           /* so many barriers from now on; 0: none */
+    int in;           /* so many meetings of all ranks from now on; 0: none */
+    int met;          /* meetings up to now */
     int in_allgather; /* the same of these */
     int nothing;
 } last_barrier;
@@ -26,8 +27,10 @@ static int die_in(int *in, MPI_Comm comm, MPI_Request *request, int code) {
                : PMPI_Irecv(&last_barrier.nothing, 1, MPI_INT, 0, 1234, comm, request);
 }
 
-int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
-    int code = MPI_Ibarrier(comm, request);
+int PMPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm, MPI_Request *request) {
+    int code = MPI_Iallreduce(mine, all, count, type, op, comm, request);
+    last_barrier.met++;
     return die_in(&last_barrier.in, comm, request, code);
 }
 
@@ -35,6 +38,12 @@ int PMPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, i
                     MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
     int code = MPI_Iallgather(mine, count, type, all, each, of, comm, request);
     return die_in(&last_barrier.in_allgather, comm, request, code);
+}
+
+/* Leaves the meetings in shared memory for those by MPI, and begins to count these. */
+static inline void count_meetings(fixture *f) {
+    f->context->meeting = NULL;
+    last_barrier.met = 0;
 }
 
 /* Rank 0 is told of the death meanwhile. */
