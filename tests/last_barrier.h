@@ -6,6 +6,8 @@
 
 #include "survivors.h"
 
+#include "src/context.h"
+
 static struct {
     int in;           /* so many meetings of all ranks from now on; 0: none */
     int met;          /* meetings up to now */
