@@ -12,7 +12,7 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
     tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, head->anchor};
     const tern_anchor *anchor =
         (const void *)tern_reach_address(worker, place, sizeof(tern_anchor));
-    /* The acquire pairs with the release of meet_calls (hashtable/create.c). */
+    /* R1: meet_calls; R3 with leave_calls, behind the fence of make_progress */
     if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_anchor) != 0 || head->nonce == 0 ||
         atomic_load_explicit(&anchor->nonce, memory_order_acquire) != head->nonce)
         return NULL;

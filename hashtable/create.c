@@ -135,13 +135,14 @@ static void meet_calls(tern_hashtable *t, tern_ptr memory) {
     tern_anchor *anchor = tern_local(t->context, memory);
     memset(anchor, 0, sizeof *anchor);
     anchor->table = t;
-    /* Pairs with the acquire of tern_table_of_call. */
+    /* R1: tern_table_of_call */
     atomic_store_explicit(&anchor->nonce, t->nonce, memory_order_release);
 }
 
 /* No call finds the table any more, and none is in it. */
 static void leave_calls(const tern_context *context, tern_ptr memory) {
     tern_anchor *anchor = tern_local(context, memory);
+    /* R3: tern_table_of_call; the fence is that of tern_service_threads_pass */
     atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
     tern_service_threads_pass(context);
 }

@@ -96,7 +96,7 @@ void tern_measure_own(tern_costs *costs) {
     samples s = {.count = 0};
     for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
         for (int i = 0; i < ROW; i++)
-            (void)atomic_fetch_add(&word, 1);
+            (void)atomic_fetch_add(&word, 1); /* R4; as an owner adds, and nobody reads it */
         end = tern_now();
         samples_add(&s, (double)(end - now) / ROW);
     }

@@ -25,10 +25,12 @@
 static _Atomic int keyval = MPI_KEYVAL_INVALID;
 
 static int get_keyval(void) {
+    /* R1: get_keyval; of the thread that was faster */
     int key = atomic_load_explicit(&keyval, memory_order_acquire);
     if (key != MPI_KEYVAL_INVALID)
         return key;
     int fresh = MPI_KEYVAL_INVALID;
+    /* R1: get_keyval; also where it fails and reads the other thread's key */
     if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &fresh, NULL) ==
             MPI_SUCCESS &&
         !atomic_compare_exchange_strong(&keyval, &key, fresh)) {
@@ -59,6 +61,7 @@ static bool all_in_one_context(tern_pmpi_call call, MPI_Comm comm) {
 bool tern_pmpi_qualifies(tern_pmpi_call call, MPI_Comm comm) {
     if (comm == MPI_COMM_NULL)
         return false;
+    /* R8: announce_change; before the look at the contexts */
     const uint64_t now = atomic_load_explicit(call.host->changes, memory_order_acquire);
     const int key = get_keyval();
     void *value = NULL;

@@ -8,6 +8,7 @@ static _Thread_local bool inside;
 TERN_API const char *tern_pmpi_version(void) { return TERN_PMPI_VERSION; }
 
 TERN_API void tern_pmpi_attach(const tern_pmpi_host *host) {
+    /* R1: tern_pmpi_call_begin */
     atomic_store_explicit(&tern_pmpi_host_now, host, memory_order_release);
 }
 

@@ -29,7 +29,7 @@ tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host, const char *function)
 void tern_pmpi_leave(tern_pmpi_call call);
 
 static inline tern_pmpi_call tern_pmpi_call_begin(const char *function) {
-    /* Pairs with the release in tern_pmpi_attach: the host's table is read behind it. */
+    /* R1: tern_pmpi_attach; before the host's table */
     const tern_pmpi_host *host = atomic_load_explicit(&tern_pmpi_host_now, memory_order_acquire);
     if (__builtin_expect(host == NULL, 1))
         return (tern_pmpi_call){NULL, NULL, false};

@@ -31,7 +31,7 @@ static tern_queue *queue_of_call(const tern_worker *worker, const message *m, si
     tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, m->anchor};
     const tern_queue_anchor *anchor =
         (const void *)tern_reach_address(worker, place, sizeof(tern_queue_anchor));
-    /* The acquire pairs with the release of meet_host (queue/create.c). */
+    /* R1: meet_host; R3 with leave_calls, behind the fence of make_progress */
     if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_queue_anchor) != 0 || m->nonce == 0 ||
         atomic_load_explicit(&anchor->nonce, memory_order_acquire) != m->nonce)
         return NULL;

@@ -98,13 +98,14 @@ static void meet_host(tern_queue *q, const introduction *host) {
     clear(q);
     tern_queue_anchor *anchor = tern_local(q->context, q->anchor);
     anchor->queue = q;
-    /* Pairs with the acquire of queue_of_call. */
+    /* R1: queue_of_call */
     atomic_store_explicit(&anchor->nonce, q->nonce, memory_order_release);
 }
 
 /* No call finds the queue any more, and none is in it. */
 static void leave_calls(tern_context *context, tern_ptr memory) {
     tern_queue_anchor *anchor = tern_local(context, memory);
+    /* R3: queue_of_call; the fence is that of tern_service_threads_pass */
     atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
     tern_service_threads_pass(context);
 }

@@ -23,6 +23,7 @@ static tern_status no_way(uint32_t rank) {
 
 /* Remembers that the system refused. Its rules are the same for all ranks of the node. */
 static void cross_refuse(tern_rma *rma, uint32_t rank) {
+    /* R4 */
     if (!atomic_exchange_explicit(&rma->cross_refused, true, memory_order_relaxed))
         tern_log(TERN_LOG_INFO,
                  "the system does not let this process reach into rank %u; registered memory is "

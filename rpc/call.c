@@ -108,7 +108,7 @@ tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done
 /* Hands out what lies in the cell. */
 static tern_status take_result(const tern_cell *cell, uint32_t rank, void *result, size_t capacity,
                                size_t *result_bytes) {
-    /* Once: other ranks of the node can write there. */
+    /* R9: tern_reply_arrived; each is read once, since other ranks of the node can write there */
     const tern_status status = (tern_status)__atomic_load_n(&cell->status, __ATOMIC_RELAXED);
     uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
     if (bytes > TERN_RESULT_MAX)

@@ -28,6 +28,7 @@ static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id
     if (tern_failures_here.count == failures || tern_failures_here.last != status)
         tern_error_clear();
     const char *text = tern_error_detail();
+    /* R4 */
     const bool first =
         !is_awaited && !atomic_exchange_explicit(&rpc->refused[id], true, memory_order_relaxed);
     tern_log(first ? TERN_LOG_WARN : TERN_LOG_INFO, "%s, called by rank %u%s, returned '%s': %s%s",

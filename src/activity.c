@@ -18,19 +18,25 @@ static bool report(tern_context *context, const char *name, uint64_t seen) {
     tern_activity *mine = activity_of(context, context->rank);
     if (mine == NULL)
         return true;
+    /* R4; the exchange decides */
     uint64_t version = atomic_load_explicit(&mine->version, memory_order_relaxed);
+    /* R6: report; after what the last writer stored */
     if (version % 2 == 1 ||
         !atomic_compare_exchange_strong_explicit(&mine->version, &version, version + 1,
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
-    atomic_thread_fence(memory_order_release); /* the odd version before what follows */
+    /* R2: read_activity; the odd version before the words */
+    atomic_thread_fence(memory_order_release);
     uint64_t words[TERN_ACTIVITY_WORDS] = {0};
     if (name != NULL) {
         strncpy((char *)words, name, sizeof words - 1);
         for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
+            /* R2: read_activity */
             atomic_store_explicit(&mine->name[i], words[i], memory_order_relaxed);
     }
+    /* R2: read_activity */
     atomic_store_explicit(&mine->seen, seen, memory_order_relaxed);
+    /* R1: read_activity, report; the even version after the words */
     atomic_store_explicit(&mine->version, version + 2, memory_order_release);
     return true;
 }
@@ -48,11 +54,13 @@ void tern_activity_leave(tern_context *context) {
 /* [out] name, seen. An empty name: nothing has been reported, or it is just being written. */
 static void read_activity(const tern_activity *a, char name[TERN_ACTIVITY_BYTES], uint64_t *seen) {
     uint64_t words[TERN_ACTIVITY_WORDS];
+    /* R1: report */
     const uint64_t version = atomic_load_explicit(&a->version, memory_order_acquire);
+    /* R2: report; the fence has the words before the second look at the version */
     for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
         words[i] = atomic_load_explicit(&a->name[i], memory_order_relaxed);
     *seen = atomic_load_explicit(&a->seen, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire); /* what came before, before the second look */
+    atomic_thread_fence(memory_order_acquire);
     if (version % 2 == 1 || atomic_load_explicit(&a->version, memory_order_relaxed) != version)
         words[0] = 0;
     memcpy(name, words, TERN_ACTIVITY_BYTES);

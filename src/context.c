@@ -37,6 +37,7 @@ static tern_status duplicate(tern_context *context, MPI_Comm comm) {
 /* The environment of a process is the same for all of its contexts, and mostly for all ranks. */
 static void warn_once(const tern_context *context) {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
+    /* R4 */
     if (context->rank == 0 && !atomic_flag_test_and_set(&warned))
         tern_config_warn();
 }
@@ -239,6 +240,7 @@ fail:
 
 static tern_status drain(tern_context *context, size_t layer) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
+    /* R7: finalized_under_us */
     if (atomic_load(&context->mpi_gone) || tern_layers[layer]->drain == NULL)
         return TERN_OK;
     return tern_layers[layer]->drain(context, context->worker[0]);
@@ -247,6 +249,7 @@ static tern_status drain(tern_context *context, size_t layer) {
 /* The same on every rank, unless one has died: then nobody is to keep what is left. */
 static tern_status agree_on_objects(tern_context *context) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
+    /* R7: finalized_under_us */
     if (atomic_load(&context->mpi_gone))
         return TERN_OK;
     return tern_collective_agree(context, context->worker[0],

@@ -28,6 +28,8 @@ static _Thread_local struct {
 } own;
 
 static bool thread_lock(void) {
+    /* R9: tern_pmpi_begin, tern_pmpi_end; where threads need the lock, the program has ordered its
+     * calls of MPI with the creation of the context, which calls MPI too */
     if (!atomic_load_explicit(&lock_needed, memory_order_relaxed) || tern_mpi_locked())
         return false;
     tern_mpi_lock();
@@ -35,6 +37,7 @@ static bool thread_lock(void) {
 }
 
 static tern_worker *thread_workers(void) {
+    /* R8: announce_change; before the look at the contexts and their workers */
     const uint64_t now = atomic_load_explicit(&changes, memory_order_acquire);
     if (own.changes == now)
         return own.first;
@@ -43,6 +46,7 @@ static tern_worker *thread_workers(void) {
     for (tern_context *context = contexts; context != NULL; context = context->pmpi_next) {
         for (size_t i = 0; i < context->config.workers; i++) {
             tern_worker *worker = context->worker[i];
+            /* R9: announce_change */
             if (atomic_load_explicit(&worker->owner, memory_order_relaxed) != &own)
                 continue;
             worker->own_next = own.first;
@@ -119,7 +123,10 @@ bool tern_pmpi_is_here(void) {
     return false;
 }
 
-static void announce_change(void) { atomic_fetch_add_explicit(&changes, 1, memory_order_release); }
+static void announce_change(void) {
+    /* R8: thread_workers, tern_pmpi_qualifies */
+    atomic_fetch_add_explicit(&changes, 1, memory_order_release);
+}
 
 static bool context_needs_lock(const tern_context *context) {
     int level = MPI_THREAD_SINGLE;
@@ -132,6 +139,7 @@ void tern_pmpi_begin(tern_context *context) {
         return;
     pthread_mutex_lock(&mutex);
     in_threads += context_needs_lock(context);
+    /* R9: thread_lock */
     atomic_store_explicit(&lock_needed, in_threads > 0, memory_order_relaxed);
     context->pmpi_next = contexts;
     contexts = context;
@@ -148,6 +156,7 @@ void tern_pmpi_end(tern_context *context) {
     if (*link != NULL) {
         *link = context->pmpi_next;
         in_threads -= context->workers > 1 && in_threads > 0;
+        /* R9: thread_lock */
         atomic_store_explicit(&lock_needed, in_threads > 0, memory_order_relaxed);
         announce_change();
         if (contexts == NULL)
@@ -157,11 +166,15 @@ void tern_pmpi_end(tern_context *context) {
 }
 
 void tern_pmpi_adopt(tern_worker *worker) {
+    /* R9: announce_change; behind tern_worker_adopt's acquire */
     atomic_store_explicit(&worker->owner, &own, memory_order_relaxed);
     announce_change();
 }
 
-void tern_pmpi_release(tern_worker *worker) {
-    atomic_store_explicit(&worker->owner, NULL, memory_order_relaxed);
+bool tern_pmpi_release(tern_worker *worker) {
+    /* R9: tern_worker_release; of two threads that release it, one finds an owner */
+    if (atomic_exchange_explicit(&worker->owner, NULL, memory_order_relaxed) == NULL)
+        return false;
     announce_change();
+    return true;
 }

@@ -50,8 +50,10 @@ bool tern_pmpi_is_here(void);
 void tern_pmpi_begin(tern_context *context);
 void tern_pmpi_end(tern_context *context);
 
-/* The calling thread takes the worker; somebody gives it back. */
+/* The calling thread, which has adopted the worker, is its owner. */
 void tern_pmpi_adopt(tern_worker *worker);
-void tern_pmpi_release(tern_worker *worker);
+
+/* It has no owner any more. False: it had none, or another thread is just releasing it. */
+bool tern_pmpi_release(tern_worker *worker);
 
 #endif

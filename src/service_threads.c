@@ -54,30 +54,31 @@ static uint64_t attended_here(const tern_context *context) {
     return sum;
 }
 
-/* Sequentially consistent, as in tern_service_threads_pass: either that one sees the round, or the
- * round sees what was stored before. Its end releases what the round did. */
 static size_t make_progress(tern_worker *worker, _Atomic uint64_t *rounds) {
+    /* R3: tern_service_threads_pass; that one sees the round, or the round what it has stored */
     atomic_fetch_add(rounds, 1);
     atomic_thread_fence(memory_order_seq_cst);
     const size_t found = tern_progress_round(worker);
+    /* R1: tern_service_threads_pass */
     atomic_fetch_add_explicit(rounds, 1, memory_order_release);
     return found;
 }
 
 void tern_service_threads_pass(const tern_context *context) {
     const tern_service_threads *service = context->service;
+    /* R3: make_progress */
     atomic_thread_fence(memory_order_seq_cst);
     for (size_t i = 0; service != NULL && i < service->running; i++) {
         const _Atomic uint64_t *rounds = &service->thread[i].rounds;
+        /* R3: make_progress; an acquire too, of the round that has ended */
         const uint64_t now = atomic_load(rounds);
+        /* R1: make_progress */
         while (now % 2 == 1 && atomic_load_explicit(rounds, memory_order_acquire) == now)
             sched_yield();
     }
 }
 
-/*
- * What a round finds keeps it awake, but for messages that a worker on this core would serve too.
- * The acquire of stop pairs with the release in tern_service_threads_stop.
+/* What a round finds keeps it awake, but for messages that a worker on this core would serve too.
  */
 static void *serve(void *argument) {
     tern_worker *worker = argument;
@@ -144,7 +145,6 @@ void tern_service_threads_stop(tern_context *context) {
     atomic_store_explicit(&service->stop, true, memory_order_release);
     for (size_t i = 0; i < service->running; i++)
         pthread_join(service->thread[i].thread, NULL);
-    /* Pairs with the acquire of whoever takes a worker, to quiesce. */
     for (size_t i = context->config.workers; i < context->workers; i++)
         /* R6: progress_all, answers_are_here */
         atomic_store_explicit(&context->worker[i]->adopted, false, memory_order_release);

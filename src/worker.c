@@ -26,9 +26,9 @@ tern_status tern_worker_release(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_worker_release");
     if (status != TERN_OK)
         return status;
-    if (!atomic_load_explicit(&worker->adopted, memory_order_relaxed))
+    if (!tern_pmpi_release(worker))
         return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
-    tern_pmpi_release(worker);
+    /* R6: tern_worker_adopt, progress_all, answers_are_here */
     atomic_store_explicit(&worker->adopted, false, memory_order_release);
     return TERN_OK;
 }

@@ -96,7 +96,8 @@ TERN_API const char *tern_transport_name(tern_transport transport);
 TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
                                                       tern_worker **worker);
 
-/* Gives the worker back, for any thread to adopt. TERN_ERR_STATE: in a handler. */
+/* Gives the worker back, for any thread to adopt. TERN_ERR_STATE: in a handler, or it has no
+ * owner. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_worker_release(tern_worker *worker);
 
 TERN_API tern_context *tern_worker_context(const tern_worker *worker);
