@@ -59,8 +59,7 @@ static void around_every_border(void) {
         uint32_t next = (f.rank + 1) % f.size;
         for (size_t b = 0; b < sizeof borders / sizeof borders[0]; b++)
             for (int off = -8; off <= 8; off++)
-                send(&f, (uint64_t)off + 8, next, &sent[next],
-                     (size_t)((int64_t)borders[b] + off));
+                send(&f, (uint64_t)off + 8, next, &sent[next], (size_t)((int64_t)borders[b] + off));
         for (uint64_t way = 0; way < 5; way++)
             send(&f, way, next, &sent[next], (4 << 20) + way % 3 - 1);
         EXPECT_OK(tern_quiesce(f.worker));
