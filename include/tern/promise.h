@@ -48,7 +48,8 @@ typedef enum tern_algorithm {
  * doubles up to 1.3 s while owners do not attend. tern_hashtable_explain and tern_queue_explain
  * tell what was measured and decided.
  *
- * Over shm AUTO goes by RMA, whose operations need nobody's progress. Between nodes an operation by
+ * Over shm AUTO goes by RMA, whose operations need nobody's progress, unless service threads or
+ * libtern_pmpi (docs/mpi.md) serve calls while workers are elsewhere. Between nodes an operation by
  * call waits until the owner makes progress, and a rank that blocks in MPI itself makes none. Where
  * one way is not permitted (call_only, too large for a call, in a handler, no future left) AUTO
  * takes the other.
