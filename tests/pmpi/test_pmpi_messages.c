@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "src/activity.h"
+
 enum { LARGE = 1 << 18 }; /* beyond what MPI sends before it is received */
 
 static int large[LARGE], room[LARGE];
@@ -320,6 +322,32 @@ static void no_handlers(void) {
     fixture_close(&f);
 }
 
+static bool reports(const tern_activity *activity, const char *name) {
+    uint64_t words[TERN_ACTIVITY_WORDS];
+    for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
+        words[i] = atomic_load(&activity->name[i]);
+    return strncmp((const char *)words, name, sizeof words) == 0;
+}
+
+/* A rank that waits in MPI tells the ranks of its node in which call, for their stuck reports. */
+static void reported(void) {
+    fixture f;
+    if (alone() || !open_beside(&f, NULL))
+        return;
+    const tern_activity *activity = f.context->activity(f.context, 0);
+    int got = 0;
+    if (rank == 0)
+        MPI_Recv(&got, 1, MPI_INT, 1, 5, f.comm, MPI_STATUS_IGNORE);
+    if (rank == 1) {
+        for (double end = MPI_Wtime() + 10; activity != NULL && MPI_Wtime() < end; sched_yield())
+            if (reports(activity, "MPI_Recv"))
+                break;
+        CU_ASSERT(activity == NULL || reports(activity, "MPI_Recv"));
+        MPI_Send(&rank, 1, MPI_INT, 0, 5, f.comm);
+    }
+    close_beside(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"sends", sends},
@@ -332,6 +360,7 @@ int main(int argc, char **argv) {
         {"callbacks", callbacks},
         {"handlers", handlers},
         {"no_handlers", no_handlers},
+        {"reported", reported},
     };
     return tern_test_main(argc, argv, "pmpi_messages", tests, sizeof tests / sizeof tests[0]);
 }
