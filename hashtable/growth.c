@@ -91,7 +91,7 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     tern_status status = apply(worker, growth, table->rank, news);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
-    /* R2: learn; whoever reads the news may go to the new array at once: it is clear before */
+    /* R2: learn; a reader of the news may go to the new array at once: it is clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);

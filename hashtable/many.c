@@ -30,7 +30,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, tern_path_kind kind,
                               tern_via via, const char *keys, size_t step, size_t count) {
     via = via == TERN_VIA_AUTO ? (tern_via)table->only[kind] : via;
-    /* Whoever has nothing to do with other nodes does not wait for them to be measured. */
+    /* A batch with no key on another node does not wait for other nodes to be measured. */
     for (size_t i = 0; via == TERN_VIA_AUTO && !table->all_near && i < count; i++) {
         const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, keys + i * step));
         const tern_path_target target = tern_table_target(table, owner);

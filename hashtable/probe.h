@@ -22,8 +22,8 @@
  * Memory order. A reader believes an entry that passes the check, in whatever order its words came.
  * What lies outside the check is ordered by it: near, the inserter's first store to the counter is
  * ordered before its release store of the check, which pairs with the acquire in tern_entry_get of
- * whoever then adds to the counter. Far, the first fetch-and-add has returned before the entry is
- * put.
+ * any rank that then adds to the counter. Far, the first fetch-and-add has returned before the
+ * entry is put.
  *
  * An entry that does not pass says nothing, and the state says why. For that the state must be at
  * least as new as the write that tore the entry. Two fences see to it: the writer's between its

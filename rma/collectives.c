@@ -15,7 +15,7 @@
  * a barrier or an all-reduce ends for no rank before all have come to it, and every AHEAD_MAX-th
  * collective, if it is a broadcast, begins with a barrier.
  *
- * Ranks may differ in the kind of a collective. Whoever meets a part of another kind fails and
+ * Ranks may differ in the kind of a collective. A rank that meets a part of another kind fails and
  * tells every other rank why, so all that are in the collective end it, and all count it as one. No
  * rank waits for ever: one that has waited for HAIL_NS tells the rank that it waits for what it is
  * in. Suppose that nobody meets another kind. Then all ranks that wait for each other in a chain
