@@ -270,7 +270,7 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
         status = tern_flush_all(worker);
     else if (promise != TERN_PROMISE_WRITE_ONLY)
         /* R3: fill; as behind an insert in operations.c */
-        atomic_thread_fence(memory_order_seq_cst); /* see insert in operations.c */
+        atomic_thread_fence(memory_order_seq_cst);
     if (status == TERN_OK && counted < count)
         status =
             tern_fail(TERN_ERR_FULL,

@@ -75,7 +75,7 @@ static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
         tern_status ran = tern_run_insert(worker, table, items, &done, stored);
         if (promise != TERN_PROMISE_WRITE_ONLY)
             /* R3: fill; as behind an insert in operations.c */
-            atomic_thread_fence(memory_order_seq_cst); /* as behind an insert (operations.c) */
+            atomic_thread_fence(memory_order_seq_cst);
         return ran;
     }
     tern_status status = tern_window_insert(worker, table, items, stored);

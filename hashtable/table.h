@@ -91,7 +91,8 @@ struct tern_hashtable {
 static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
     const tern_part *part = &table->part[owner];
     const size_t back = sizeof(tern_anchor) - offsetof(tern_anchor, scratch);
-    return (tern_path_target){{owner, part->worker}, tern_ptr_add(part->buckets, -(int64_t)back)};
+    return (tern_path_target){tern_container_worker(table->context, owner, part->worker),
+                              tern_ptr_add(part->buckets, -(int64_t)back)};
 }
 
 /* A key as it lies in an entry, and its hash. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "path/selector.h"
+#include "src/error.h"
 #include "src/wait.h"
 #include "tern/call.h"
 
@@ -69,8 +70,10 @@ static bool component_measure(tern_worker *worker, component *run, tern_ptr scra
     const int row = tern_reach_address(worker, scratch, sizeof(uint64_t)) != NULL ? ROW : 1;
     for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
         for (int i = 0; i < row; i++)
-            if (run(worker, scratch) != TERN_OK)
+            if (run(worker, scratch) != TERN_OK) {
+                tern_error_clear(); /* the guess stands */
                 return false;
+            }
         end = tern_now();
         samples_add(&s, (double)(end - now) / row);
     }
@@ -131,6 +134,8 @@ bool tern_measure_call(tern_worker *worker, const tern_path_target *target, tern
             const uint64_t number = selector->asked + 1;
             const tern_status status = tern_call_try(
                 worker, target->worker, &tern_path_on_question_function, &number, sizeof number);
+            if (status != TERN_OK)
+                tern_error_clear(); /* it is asked again, or counts as not answered */
             if (status != TERN_OK && status != TERN_ERR_AGAIN)
                 break;
             waits = status == TERN_OK;

@@ -87,8 +87,10 @@ static int place_conclude(tern_pmpi_place *place, int code, MPI_Win window, MPI_
     __extension__({                                                                                \
         tern_pmpi_place *place;                                                                    \
         int made = place_prepare(call, comm, &place);                                              \
-        if (made == MPI_SUCCESS)                                                                   \
-            made = place_conclude(place, make, window, file);                                      \
+        if (made == MPI_SUCCESS) {                                                                 \
+            made = (make); /* before the window or the file is read */                             \
+            made = place_conclude(place, made, window, file);                                      \
+        }                                                                                          \
         made;                                                                                      \
     })
 

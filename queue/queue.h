@@ -84,8 +84,9 @@ typedef struct tern_queue_run {
 
 /* For the selector. */
 static inline tern_path_target tern_queue_target(const tern_queue *queue) {
-    return (tern_path_target){{queue->host, queue->host_worker},
-                              tern_ptr_add(queue->anchor, offsetof(tern_queue_anchor, scratch))};
+    return (tern_path_target){
+        tern_container_worker(queue->context, queue->host, queue->host_worker),
+        tern_ptr_add(queue->anchor, offsetof(tern_queue_anchor, scratch))};
 }
 
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a

@@ -119,7 +119,6 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
             continue;
         }
         char *at = in->data + (in->position & in->mask);
-        /* The words are written by MPI while we look: each is read once, position first. */
         /* R2: tern_batch_seal; MPI writes while we look: each word is read once, position first */
         if (atomic_load_explicit((_Atomic uint64_t *)(void *)at, memory_order_acquire) !=
                 in->position ||

@@ -24,6 +24,10 @@ void *tern_local(const tern_context *context, tern_ptr p) {
 }
 
 void tern_segment_get_info(const tern_context *context, tern_segment_info *info) {
+    if (tern_is_destroyed(context)) {
+        *info = (tern_segment_info){0};
+        return;
+    }
     tern_rma *rma = tern_rma_of(context);
     const tern_segment *mine = &rma->segment[context->rank];
     *info = (tern_segment_info){.bytes = rma->layout.heap_bytes,

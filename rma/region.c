@@ -226,8 +226,7 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
     tern_region *region = region_at(context, context->rank, *slot);
     *r = (tern_registration){base, bytes, r->generation, 1, NULL, false};
     regions->live++;
-    /* Who sees the new base, in tern_region_look, sees that the old generation has ended. */
-    /* R2: tern_region_look; whoever sees the new base sees that the old generation has ended */
+    /* R2: tern_region_look; a rank that sees the new base sees that the old generation has ended */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&region->base, (uintptr_t)base, memory_order_relaxed);
     atomic_store_explicit(&region->bytes, bytes, memory_order_relaxed);

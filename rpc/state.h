@@ -56,10 +56,9 @@ static inline tern_rpc_worker *tern_rpc_worker_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_RPC];
 }
 
-/* Counters that quiesce reads from other threads. One thread writes: no read-modify-write is
- * needed. The release pairs with quiesce's acquire: who has quiesced sees what was run. */
+/* Counters that quiesce reads from other threads. */
 static inline void tern_count(uint64_t *counter, uint64_t by) {
-    /* R1: count; one thread writes: no read-modify-write is needed */
+    /* R1: count; one thread writes, so no read-modify-write is needed; quiescence sees what ran */
     __atomic_store_n(counter, *counter + by, __ATOMIC_RELEASE);
 }
 

@@ -124,7 +124,10 @@ static tern_status tell_mismatch(tern_context *context, tern_worker *worker, con
     char mine[NAME_BYTES] = "";
     snprintf(mine, sizeof mine, "%s", name);
     char *all = malloc(context->size * sizeof mine);
-    tern_status status = tern_collective_allgather(context, worker, mine, sizeof mine, all);
+    tern_status status =
+        all != NULL ? tern_collective_allgather(context, worker, mine, sizeof mine, all)
+                    : tern_fail(TERN_ERR_MEMORY, "no memory for the names of %u collectives",
+                                context->size);
     uint32_t other = 0;
     while (status == TERN_OK && other < context->size &&
            strncmp(mine, all + other * sizeof mine, sizeof mine) == 0)

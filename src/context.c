@@ -270,7 +270,7 @@ tern_status tern_context_destroy(tern_context *context) {
     /* From here on this thread's progress stands for the service threads. */
     tern_service_threads_stop(context);
     /* The calls first: a rank that is not here yet may wait for one. */
-    size_t layer = TERN_LAYER_SLOTS - 1;
+    size_t layer = TERN_LAYER_RPC;
     tern_status status = drain(context, layer);
     if (status == TERN_OK)
         status = agree_on_objects(context);

@@ -61,5 +61,7 @@ tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm) {
     tern_status status = wait_may_begin(worker, true, "tern_mpi_barrier");
     if (status == TERN_OK)
         status = TERN_MPI(PMPI_Ibarrier(comm, &request));
-    return status == TERN_OK ? tern_mpi_wait(worker, &request, MPI_STATUS_IGNORE) : status;
+    return status == TERN_OK
+               ? requests_wait(worker, &(tern_mpi_requests){-1, &request, MPI_STATUS_IGNORE})
+               : status;
 }

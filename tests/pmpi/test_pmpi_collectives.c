@@ -198,6 +198,42 @@ static void intercommunicators(void) { all_late(of_intercommunicators); }
 static void windows(void) { all_late(of_windows); }
 static void files(void) { all_late(of_files); }
 
+/* Ranks are late to what is done with a window and a file that are there, and to their end. */
+static void used_late(void) {
+    fixture f;
+    if (!open_beside(&f, NULL))
+        return;
+    static int memory;
+    static char name[64];
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_File file;
+    if (rank == 0)
+        snprintf(name, sizeof name, "/tmp/tern-pmpi-%d", (int)getpid());
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, f.comm);
+    if (size > 1)
+        MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, f.comm, &window);
+    MPI_File_open(f.comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+    for (int late = 0; late < size; late++) {
+        if (rank == late)
+            come_late(&f);
+        if (size > 1)
+            MPI_Win_fence(0, window);
+        if (rank == late)
+            come_late(&f);
+        MPI_File_write_at_all(file, 0, &rank, 0, MPI_INT, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0)
+        come_late(&f);
+    if (size > 1)
+        MPI_Win_free(&window);
+    if (rank == size - 1)
+        come_late(&f);
+    MPI_File_close(&file);
+    CU_ASSERT(window == MPI_WIN_NULL && file == MPI_FILE_NULL);
+    close_beside(&f);
+}
+
 /* Ranks outside of the context are in the communicator: nothing is converted, and all match. */
 static void half_of_the_ranks(void) {
     fixture f;
@@ -250,6 +286,7 @@ int main(int argc, char **argv) {
         {"intercommunicators", intercommunicators},
         {"windows", windows},
         {"files", files},
+        {"used_late", used_late},
         {"half_of_the_ranks", half_of_the_ranks},
         {"contexts_come_and_go", contexts_come_and_go},
     };
