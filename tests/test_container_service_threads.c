@@ -26,8 +26,10 @@ typedef struct job {
 } job;
 
 static tern_key key_of(const tern_hashtable *table, uint64_t number) {
-    const uint64_t words[TERN_KEY_MAX / 8] = {number};
+    uint64_t words[TERN_KEY_MAX / 8];
     tern_key key;
+    memset(words, 0, sizeof words);
+    words[0] = number;
     tern_key_load(table, words, &key);
     return key;
 }

@@ -29,7 +29,8 @@ static struct {
     bool left; /* a death ended it in a barrier: this rank's part stays with others */
 } creation;
 
-/* The linker has calls of the library come here (CMakeLists.txt). */
+/* The linker, which gives the names, has calls of the library come here (CMakeLists.txt). */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
 tern_status __real_tern_collective_barrier(tern_context *context, tern_worker *worker);
 tern_status __wrap_tern_collective_barrier(tern_context *context, tern_worker *worker);
 
@@ -37,6 +38,7 @@ tern_status __wrap_tern_collective_barrier(tern_context *context, tern_worker *w
     creation.barriers++;
     return __real_tern_collective_barrier(context, worker);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void begin_creation(const fixture *f) {
     creation.before = heap_in_use(f);
