@@ -160,7 +160,7 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
  * Whether one ever took part is read first: a server that joins meanwhile is not missed then. */
 static tern_status look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
-    /* R7: tern_mailbox_enter, tern_mailbox_exit; served first, then who is there */
+    /* R7: tern_mailbox_enter, tern_mailbox_exit; served first, then the clients that are there */
     uint32_t served = atomic_load(&share->head->served);
     uint32_t servers = 0, all = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {

@@ -60,7 +60,7 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
     if (status != TERN_OK)
         return status;
     char *block = tern_local(map->context, place);
-    /* R2: tern_block_read; whoever sees the new words sees that the old descriptor is replaced */
+    /* R2: tern_block_read; a reader of the new words sees the old descriptor replaced */
     atomic_thread_fence(memory_order_release);
     store_shared(block, key->bytes, key->size);
     store_shared(block + tern_block_value_at(d->words), value, value_bytes);

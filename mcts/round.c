@@ -82,7 +82,7 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
 }
 
 void tern_mcts_fail(tern_search *s, tern_status status) {
-    /* R6: tern_mcts_fail; who is first writes the text */
+    /* R6: tern_mcts_fail; the first thread writes the text */
     if (atomic_exchange(&s->failing, true))
         return;
     strncpy(s->why, tern_error_detail(), sizeof s->why - 1);

@@ -87,7 +87,7 @@ static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr wor
     uint64_t *near = tern_atomic_address(worker, word, sizeof *near);
     if (near == NULL)
         return tern_atomic_store(worker, word, value);
-    /* R1: tern_atomic_load; whoever comes in the next phase */
+    /* R1: tern_atomic_load; workers of the next phase read it */
     __atomic_store_n(near, value, __ATOMIC_RELEASE);
     return TERN_OK;
 }

@@ -7,7 +7,7 @@ static bool take(tern_context *context, uint32_t rank, uint32_t line, uint32_t a
                  uint32_t pieces) {
     for (uint32_t i = 0; i < pieces; i++) {
         uint64_t nobody = 0;
-        /* R6: tern_arena_release; whoever takes the memory writes there after its last reader */
+        /* R6: tern_arena_release; the next owner writes after the last reader */
         if (atomic_compare_exchange_strong(&tern_ring_header_at(context, rank, at + i)->owner,
                                            &nobody, (uint64_t)line + 1))
             continue;
@@ -69,7 +69,7 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
 void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes) {
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
     for (uint32_t i = 0; i < pieces; i++)
-        /* R6: take; whoever writes there next does so after the last read here */
+        /* R6: take; the next owner writes after the last read here */
         atomic_store_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner, 0,
                               memory_order_release);
 }
