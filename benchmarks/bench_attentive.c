@@ -3,23 +3,21 @@
 /*
  * Attentiveness (paper 003, figure 6): every rank computes for a while between two operations,
  * which is subtracted, so that calls wait for their target; without and with tern's service
- * threads. And a load that changes: the first operations of a block, which take about half of its
- * time, with computing, the others without.
+ * threads.
  */
 
 #include "bench_containers.h"
 #include "ceilings/ceilings.h"
 
-typedef enum kind { PUSH, UPDATE, FIND } kind;
+typedef enum kind { PUSH, UPDATE } kind;
 
-enum { KEYS = 4096, WINDOW = 4096, HALF_US = 16, HALF_SHARE = 16 };
+enum { KEYS = 4096, WINDOW = 4096, SLOW_US = 16 };
 
 typedef struct attentive {
     tern_queue *queue[2]; /* with the first rank and the second; of more ranks these are all */
     tern_hashtable *table;
     double compute_ns;
     uint64_t random;
-    bool half;  /* computing ends half-way: one in HALF_SHARE operations is before */
     bool waits; /* at the origin: what is done by RMA waits until its target is back */
 } attentive;
 
@@ -45,29 +43,13 @@ static void push(bench *b, void *work, tern_promise promise, tern_via via, uint6
     }
 }
 
-static void compute_before(bench *b, const attentive *a, uint64_t i, uint64_t n) {
-    if (!a->half || i < n / HALF_SHARE)
-        compute(b, a->compute_ns);
-}
-
 static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
     attentive *a = work;
     for (uint64_t i = 0; i < n; i++) {
-        compute_before(b, a, i, n);
+        compute(b, a->compute_ns);
         uint64_t key = ceiling_random(&a->random, KEYS);
         bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, promise, via, NULL),
                  "tern_hashtable_insert");
-    }
-}
-
-static void find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
-    attentive *a = work;
-    for (uint64_t i = 0, value; i < n; i++) {
-        compute_before(b, a, i, n);
-        uint64_t key = ceiling_random(&a->random, KEYS);
-        tern_status status = tern_hashtable_find(b->worker, a->table, &key, promise, via, &value);
-        if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
-            bench_fail("tern_hashtable_find", status);
     }
 }
 
@@ -107,14 +89,14 @@ static double look_ns(bench *b, attentive *a, unsigned us) {
 /* Whether a transport serves who computes is the network's, MPI's and the service threads' matter:
  * it is a component like others. */
 static bool does_wait(bench *b, attentive *a) {
-    const double quick = look_ns(b, a, 0), slow = look_ns(b, a, HALF_US);
-    return slow - quick > 1e3 * HALF_US / 4;
+    const double quick = look_ns(b, a, 0), slow = look_ns(b, a, SLOW_US);
+    return slow - quick > 1e3 * SLOW_US / 4;
 }
 
 /* Who goes by RMA does what is its own without attending to others, who so wait for its next
  * operation on what is not; by call, it makes progress every time. */
 static void let_wait(const attentive *a, double own, const cells *costs, cells *waiting) {
-    const double ns = a->half ? a->compute_ns / HALF_SHARE : a->compute_ns;
+    const double ns = a->compute_ns;
     tern_costs calls;
     *waiting = *costs;
     tern_costs_computing(&costs->others, a->waits ? TERN_P2P : TERN_SHM, ns / (1 - own),
@@ -124,12 +106,11 @@ static void let_wait(const attentive *a, double own, const cells *costs, cells *
 }
 
 static const struct {
-    const char *name, *half;
+    const char *name;
     tern_model_operation operation;
     void (*run)(bench *, void *, tern_promise, tern_via, uint64_t);
-} kinds[] = {[PUSH] = {"push", NULL, TERN_MODEL_PUSH, push},
-             [UPDATE] = {"update", "update, half computing", TERN_MODEL_UPDATE, update},
-             [FIND] = {"find", "find, half computing", TERN_MODEL_FIND, find}};
+} kinds[] = {
+    [PUSH] = {"push", TERN_MODEL_PUSH, push}, [UPDATE] = {"update", TERN_MODEL_UPDATE, update}};
 
 static void measure_cell(bench *b, const cells *costs, attentive *a, kind kind,
                          const char *service) {
@@ -138,7 +119,7 @@ static void measure_cell(bench *b, const cells *costs, attentive *a, kind kind,
     const double own = pushes && b->ranks > 2 ? 0.0 : 1.0 / b->ranks;
     cells waiting;
     let_wait(a, own, costs, &waiting);
-    cell one = {.name = a->half ? kinds[kind].half : kinds[kind].name,
+    cell one = {.name = kinds[kind].name,
                 .params = {{"compute_us", ns / 1000, NULL}, {"service_threads", served, NULL}},
                 .promise = TERN_PROMISE_READ_WRITE,
                 .operation = kinds[kind].operation,
@@ -175,10 +156,6 @@ static void measure_all(bench *b, const char *service) {
         measure_cell(b, &costs, &a, PUSH, service);
         measure_cell(b, &costs, &a, UPDATE, service);
     }
-    a.half = true;
-    a.compute_ns = 1e3 * HALF_US;
-    measure_cell(b, &costs, &a, UPDATE, service);
-    measure_cell(b, &costs, &a, FIND, service);
     for (uint32_t host = 0; host < 2; host++)
         bench_ok(tern_queue_destroy(b->worker, a.queue[host]), "tern_queue_destroy");
     bench_ok(tern_hashtable_destroy(b->worker, a.table), "tern_hashtable_destroy");

@@ -16,8 +16,8 @@ enum {
     DRAWN = 1 << 20,
     PART_MAX = 40 << 20,
     LOAD = 66,
-    /* Times as long as other blocks are those in which TERN_VIA_AUTO has something to learn: a
-     * fresh table, a change half-way. Its trials would fill a shorter one where calls take long. */
+    /* Times as long as others are the blocks of a fresh table, in which TERN_VIA_AUTO has costs to
+     * measure: that would fill a shorter one where calls take long. */
     LASTS = 10
 };
 
@@ -99,12 +99,6 @@ static void miss(bench *b, void *work, tern_promise promise, tern_via via, uint6
         if (__builtin_expect(status != TERN_ERR_NOT_FOUND, 0))
             bench_fail("tern_hashtable_find of an absent key", status);
     }
-}
-
-/* A load that changes half-way: absent keys, which many buckets are looked at for, then others. */
-static void miss_then_find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
-    miss(b, work, promise, via, n / 2);
-    find(b, work, promise, via, n - n / 2);
 }
 
 static void add(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
@@ -291,14 +285,6 @@ static double miss_moving(const bench *b, const void *work, bool far, uint64_t n
     return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).absent;
 }
 
-static double half_still(const bench *b, const void *work, bool far, uint64_t n) {
-    return (miss_still(b, work, far, n) + pass_still(b, work, far, n)) / 2;
-}
-
-static double half_moving(const bench *b, const void *work, bool far, uint64_t n) {
-    return (miss_moving(b, work, far, n) + pass_found(b, work, far, n)) / 2;
-}
-
 /* A table that n inserts of each rank fill has its load at the end. */
 static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
     const hash *h = work;
@@ -334,10 +320,6 @@ static const row value_rows[] = {
      TERN_PROMISE_READ_WRITE, 0},
     {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false,
      TERN_PROMISE_READ_WRITE, 0},
-    {"miss, then find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, miss_then_find, half_moving, NULL,
-     NULL, false, TERN_PROMISE_READ_WRITE, 0},
-    {"miss, then find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, miss_then_find, half_still, NULL,
-     NULL, false, TERN_PROMISE_READ_WRITE, 0},
 };
 static const row classic_rows[] = {
     {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
@@ -356,24 +338,21 @@ static const row counter_rows[] = {
      "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0},
 };
 
-static const tern_model_operation missed = TERN_MODEL_MISS;
-
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
     bool bare = h->bare.buckets > 0 && h->value_bytes == 8 && r->bare != NULL;
-    bool half = r->run == miss_then_find, finds = half || r->run == find || r->run == miss;
+    bool finds = r->run == find || r->run == miss;
     cells mine = *costs;
     if (finds && mine.result > 0)
         mine.others.call = mine.result;
-    if (r->passed == pass_still || r->passed == miss_still || r->passed == half_still)
+    if (r->passed == pass_still || r->passed == miss_still)
         mine.others.get = h->value_bytes > 8 ? mine.others.get : mine.row;
     cell one = {.name = r->name,
                 .params = {{"bytes", h->counter ? 8 : h->value_bytes, NULL}, param},
                 .promise = r->promise,
                 .algorithm = h->algorithm,
                 .operation = r->operation,
-                .before = half ? &missed : NULL,
                 .own = 1.0 / b->ranks,
-                .lasts = half || r->fresh ? LASTS : 0,
+                .lasts = r->fresh ? LASTS : 0,
                 .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,
                 .work = h,
                 .run = r->run,

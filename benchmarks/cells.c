@@ -96,9 +96,7 @@ static double predict(const bench *b, const bench_model *m, tern_via via, uint64
         own.passed = one->passed(b, one->work, false, n);
         others.passed = b->shared ? own.passed : one->passed(b, one->work, true, n);
     }
-    const double ns = predict_operation(m, one->operation, via, &own, &others);
-    return one->before == NULL ? ns
-                               : (ns + predict_operation(m, *one->before, via, &own, &others)) / 2;
+    return predict_operation(m, one->operation, via, &own, &others);
 }
 
 static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",

@@ -34,8 +34,7 @@ typedef struct cell {
     bench_param params[BENCH_PARAMS - 1]; /* and the promise */
     tern_promise promise;
     tern_algorithm algorithm;
-    tern_model_operation operation;     /* TERN_MODEL_OPERATIONS: the model does not know it */
-    const tern_model_operation *before; /* in the first half of a block; NULL: the same */
+    tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
     double own;     /* the share of operations that are on what the rank itself owns */
     bool rma_alone; /* too large for a call */
     void *work;
