@@ -20,23 +20,6 @@
  */
 enum { WAVES_OF_THE_LOST = 100 };
 
-/* Progress for this worker, and for those of the process that no thread has. */
-static size_t progress_all(tern_worker *worker) {
-    tern_context *context = worker->context;
-    size_t events = tern_progress_round(worker);
-    for (uint32_t i = 0; i < context->workers; i++) {
-        tern_worker *other = context->worker[i];
-        /* R6: tern_worker_release */
-        if (other == worker ||
-            atomic_exchange_explicit(&other->adopted, true, memory_order_acquire))
-            continue;
-        events += tern_progress_round(other);
-        /* R6: tern_worker_adopt */
-        atomic_store_explicit(&other->adopted, false, memory_order_release);
-    }
-    return events;
-}
-
 enum { SENT, EXECUTED, MALFORMED, SUMS };
 
 static void count(const tern_context *context, uint64_t sums[SUMS]) {
@@ -96,13 +79,10 @@ static bool answers_are_here(tern_worker *worker) {
     bool here = answers_of(worker);
     for (uint32_t i = 0; i < context->workers && here; i++) {
         tern_worker *other = context->worker[i];
-        /* R6: tern_worker_release */
-        if (other == worker ||
-            atomic_exchange_explicit(&other->adopted, true, memory_order_acquire))
+        if (other == worker || !tern_worker_borrow(other))
             continue;
         here = answers_of(other);
-        /* R6: tern_worker_adopt */
-        atomic_store_explicit(&other->adopted, false, memory_order_release);
+        tern_worker_give_back(other);
     }
     return here;
 }
@@ -120,12 +100,12 @@ tern_status tern_quiesce(tern_worker *worker) {
         tern_error_clear(); /* progress goes on with it */
     while (status == TERN_OK && !quiet) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
-        for (int i = 0; i < 1000 && progress_all(worker) > 0; i++)
+        for (int i = 0; i < 1000 && tern_progress_process(worker) > 0; i++)
             ;
         status = wave(worker, before, &alike, &quiet);
     }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !answers_are_here(worker))
-        status = tern_wait_round(context, &wait, progress_all(worker), TERN_ANYBODY);
+        status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
     return status;
 }

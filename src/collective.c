@@ -36,7 +36,7 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
             return status;
         if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
             return waited;
-        waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_round(worker),
+        waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
                                  context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
     }
 }

@@ -267,20 +267,14 @@ tern_status tern_context_destroy(tern_context *context) {
         if (status != TERN_OK)
             return status;
     }
-    /* From here on this thread's progress stands for the service threads. */
-    tern_service_threads_stop(context);
-    /* The calls first: a rank that is not here yet may wait for one. */
-    size_t layer = TERN_LAYER_RPC;
-    tern_status status = drain(context, layer);
-    if (status == TERN_OK)
-        status = agree_on_objects(context);
     /* The others have not come to destroy it, or objects are left: the context lives on. */
-    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH) {
-        tern_status started = tern_service_threads_start(context);
-        return started == TERN_OK ? status : started;
-    }
+    tern_status status = agree_on_objects(context);
+    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH)
+        return status;
     context->closing = true;
-    while (status == TERN_OK && layer-- > 0)
+    /* From here on the progress of this thread's waits stands for the service threads. */
+    tern_service_threads_stop(context);
+    for (size_t layer = TERN_LAYER_SLOTS; layer-- > 0 && status == TERN_OK;)
         status = drain(context, layer);
     dispose(context, TERN_LAYER_SLOTS);
     tern_destroyed_keep(context);

@@ -63,6 +63,10 @@ struct tern_context {
 /* Something under way that a worker's progress moves on (src/mover.h). */
 typedef struct tern_mover tern_mover;
 
+/* Who uses a worker: nobody; the thread that adopted it; for a round of progress, the thread of
+ * another worker of the process. */
+enum { TERN_WORKER_FREE, TERN_WORKER_ADOPTED, TERN_WORKER_BORROWED };
+
 struct tern_worker {
     tern_worker_view view; /* first: the inlined operations of transfer.h read it */
     tern_context *context;
@@ -78,7 +82,7 @@ struct tern_worker {
     uint32_t glances;       /* tests that found nothing */
     uint64_t looked;        /* ns: when the last of them looked after the peers */
     tern_mover *movers;
-    atomic_bool adopted;
+    _Atomic uint32_t use;  /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/worker.c) */
     _Atomic(void *) owner; /* names the thread that adopted it */
     tern_worker *own_next; /* of the same thread */
     tern_stats stats;
@@ -114,9 +118,18 @@ static inline tern_worker *tern_context_nobody(const tern_context *context) {
 /* TERN_ERR_STATE if the worker runs a handler, where nothing may wait. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
 
+/* Takes a worker that no thread has adopted, for a round of progress of another worker's thread.
+ * False: a thread has it. */
+bool tern_worker_borrow(tern_worker *worker);
+void tern_worker_give_back(tern_worker *worker);
+
 /* One round of progress that does not run for a worker already in one. The same as tern_progress;
  * the name that waits use. */
 size_t tern_progress_round(tern_worker *worker);
+
+/* The same, and a round for each worker of the process that no thread has adopted. For the waits of
+ * collectives: a rank that is late may wait for the answer of any of them. */
+size_t tern_progress_process(tern_worker *worker);
 
 /* Ranks of this node, this one included. */
 static inline bool tern_same_node(const tern_context *context, uint32_t rank) {

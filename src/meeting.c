@@ -40,7 +40,7 @@ tern_status tern_meeting_hold(tern_context *context, tern_worker *worker,
     tern_status status = TERN_OK;
     /* R1: end */
     while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
-        status = tern_wait_round(context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+        status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
     /* R1: end; the last may have come while a death was noticed */
     if (status != TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
         return status;

@@ -43,6 +43,19 @@ size_t tern_progress_round(tern_worker *worker) {
     return events;
 }
 
+size_t tern_progress_process(tern_worker *worker) {
+    const tern_context *context = worker->context;
+    size_t events = tern_progress_round(worker);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *other = context->worker[i];
+        if (other == worker || !tern_worker_borrow(other))
+            continue;
+        events += tern_progress_round(other);
+        tern_worker_give_back(other);
+    }
+    return events;
+}
+
 size_t tern_progress(tern_worker *worker) {
     const size_t events = worker == NULL ? 0 : tern_progress_round(worker);
     if (worker != NULL && events == 0)

@@ -125,7 +125,7 @@ tern_status tern_service_threads_start(tern_context *context) {
     for (size_t i = 0; i < count && error == 0; i++) {
         tern_worker *worker = context->worker[first + i];
         /* R9: pthread_create; before the thread that has it */
-        atomic_store_explicit(&worker->adopted, true, memory_order_relaxed);
+        atomic_store_explicit(&worker->use, TERN_WORKER_ADOPTED, memory_order_relaxed);
         error = pthread_create(&service->thread[i].thread, NULL, serve, worker);
         service->running += error == 0;
     }
@@ -146,8 +146,8 @@ void tern_service_threads_stop(tern_context *context) {
     for (size_t i = 0; i < service->running; i++)
         pthread_join(service->thread[i].thread, NULL);
     for (size_t i = context->config.workers; i < context->workers; i++)
-        /* R6: progress_all, answers_are_here */
-        atomic_store_explicit(&context->worker[i]->adopted, false, memory_order_release);
+        /* R6: tern_worker_borrow */
+        atomic_store_explicit(&context->worker[i]->use, TERN_WORKER_FREE, memory_order_release);
     context->service = NULL;
     free(service);
 }

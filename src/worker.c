@@ -1,8 +1,47 @@
+#include <sched.h>
+
 #include "src/context.h"
 #include "src/destroyed.h"
 #include "src/error.h"
 #include "src/pmpi.h"
 #include "src/wait.h"
+
+/* The calling thread has borrowed a worker. */
+static _Thread_local bool borrowing;
+
+bool tern_worker_borrow(tern_worker *worker) {
+    uint32_t use = TERN_WORKER_FREE;
+    /* R4; so that waits do not write to what another thread uses */
+    if (atomic_load_explicit(&worker->use, memory_order_relaxed) != use)
+        return false;
+    /* R6: tern_worker_release, tern_worker_give_back, tern_service_threads_stop */
+    if (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_BORROWED,
+                                                 memory_order_acquire, memory_order_relaxed))
+        return false;
+    borrowing = true;
+    return true;
+}
+
+void tern_worker_give_back(tern_worker *worker) {
+    borrowing = false;
+    /* R6: worker_take, tern_worker_borrow */
+    atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
+}
+
+/* False: a thread has it. Waits while another thread has borrowed it, for one round of progress,
+ * but not within such a round, where two threads could wait for each other. */
+static bool worker_take(tern_worker *worker) {
+    uint32_t use = TERN_WORKER_FREE;
+    /* R6: tern_worker_release, tern_worker_give_back; the new owner sees what the old one left */
+    while (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_ADOPTED,
+                                                    memory_order_acquire, memory_order_relaxed)) {
+        if (use == TERN_WORKER_ADOPTED || borrowing)
+            return false;
+        sched_yield();
+        use = TERN_WORKER_FREE;
+    }
+    return true;
+}
 
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
@@ -12,8 +51,7 @@ tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker
     if (index >= context->config.workers)
         return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
                          context->config.workers);
-    /* R6: tern_worker_release; the new owner sees what the old one left */
-    if (atomic_exchange_explicit(&context->worker[index]->adopted, true, memory_order_acquire))
+    if (!worker_take(context->worker[index]))
         return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
     *worker = context->worker[index];
     tern_pmpi_adopt(*worker);
@@ -28,8 +66,8 @@ tern_status tern_worker_release(tern_worker *worker) {
         return status;
     if (!tern_pmpi_release(worker))
         return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
-    /* R6: tern_worker_adopt, progress_all, answers_are_here */
-    atomic_store_explicit(&worker->adopted, false, memory_order_release);
+    /* R6: worker_take, tern_worker_borrow */
+    atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
     return TERN_OK;
 }
 

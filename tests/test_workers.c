@@ -362,6 +362,34 @@ static void from_thread_to_thread(void) {
     close_crew(&f);
 }
 
+/* The waits of collectives make progress for a worker that nobody has; a thread that adopts it then
+ * gets it all the same. */
+static void *come_and_go(void *argument) {
+    sailor *s = argument;
+    while (s->first == TERN_OK && !atomic_load(&landed)) {
+        CHECK(s, tern_worker_adopt(s->f->context, 1, &s->worker));
+        CHECK(s, tern_worker_release(s->worker));
+    }
+    return NULL;
+}
+
+static void adopted_beside_a_barrier(void) {
+    fixture f;
+    pthread_t thread;
+    if (!open_crew(&f))
+        return;
+    EXPECT_OK(tern_worker_release(crew[1].worker));
+    atomic_store(&landed, false);
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, come_and_go, &crew[1]) == 0);
+    for (int times = fixture_times(&f, 2000); times > 0; times--)
+        EXPECT_OK(tern_barrier(f.worker));
+    atomic_store(&landed, true);
+    pthread_join(thread, NULL);
+    CU_ASSERT_EQUAL(crew[1].first, TERN_OK);
+    EXPECT_OK(tern_worker_adopt(f.context, 1, &crew[1].worker));
+    close_crew(&f);
+}
+
 /* One thread may have all workers, and call from one to the other. */
 static void one_thread_with_all(void) {
     fixture f;
@@ -446,6 +474,7 @@ int main(int argc, char **argv) {
         {"transfers_and_atomics", transfers_and_atomics},
         {"allocation", allocation},
         {"from_thread_to_thread", from_thread_to_thread},
+        {"adopted_beside_a_barrier", adopted_beside_a_barrier},
         {"one_thread_with_all", one_thread_with_all},
         {"beside_the_applications_mpi", beside_the_applications_mpi},
     };

@@ -92,7 +92,8 @@ TERN_API const char *tern_transport_name(tern_transport transport);
 
 /* Takes worker index of this process for the calling thread, whose waits in MPI use it as well if
  * libtern_pmpi is loaded (docs/mpi.md). TERN_ERR_ARGUMENT: no such index.
- * TERN_ERR_STATE: another owner has it. Local, never blocks. */
+ * TERN_ERR_STATE: another owner has it. Local; waits at most while a collective of another thread
+ * makes a round of progress for the worker. */
 TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
                                                       tern_worker **worker);
 

@@ -142,11 +142,12 @@ TERN_NODISCARD TERN_API tern_status tern_flush_all(tern_worker *worker);
 TERN_NODISCARD TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
 
 /* Collective over the ranks of the context, called by one worker of each; blocks, making progress.
- * Every put and atomic of these workers is complete at its target before any rank returns.
- * TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler. TERN_ERR_MISMATCH: another rank has
- * called another collective function; both names are in the detail, every rank gets the error
- * without having done anything, and the next collective works. So it is with all collective
- * functions of a context. */
+ * Every put and atomic of these workers is complete at its target before any rank returns. While it
+ * waits, the worker also makes progress for the workers of its process that no thread has adopted,
+ * which late ranks may have called. TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler.
+ * TERN_ERR_MISMATCH: another rank has called another collective function; both names are in the
+ * detail, every rank gets the error without having done anything, and the next collective works. So
+ * it is with all collective functions of a context. */
 TERN_NODISCARD TERN_API tern_status tern_barrier(tern_worker *worker);
 
 /*
