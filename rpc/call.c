@@ -1,5 +1,6 @@
 #include "rma/reply.h"
 #include "rma/state.h"
+#include "rpc/result.h"
 #include "rpc/send.h"
 #include "rpc/shipment.h"
 #include "src/error.h"
@@ -106,15 +107,19 @@ tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done
 }
 
 /* Hands out what lies in the cell. */
-static tern_status take_result(const tern_cell *cell, uint32_t rank, void *result, size_t capacity,
-                               size_t *result_bytes) {
+static tern_status take_result(tern_worker *worker, const tern_cell *cell, uint32_t rank,
+                               void *result, size_t capacity, size_t *result_bytes) {
     /* R9: tern_reply_arrived; each is read once, since other ranks of the node can write there */
     const tern_status status = (tern_status)__atomic_load_n(&cell->status, __ATOMIC_RELAXED);
     uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
     if (bytes > TERN_RESULT_MAX)
         bytes = TERN_RESULT_MAX;
     if ((unsigned)status >= TERN_STATUS_COUNT)
-        return tern_fail(TERN_ERR_MISMATCH, "rank %u answered with status %d", rank, (int)status);
+        return status == TERN_RESULT_LENT
+                   ? tern_result_take(worker, rank, cell->payload, bytes, result, capacity,
+                                      result_bytes)
+                   : tern_fail(TERN_ERR_MISMATCH, "rank %u answered with status %d", rank,
+                               (int)status);
     if (status != TERN_OK && bytes == 0)
         return tern_fail(status, "rank %u: %s", rank, TERN_NO_REASON);
     if (status != TERN_OK)
@@ -141,7 +146,8 @@ static tern_status await_result(tern_worker *worker, tern_future *future, void *
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
     if (status == TERN_OK)
-        status = take_result(tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);
+        status = take_result(worker, tern_reply_cell(worker, &back), rank, result, capacity,
+                             result_bytes);
     tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);
     tern_reply_release(worker, &back);
     future->state[0] = 0;

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "rma/reply.h"
-#include "rpc/state.h"
+#include "rpc/result.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
@@ -102,8 +102,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     /* A run ends after a quarter of the ring, so that other rings get their turn and credit is told
      * in time. */
     const uint64_t end = limit - in->position < mask / 4 ? limit : in->position + mask / 4;
-    tern_call_info info = {
-        .worker = worker, .origin = in->origin_id, .result = tern_rpc_worker_of(worker)->result};
+    tern_call_info info = {.worker = worker, .origin = in->origin_id};
+    char *const result = tern_rpc_worker_of(worker)->result;
     uint64_t position = in->position, run = 0;
     bool patient = in->streaming;
     worker->in_handler = true;
@@ -131,6 +131,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
             tern_ring_refuse(worker, in, header, bad_call);
             break;
         }
+        info.result = result;
         info.result_bytes = 0;
         const uint32_t failures = tern_failures_here.count;
         tern_status status = handler[id](&info, arguments, bytes);
@@ -157,13 +158,18 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
                      tern_status status, const tern_call_info *call) {
     const void *payload = call->result;
     size_t bytes = call->result_bytes;
+    tern_loan loan;
     if (status == TERN_OK && bytes > TERN_RESULT_MAX) {
         const uint32_t failures = tern_failures_here.count;
-        status = tern_fail(TERN_ERR_RANGE, "%s gave a result of %zu bytes; %u are the limit",
-                           tern_rpc_of(worker->context)->name[id], bytes, TERN_RESULT_MAX);
-        note_refusal(worker, call->origin, id, status, failures, true);
+        status = tern_result_lend(worker, call, tern_rpc_of(worker->context)->name[id], &loan);
+        if (status == TERN_OK)
+            status = TERN_RESULT_LENT;
+        else
+            note_refusal(worker, call->origin, id, status, failures, true);
+        payload = &loan;
+        bytes = sizeof loan;
     }
-    if (status != TERN_OK) {
+    if (status != TERN_OK && status != TERN_RESULT_LENT) {
         payload = tern_error_detail();
         bytes = strlen(payload);
     }

@@ -6,6 +6,7 @@
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/overflow.h"
+#include "rpc/result.h"
 #include "rpc/shipment.h"
 #include "rpc/synchronizer.h"
 #include "src/collective.h"
@@ -22,6 +23,8 @@ static void close_layer(tern_context *context) {
         tern_overflow_close(context->worker[i]);
         tern_tasks_discard(context->worker[i]);
         tern_shipments_discard(context->worker[i]);
+        tern_result_drop(context->worker[i]);
+        tern_held_discard(context->worker[i]);
         tern_synchronizers_discard(context->worker[i]);
         free(context->worker[i]->layer[TERN_LAYER_RPC]);
         context->worker[i]->layer[TERN_LAYER_RPC] = NULL;
@@ -83,9 +86,11 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
 }
 
 static size_t progress(tern_worker *worker) {
+    if (tern_rpc_worker_of(worker)->room != NULL)
+        tern_result_drop(worker);
     bool service = worker->index >= worker->context->config.workers;
     return tern_overflow_drain(worker) + (service ? tern_overflow_assist(worker) : 0) +
-           tern_tasks_advance(worker) + tern_shipments_advance(worker) +
+           tern_tasks_advance(worker) + tern_shipments_advance(worker) + tern_held_advance(worker) +
            tern_synchronizers_advance(worker) + tern_messages_run(worker);
 }
 

@@ -41,6 +41,9 @@ typedef struct tern_rpc_worker {
     struct tern_departure *departures; /* rpc/synchronizer.c */
     struct tern_shipment *shipments, **shipments_end; /* the oldest first (rpc/shipment.h) */
     uint64_t shipments_over, shipment_looks;
+    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/held.h) */
+    struct tern_held *room;             /* that the last handler has asked for (rpc/result.h) */
+    uint64_t held_looks;
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */

@@ -36,7 +36,7 @@ void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     uint64_t *near = near_counter(worker, counter);
     if (near != NULL) {
-        /* R8: tern_synchronizer_wait, tern_synchronizer_test */
+        /* R8: tern_synchronizer_wait, tern_synchronizer_test, held_is_over */
         __atomic_fetch_sub(near, by, __ATOMIC_SEQ_CST);
         return;
     }

@@ -23,7 +23,8 @@ extern "C" {
 typedef struct tern_call_info {
     tern_worker *worker;   /* the worker that runs the handler */
     tern_worker_id origin; /* who called */
-    void *result;          /* room of TERN_RESULT_MAX bytes for the result, 8-byte aligned */
+    void *result;          /* room of TERN_RESULT_MAX bytes for the result, 8-byte aligned;
+                              tern_call_result makes room for more */
     size_t result_bytes;   /* set by the handler; 0 at entry */
     const void *buffer;    /* of tern_call_with and tern_broadcast; NULL: none */
     size_t buffer_bytes;
@@ -31,13 +32,13 @@ typedef struct tern_call_info {
     size_t chunk_count;
 } tern_call_info;
 
-/* The largest result of a call, and the largest arguments that travel inside a ring, in bytes,
- * where they also have to fit half of it (TERN_RING_SIZE / 2 - 64). Larger arguments of tern_call
- * and its like are copied to this rank's segment, or to private memory if that is full, and the
- * target gets them from there before the function runs (tern/call_archive.h): up to TERN_CHUNK_MAX.
- * Until then each takes one of the worker's TERN_FUTURES, and this rank's progress over p2p. Those
- * of tern_call_with with a buffer or a synchronizer, of broadcasts and of tern_call_message stay
- * within their limits. */
+/* The largest result for which a handler need not ask for room (tern_call_result), and the largest
+ * arguments that travel inside a ring, in bytes, where they also have to fit half of it
+ * (TERN_RING_SIZE / 2 - 64). Larger arguments of tern_call and its like are copied to this rank's
+ * segment, or to private memory if that is full, and the target gets them from there before the
+ * function runs (tern/call_archive.h): up to TERN_CHUNK_MAX. Until then each takes one of the
+ * worker's TERN_FUTURES, and this rank's progress over p2p. Those of tern_call_with with a buffer
+ * or a synchronizer, of broadcasts and of tern_call_message stay within their limits. */
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 
@@ -64,6 +65,24 @@ typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments,
 TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
                                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* For handlers with results of any size: makes room for a result of bytes, up to TERN_BUFFER_MAX,
+ * where call->result then points, 8-byte aligned, and sets call->result_bytes, which the handler
+ * may make smaller afterwards:
+ *
+ *     tern_status status = tern_call_result(call, count * sizeof(double));
+ *     if (status == TERN_OK)
+ *         fill(call->result, count);
+ *     return status;
+ *
+ * Up to TERN_RESULT_MAX bytes that is the room at entry. More is memory of this rank's segment,
+ * from which the caller copies the result (tern_call_return), and which is free again once the
+ * caller has it or has died. Where nobody waits for the result the memory is free when the handler
+ * has returned. The last call counts; what was in the room before is lost. A handler that returns
+ * TERN_ERR_AGAIN afterwards asks again when it runs again. TERN_ERR_MEMORY: the segment is full
+ * (TERN_SEGMENT_SIZE); results that callers have not waited for take room too. TERN_ERR_RANGE: more
+ * than TERN_BUFFER_MAX; TERN_ERR_ARGUMENT. After an error the room is as before. */
+TERN_NODISCARD TERN_API tern_status tern_call_result(tern_call_info *call, size_t bytes);
 
 /* A registered function; made by TERN_FUNCTION or tern_function_register. */
 typedef struct tern_function {
@@ -141,8 +160,15 @@ TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
  * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, with
- * its text (tern_call_fail), or TERN_ERR_RANGE if capacity is too small (the function has run), or
- * as for tern_call; TERN_ERR_STATE in a handler. */
+ * its text (tern_call_fail), or TERN_ERR_RANGE if capacity is too small (the function has run, its
+ * result is lost, and the text names both sizes), or as for tern_call; TERN_ERR_STATE in a handler.
+ *
+ * Nobody but this worker writes to result, and not after this has returned. A result of more than
+ * TERN_RESULT_MAX is copied from the target's memory: with one copy where load/store reaches that;
+ * else straight into result if that lies in a segment or in registered memory, and through a buffer
+ * of tern's if it does not. If such a get fails (TERN_ERR_PEER), memory of a segment and registered
+ * memory has to stay what it is until MPI_Finalize, as after tern_get; other memory is the caller's
+ * again at once. */
 TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
                                                      const tern_function *function,
                                                      const void *arguments, size_t bytes,

@@ -453,13 +453,14 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 #define TERN_REMOTE_RETURN_(type, name, ...) TERN_REMOTE_RETURN__(type, name, __VA_ARGS__)
 #define TERN_REMOTE_RETURN__(type, name, ...)                                                      \
     TERN_REMOTE_CHECK(type)                                                                        \
-    TERN_REMOTE_ASSERT(sizeof(type) <= TERN_RESULT_MAX, #type " is too large a result");           \
     TERN_REMOTE_LINKAGE tern_status name##_here(                                                   \
         tern_call_info *call_ TERN_REMOTE_MAP(_here, __VA_ARGS__), type *result_);                 \
     TERN_REMOTE_RECORD(name, TERN_REMOTE_ENTRY(TERN_REMOTE_RESULT, type, 1),                       \
                        TERN_REMOTE_SHARES | TERN_REMOTE_MAY_SHARE, __VA_ARGS__)                    \
     TERN_REMOTE_HANDLER(name,                                                                      \
-                        if ((status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__),      \
+                        if ((sizeof(type) <= TERN_RESULT_MAX ||                                    \
+                             (status_ = tern_call_result(call_, sizeof(type))) == TERN_OK) &&      \
+                            (status_ = name##_here(call_ TERN_REMOTE_MAP(_pass, __VA_ARGS__),      \
                                                    (type *)call_->result)) == TERN_OK)             \
                             call_->result_bytes = sizeof(type),                                    \
                         __VA_ARGS__)                                                               \
