@@ -1,6 +1,7 @@
 #include "tern/hashtable_file.h"
 
 #include "hashtable/file_io.h"
+#include "hashtable/file_target.h"
 #include "hashtable/run.h"
 #include "src/collective.h"
 #include "src/mpi.h"
@@ -123,6 +124,17 @@ static tern_status check_count(reader *r) {
     return status;
 }
 
+/* Collective: opens path, which must be a regular file. */
+static tern_status open_file(reader *r) {
+    char *target = NULL;
+    tern_status status = tern_file_target(r->path, loading, &target);
+    free(target);
+    status = tern_collective_agree(r->worker->context, r->worker, status, "tern_hashtable_load");
+    if (status != TERN_OK)
+        return status;
+    return tern_file_open(r->worker, r->path, MPI_MODE_RDONLY, loading, &r->file);
+}
+
 /* Collective. The table is the caller's to destroy, if there is one. */
 static tern_status load(reader *r, const tern_hashtable_options *asked) {
     tern_context *context = r->worker->context;
@@ -152,7 +164,7 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     if (status != TERN_OK)
         return status;
     reader r = {.worker = worker, .path = path, .file = MPI_FILE_NULL};
-    status = tern_file_open(worker, path, MPI_MODE_RDONLY, loading, &r.file);
+    status = open_file(&r);
     if (status != TERN_OK)
         return status;
     status = load(&r, options);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hashtable/file_io.h"
+#include "hashtable/file_target.h"
 #include "src/collective.h"
 #include "src/log.h"
 #include "src/mpi.h"
@@ -97,17 +98,32 @@ static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, 
     return tern_collective_agree(context, worker, status, "tern_hashtable_save");
 }
 
-/* Collective: the new file's content, synced. */
-static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer *w) {
-    int mode = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY;
-    tern_status status = tern_file_open(worker, w->path, mode, saving, &w->file);
+/* Collective: the file that is replaced, by the same path on every rank. */
+static tern_status find_target(tern_worker *worker, const char *path, char **target) {
+    tern_status status = tern_file_target(path, saving, target);
+    status = tern_collective_agree(worker->context, worker, status, "tern_hashtable_save");
+    if (status != TERN_OK)
+        return status;
+    uint64_t hash = XXH3_64bits(*target, strlen(*target));
+    return tern_collective_same(worker->context, worker, &hash, sizeof hash,
+                                "the file that a path of a table leads to");
+}
+
+/* Collective: the new file, with its content, synced. */
+static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer *w,
+                             const char *target) {
+    tern_context *context = worker->context;
+    tern_status status = context->rank == 0 ? tern_file_create(w->path, target) : TERN_OK;
+    status = tern_collective_agree(context, worker, status, "tern_hashtable_save");
+    if (status == TERN_OK)
+        status = tern_file_open(worker, w->path, MPI_MODE_WRONLY, saving, &w->file);
     if (status != TERN_OK)
         return status;
     status = tern_hashtable_for_each(worker, table, add_record, w);
     w->status = w->status == TERN_OK ? status : w->status;
     if (w->records > 0)
         write_block(w);
-    if (worker->context->rank == 0)
+    if (context->rank == 0)
         write_at(w, 0, &w->header, sizeof w->header);
     /* Collective: whoever has failed takes part. */
     tern_mpi_lock();
@@ -117,7 +133,7 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
     if (w->status == TERN_OK)
         w->status = tern_file_outcome(closed, saving, w->path, 0, 0);
     tern_mpi_unlock();
-    return tern_collective_agree(worker->context, worker, w->status, "tern_hashtable_save");
+    return tern_collective_agree(context, worker, w->status, "tern_hashtable_save");
 }
 
 /* The new name of the file survives a crash of the machine too, unless the folder cannot be synced:
@@ -158,20 +174,27 @@ tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, cons
         return status;
     tern_context *context = worker->context;
     writer w = {.file = MPI_FILE_NULL};
-    share *all = calloc(context->size, sizeof *all);
-    size_t room = strlen(path) + sizeof ".0123456789abcdef.part";
-    char *part = malloc(room);
+    share *all = NULL;
+    char *target = NULL, *part = NULL;
+    status = find_target(worker, path, &target);
+    if (status != TERN_OK)
+        goto out;
+    all = calloc(context->size, sizeof *all);
+    size_t room = strlen(target) + sizeof ".0123456789abcdef.part";
+    part = malloc(room);
     status = plan(worker, table, part != NULL ? all : NULL, &w);
-    if (status == TERN_OK) {
-        snprintf(part, room, "%s.%016llx.part", path, (unsigned long long)w.header.nonce);
-        w.path = part;
-        status = write_all(worker, table, &w);
-        if (context->rank == 0)
-            status = settle(status, part, path);
-        status = tern_collective_agree(context, worker, status, name);
-    }
+    if (status != TERN_OK)
+        goto out;
+    snprintf(part, room, "%s.%016llx.part", target, (unsigned long long)w.header.nonce);
+    w.path = part;
+    status = write_all(worker, table, &w, target);
+    if (context->rank == 0)
+        status = settle(status, part, target);
+    status = tern_collective_agree(context, worker, status, name);
+out:
     free(w.block);
     free(part);
+    free(target);
     free(all);
     return status;
 }
