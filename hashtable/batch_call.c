@@ -166,7 +166,7 @@ static tern_status open_piece(batch *b, uint32_t owner) {
     memset(&piece->future, 0, sizeof piece->future);
     piece->owner = owner;
     piece->count = 0;
-    piece->head = (batch_head){tern_table_head_to(b->table, owner), b->delta};
+    piece->head = (batch_head){tern_table_head_to(b->table), b->delta};
     b->open[owner] = piece;
     return TERN_OK;
 }

@@ -2,21 +2,16 @@
 
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
+#include "src/once.h"
 #include "tern/transfer.h"
 
 tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
                                    size_t least) {
-    const tern_table_head *head = message;
-    if (bytes < least || bytes < sizeof *head)
+    tern_table_head head;
+    if (bytes < least || bytes < sizeof head)
         return NULL;
-    tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, head->anchor};
-    const tern_anchor *anchor =
-        (const void *)tern_reach_address(worker, place, sizeof(tern_anchor));
-    /* R1: meet_calls; R3 with leave_calls, behind the fence of make_progress */
-    if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_anchor) != 0 || head->nonce == 0 ||
-        atomic_load_explicit(&anchor->nonce, memory_order_acquire) != head->nonce)
-        return NULL;
-    return anchor->table;
+    tern_read_once(&head, message, sizeof head);
+    return tern_callee_find(worker->context, TERN_CALLEE_TABLE, head.nonce);
 }
 
 /* The table and the key of a message with extra bytes between head and key, and behind it the value
@@ -185,7 +180,7 @@ static tern_status call_insert(tern_worker *worker, const tern_hashtable *table,
     uint64_t *message = tern_room_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    tern_table_head head = tern_table_head_to(table, owner);
+    tern_table_head head = tern_table_head_to(table);
     memcpy(message, &head, sizeof head);
     uint64_t *words = message + sizeof head / 8;
     memcpy(words, key->words, 8 * s.key_words);
@@ -222,7 +217,7 @@ static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table,
         uint64_t words[2 + TERN_KEY_MAX / 8];
     } message;
     size_t bytes = 8 * (size_t)table->shape.key_words;
-    message.head = tern_table_head_to(table, owner);
+    message.head = tern_table_head_to(table);
     for (size_t i = 0; i < count; i++)
         message.words[i] = numbers[i];
     memcpy(message.words + count, key->words, bytes);

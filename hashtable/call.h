@@ -10,12 +10,11 @@
 #include "tern/call.h"
 
 typedef struct tern_table_head {
-    uint64_t anchor; /* offset of the anchor in the target's segment */
-    uint64_t nonce;  /* of the table */
+    uint64_t nonce; /* of the table */
 } tern_table_head;
 
-static inline tern_table_head tern_table_head_to(const tern_hashtable *table, uint32_t owner) {
-    return (tern_table_head){table->part[owner].buckets.offset - sizeof(tern_anchor), table->nonce};
+static inline tern_table_head tern_table_head_to(const tern_hashtable *table) {
+    return (tern_table_head){table->nonce};
 }
 
 static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint32_t owner) {

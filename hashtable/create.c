@@ -6,7 +6,6 @@
 #include "hashtable/parked.h"
 #include "hashtable/requests.h"
 #include "src/collective.h"
-#include "src/service_threads.h"
 #include "tern/transfer.h"
 
 /* What every rank tells the others. */
@@ -130,23 +129,6 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
         memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
 }
 
-/* From now on calls find the table. */
-static void meet_calls(tern_hashtable *t, tern_ptr memory) {
-    tern_anchor *anchor = tern_local(t->context, memory);
-    memset(anchor, 0, sizeof *anchor);
-    anchor->table = t;
-    /* R1: tern_table_of_call */
-    atomic_store_explicit(&anchor->nonce, t->nonce, memory_order_release);
-}
-
-/* No call finds the table any more, and none is in it. */
-static void leave_calls(const tern_context *context, tern_ptr memory) {
-    tern_anchor *anchor = tern_local(context, memory);
-    /* R3: tern_table_of_call; the fence is that of tern_service_threads_pass */
-    atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
-    tern_service_threads_pass(context);
-}
-
 /* What options and sizes leave to TERN_VIA_AUTO. */
 static void choose_ways(tern_hashtable *t) {
     const tern_via find = tern_call_check_find(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
@@ -196,7 +178,8 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         t->part[r].count = t->buckets;
         t->part[r].nonce = t->nonce;
     }
-    meet_calls(t, me.memory);
+    memset(tern_local(context, me.memory), 0, sizeof(tern_anchor));
+    tern_callee_add(context, &t->callee, TERN_CALLEE_TABLE, t->nonce, t);
     const tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
     return t->growth == NULL ? TERN_OK : tern_growth_publish(worker, t->growth, &news);
 }
@@ -275,10 +258,11 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     }
     return status;
 fail:
-    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
-        leave_calls(context, memory);
-    if (t != NULL)
+    if (t != NULL) {
+        /* A call may name it where the others' barrier succeeded. */
+        tern_callee_remove(context, &t->callee);
         tern_growth_free(worker, t->growth);
+    }
     tern_ignore(tern_free(worker, memory));
     free(t);
     free(requests);
@@ -310,7 +294,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_object_remove(table->context, &table->object);
     tern_requests_free(table);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
-    leave_calls(table->context, memory);
+    tern_callee_remove(table->context, &table->callee);
     tern_growth_free(worker, table->growth);
     tern_status freed = tern_free(worker, memory);
     tern_parked_free(table);

@@ -168,7 +168,7 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     char *message = (char *)tern_room_take(&room, size);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    modify_head head = {tern_table_head_to(table, owner), absent == TERN_ABSENT_INSERT, bytes};
+    modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, key->words, key_bytes);
     if (bytes > 0)

@@ -153,7 +153,7 @@ static tern_status open_piece(tern_scatter *s, uint32_t owner) {
                     tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
     *piece = (tern_piece){.owner = owner,
                           .number = (size_t *)(void *)(piece->words + words),
-                          .head = {tern_table_head_to(s->table, owner), 0}};
+                          .head = {tern_table_head_to(s->table), 0}};
     s->open[owner] = piece;
     return TERN_OK;
 }

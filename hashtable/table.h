@@ -2,9 +2,9 @@
 #define TERN_HASHTABLE_TABLE_H
 
 /*
- * Table: one part per rank, each in the segment of the rank that owns it. A part is an anchor, by
- * which calls find the table's object at their target, and an array of buckets right behind, of one
- * size everywhere. Where the table grows, larger arrays may follow (growth.h).
+ * Table: one part per rank, each in the segment of the rank that owns it. A part is an anchor and
+ * an array of buckets right behind, of one size everywhere. Where the table grows, larger arrays
+ * may follow (growth.h).
  */
 
 #include <stdatomic.h>
@@ -15,6 +15,7 @@
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
 #include "path/selector.h"
+#include "src/callee.h"
 #include "src/context.h"
 #include "src/error.h"
 #include "src/object.h"
@@ -33,17 +34,14 @@ typedef struct tern_news {
 /*
  * At the start of a part, four cache lines:
  *
- *     nonce, table    written by the owner at creation and destruction, read by it for calls; in
- *                     the same line two words that measurements of others write
+ *     scratch         written by measurements (tern_path_target) and read by nobody
  *     room            changed by atomics of all: new keys that the next array still takes from
  *                     others while the owner moves keys there
  *     wish            put by all, taken away by the owner: 1: the array is getting full; 2: is full
  *     news            put by the owner, got by others
  */
 typedef struct tern_anchor {
-    _Alignas(64) _Atomic uint64_t nonce; /* 0: no table here any more */
-    tern_hashtable *table;
-    uint64_t scratch[2]; /* written by measurements (tern_path_target) and read by nobody */
+    _Alignas(64) uint64_t scratch[2];
     _Alignas(64) uint64_t room;
     _Alignas(64) unsigned char wish;
     _Alignas(64) tern_news news;
@@ -66,6 +64,7 @@ typedef struct tern_part {
 struct tern_hashtable {
     tern_context *context;
     tern_object object;
+    tern_callee callee;
     uint64_t nonce;   /* random, the same on all ranks; of every first array */
     uint64_t buckets; /* of every first array */
     tern_shape shape;

@@ -7,15 +7,17 @@
 #include "rma/reply.h"
 #include "rma/request.h"
 #include "rma/state.h"
+#include "src/callee.h"
 #include "src/collective.h"
 #include "src/error.h"
 #include "src/object.h"
+#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
 /*
- * Each rank keeps its share of the locks in its segment, where only handlers of one worker, its
+ * Each rank keeps its share of the locks in private memory, where only handlers of one worker, its
  * keeper, touch them. A worker waits for one lock at a time, so one entry for each worker of the
  * job holds every queue: an entry names the next worker of its lock's queue. The turn is told by a
  * reply into a cell that the waiter reserved, which the keeper writes when it comes to it.
@@ -33,52 +35,34 @@ typedef struct waiter {
     tern_return_address back;
 } waiter;
 
-/* What a rank keeps, in its segment. */
-typedef struct keep {
-    uint64_t nonce;
-    uint64_t locks;
-    lock lock[]; /* then a waiter for each worker of the job */
-} keep;
-
 struct tern_locks {
     tern_context *context;
     tern_object object;
+    tern_callee callee;
     uint64_t nonce;
-    size_t count;
-    tern_ptr mine;
-    uint64_t *place; /* by rank: offset of its keep */
-    uint8_t *held;   /* by own worker and lock: 1 */
+    size_t count, share; /* of all ranks, of each */
+    lock *lock;          /* this rank's share */
+    waiter *waiter;      /* by worker number */
+    uint8_t *held;       /* by own worker and lock: 1 */
 };
 
 /* Arguments of all calls. */
 typedef struct message {
-    uint64_t place, nonce, lock;
+    uint64_t nonce, lock;
     tern_return_address back; /* of an acquire */
 } message;
 
-static size_t keep_bytes(const tern_context *context, size_t locks) {
-    return sizeof(keep) + locks * sizeof(lock) +
-           (size_t)context->size * context->workers * sizeof(waiter);
-}
-
-static waiter *waiter_of(keep *k, uint32_t number) {
-    return (waiter *)(void *)(k->lock + k->locks) + number;
-}
-
 /* The lock that a call is for, or NULL. */
 static lock *find(const tern_call_info *call, const void *arguments, size_t bytes, message *m,
-                  keep **k) {
-    const tern_context *context = call->worker->context;
+                  waiter **waiters) {
     if (bytes != sizeof *m)
         return NULL;
-    memcpy(m, arguments, sizeof *m);
-    tern_ptr p = {context->rank, 0, TERN_DOMAIN_GLOBAL, m->place};
-    keep *there = (void *)tern_reach_address(call->worker, p, sizeof *there);
-    if (there == NULL || (uintptr_t)there % _Alignof(keep) != 0 || m->nonce == 0 ||
-        there->nonce != m->nonce || m->lock >= there->locks)
+    tern_read_once(m, arguments, sizeof *m);
+    const tern_locks *locks = tern_callee_find(call->worker->context, TERN_CALLEE_LOCKS, m->nonce);
+    if (locks == NULL || m->lock >= locks->share)
         return NULL;
-    *k = there;
-    return &there->lock[m->lock];
+    *waiters = locks->waiter;
+    return &locks->lock[m->lock];
 }
 
 static tern_status malformed(void) {
@@ -87,8 +71,8 @@ static tern_status malformed(void) {
 
 static tern_status tern_lock_on_acquire(tern_call_info *call, const void *arguments, size_t bytes) {
     message m;
-    keep *k;
-    lock *l = find(call, arguments, bytes, &m, &k);
+    waiter *waiters;
+    lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
         return malformed();
     uint32_t number = tern_worker_number(call->worker->context, call->origin);
@@ -96,11 +80,11 @@ static tern_status tern_lock_on_acquire(tern_call_info *call, const void *argume
         l->holder = number + 1;
         return tern_reply_send(call->worker, number, &m.back, TERN_OK, NULL, 0);
     }
-    *waiter_of(k, number) = (waiter){0, 0, m.back};
+    waiters[number] = (waiter){0, 0, m.back};
     if (l->first == 0)
         l->first = number + 1;
     else
-        waiter_of(k, l->last - 1)->next = number + 1;
+        waiters[l->last - 1].next = number + 1;
     l->last = number + 1;
     return TERN_OK;
 }
@@ -108,8 +92,8 @@ TERN_FUNCTION(tern_lock_on_acquire)
 
 static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments, size_t bytes) {
     message m;
-    keep *k;
-    lock *l = find(call, arguments, bytes, &m, &k);
+    waiter *waiters;
+    lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
         return malformed();
     uint32_t taken = l->holder == 0;
@@ -123,8 +107,8 @@ TERN_FUNCTION(tern_lock_on_try)
 
 static tern_status tern_lock_on_release(tern_call_info *call, const void *arguments, size_t bytes) {
     message m;
-    keep *k;
-    lock *l = find(call, arguments, bytes, &m, &k);
+    waiter *waiters;
+    lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
         return malformed();
     if (l->holder != tern_worker_number(call->worker->context, call->origin) + 1)
@@ -134,7 +118,7 @@ static tern_status tern_lock_on_release(tern_call_info *call, const void *argume
     if (l->holder == 0)
         return TERN_OK;
     uint32_t number = l->holder - 1;
-    const waiter *w = waiter_of(k, number);
+    const waiter *w = &waiters[number];
     l->first = w->next;
     return tern_reply_send(call->worker, number, &w->back, TERN_OK, NULL, 0);
 }
@@ -178,10 +162,7 @@ static tern_worker_id keeper(const tern_locks *locks, size_t index) {
 }
 
 static message message_for(const tern_locks *locks, size_t index) {
-    return (message){locks->place[keeper_rank(locks, index)],
-                     locks->nonce,
-                     index / locks->context->size,
-                     {0, 0, 0}};
+    return (message){locks->nonce, index / locks->context->size, {0, 0, 0}};
 }
 
 tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t index) {
@@ -252,27 +233,23 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
     return status;
 }
 
-static tern_status allocate(tern_worker *worker, tern_locks *locks) {
-    tern_context *context = worker->context;
-    size_t share = (locks->count + context->size - 1) / context->size;
-    locks->place = calloc(context->size, sizeof *locks->place);
+static tern_status allocate(tern_locks *locks) {
+    const tern_context *context = locks->context;
+    locks->share = (locks->count + context->size - 1) / context->size;
+    locks->lock = calloc(locks->share, sizeof *locks->lock);
+    locks->waiter = calloc((size_t)context->size * context->workers, sizeof *locks->waiter);
     locks->held = calloc(context->config.workers, locks->count);
-    if (locks->place == NULL || locks->held == NULL)
+    if (locks->lock == NULL || locks->waiter == NULL || locks->held == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %zu locks", locks->count);
-    size_t bytes = keep_bytes(context, share);
-    tern_status status = tern_alloc(worker, bytes, 0, TERN_DOMAIN_GLOBAL, &locks->mine);
-    if (status == TERN_OK)
-        memset(tern_local(context, locks->mine), 0, bytes);
-    return status;
+    return TERN_OK;
 }
 
-static void dispose(tern_worker *worker, tern_locks *locks) {
+static void dispose(tern_locks *locks) {
     if (locks == NULL)
         return;
-    if (!tern_ptr_is_null(locks->mine)) /* whose calls still come find nothing */
-        ((keep *)tern_local(locks->context, locks->mine))->nonce = 0;
-    tern_ignore(tern_free(worker, locks->mine));
-    free(locks->place);
+    tern_callee_remove(locks->context, &locks->callee); /* calls that still come find nothing */
+    free(locks->lock);
+    free(locks->waiter);
     free(locks->held);
     free(locks);
 }
@@ -299,7 +276,7 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         status = tern_fail(TERN_ERR_MEMORY, "no memory for locks");
     } else {
         *fresh = (tern_locks){.context = context, .count = count};
-        status = allocate(worker, fresh);
+        status = allocate(fresh);
     }
     uint64_t random = 0;
     if (status == TERN_OK && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -309,18 +286,15 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         status = tern_collective_sum(context, worker, &random, 1);
     if (status == TERN_OK) {
         fresh->nonce = random == 0 ? 1 : random;
-        keep *k = tern_local(context, fresh->mine);
-        k->locks = (count + context->size - 1) / context->size;
-        k->nonce = fresh->nonce;
-        /* Nobody calls before the keep is whole: this exchange is behind it. If a death ends it,
-         * others may have returned: the keep is left to them. */
-        status = tern_collective_allgather(context, worker, &fresh->mine.offset, sizeof(uint64_t),
-                                           fresh->place);
+        tern_callee_add(context, &fresh->callee, TERN_CALLEE_LOCKS, fresh->nonce, fresh);
+        /* Nobody calls before all ranks serve. If a death ends this, others may have returned:
+         * this rank's share is left to them. */
+        status = tern_collective_barrier(context, worker);
         if (status == TERN_ERR_PEER)
-            fresh->mine = TERN_NULL;
+            return status;
     }
     if (status != TERN_OK) {
-        dispose(worker, fresh);
+        dispose(fresh);
         return status;
     }
     tern_object_add(context, &fresh->object, "locks");
@@ -350,6 +324,6 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     if (status == TERN_OK)
         status = tern_quiesce(worker);
     tern_object_remove(context, &locks->object);
-    dispose(worker, locks);
+    dispose(locks);
     return status;
 }

@@ -93,7 +93,7 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     }
     if (block.rank >= map->context->size)
         return;
-    free_message m = {tern_table_head_to(map->table, block.rank), block.offset};
+    free_message m = {tern_table_head_to(map->table), block.offset};
     if (tern_call(worker, tern_table_worker(map->table, block.rank), &tern_map_on_free_function, &m,
                   sizeof m) != TERN_OK)
         tern_error_clear(); /* it is dead, and the block with it */

@@ -2,6 +2,7 @@
 
 #include "hashtable/room.h"
 #include "map/operations.h"
+#include "src/once.h"
 
 /* Every message begins with this. */
 typedef struct map_head {
@@ -37,13 +38,13 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
 }
 
 /* The map that a message is for and the key that it names, whose bytes, if they came along, stand
- * behind the head. */
+ * behind the head. [out] m: the head. */
 static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
-                                tern_map **map, tern_map_key *key) {
-    const map_head *m = message;
+                                map_head *m, tern_map **map, tern_map_key *key) {
     tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
     if (to == NULL)
         return tern_fail(TERN_ERR_STATE, "no such map here; was it destroyed?");
+    tern_read_once(m, message, sizeof *m);
     *key = (tern_map_key){.size = tern_map_descriptor_key_bytes(&m->lengths),
                           .fingerprint = {m->fingerprint[0], m->fingerprint[1]},
                           .hash = tern_key_hash(to->table, m->fingerprint),
@@ -68,14 +69,14 @@ static void answer_put(tern_call_info *call, const tern_map *map, bool existed, 
 
 /* [out] d: the descriptor that came, or that of a new block with what came. */
 static tern_status take_descriptor(tern_call_info *call, const tern_map *map, const map_head *m,
-                                   size_t rest, tern_map_key *key, tern_map_descriptor *d) {
-    const uint64_t *came = (const uint64_t *)(m + 1);
+                                   const uint64_t *came, size_t rest, tern_map_key *key,
+                                   tern_map_descriptor *d) {
     const bool content = (m->flags & CONTENT) != 0;
     const size_t due = content ? tern_block_bytes(&m->lengths) : 8 * tern_map_descriptor_words(map);
     if (rest != due || (content && tern_map_descriptor_is_small(map, &m->lengths)))
         return tern_fail(TERN_ERR_ARGUMENT, "an insert of %zu bytes where %zu are due", rest, due);
     if (!content) {
-        memcpy(d->words, came, due);
+        tern_read_once(d->words, came, due);
         return TERN_OK;
     }
     const size_t value_bytes = tern_map_descriptor_value_bytes(&m->lengths);
@@ -86,20 +87,21 @@ static tern_status take_descriptor(tern_call_info *call, const tern_map *map, co
 }
 
 static tern_status tern_map_on_put(tern_call_info *call, const void *message, size_t bytes) {
-    const map_head *m = message;
+    const uint64_t *came = (const uint64_t *)((const map_head *)message + 1);
+    map_head m;
     tern_map *map = NULL;
     tern_map_key key;
     tern_map_descriptor d;
-    tern_status status = read_message(call, message, bytes, &map, &key);
+    tern_status status = read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
-        status = take_descriptor(call, map, m, bytes - sizeof *m, &key, &d);
+        status = take_descriptor(call, map, &m, came, bytes - sizeof m, &key, &d);
     if (status != TERN_OK)
         return status;
     bool existed = false;
     tern_ptr old = TERN_NULL;
-    status = tern_map_put(call->worker, map, &key, &d, (m->flags & ONLY_NEW) != 0,
+    status = tern_map_put(call->worker, map, &key, &d, (m.flags & ONLY_NEW) != 0,
                           TERN_PROMISE_WRITE_ONLY, &existed, &old);
-    if ((m->flags & CONTENT) != 0 && (status != TERN_OK || ((m->flags & ONLY_NEW) && existed)))
+    if ((m.flags & CONTENT) != 0 && (status != TERN_OK || ((m.flags & ONLY_NEW) && existed)))
         tern_block_free(call->worker, map, tern_block_place(d.words));
     if (status == TERN_OK)
         answer_put(call, map, existed, old);
@@ -108,10 +110,11 @@ static tern_status tern_map_on_put(tern_call_info *call, const void *message, si
 TERN_FUNCTION(tern_map_on_put)
 
 static tern_status tern_map_on_remove(tern_call_info *call, const void *message, size_t bytes) {
+    map_head m;
     tern_map *map = NULL;
     tern_map_key key;
     tern_ptr old = TERN_NULL;
-    tern_status status = read_message(call, message, bytes, &map, &key);
+    tern_status status = read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_remove(call->worker, map, &key, &old);
     if (status == TERN_OK)
@@ -121,11 +124,11 @@ static tern_status tern_map_on_remove(tern_call_info *call, const void *message,
 TERN_FUNCTION(tern_map_on_remove)
 
 static tern_status tern_map_on_look(tern_call_info *call, const void *message, size_t bytes) {
-    const map_head *m = message;
+    map_head m;
     tern_map *map = NULL;
     tern_map_key key;
     tern_map_descriptor d;
-    tern_status status = read_message(call, message, bytes, &map, &key);
+    tern_status status = read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_look(call->worker, map, &key, TERN_PROMISE_READ_WRITE, &d);
     if (status != TERN_OK)
@@ -135,12 +138,12 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
     look_reply *reply = call->result;
     call->result_bytes = 8 + 8 * words;
     const bool comes = !tern_map_descriptor_is_small(map, d.words) &&
-                       bytes - sizeof *m == key.size &&
+                       bytes - sizeof m == key.size &&
                        key.size == tern_map_descriptor_key_bytes(d.words) &&
                        call->result_bytes + value_bytes <= sizeof *reply &&
                        tern_block_is_near(call->worker, d.words);
     tern_block_verdict verdict = TERN_BLOCK_STALE;
-    key.bytes = m + 1;
+    key.bytes = (const map_head *)message + 1;
     if (comes)
         status =
             tern_block_read(call->worker, map, d.words, &key, reply->descriptor + words, &verdict);
@@ -151,9 +154,9 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
 }
 TERN_FUNCTION(tern_map_on_look)
 
-static map_head head_to(const tern_map *map, uint32_t owner, const tern_map_key *key,
-                        size_t value_bytes, uint64_t flags) {
-    return (map_head){.head = tern_table_head_to(map->table, owner),
+static map_head head_to(const tern_map *map, const tern_map_key *key, size_t value_bytes,
+                        uint64_t flags) {
+    return (map_head){.head = tern_table_head_to(map->table),
                       .fingerprint = {key->fingerprint[0], key->fingerprint[1]},
                       .seed = key->seed,
                       .lengths = (uint64_t)value_bytes << 32 | key->size,
@@ -186,7 +189,7 @@ static tern_status send_content(tern_worker *worker, const tern_map *map, uint32
     char *message = (char *)tern_room_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    map_head head = head_to(map, owner, key, value_bytes, CONTENT | (only_new ? ONLY_NEW : 0));
+    map_head head = head_to(map, key, value_bytes, CONTENT | (only_new ? ONLY_NEW : 0));
     memcpy(message, &head, sizeof head);
     memset(message + sizeof head, 0, tern_block_value_at(d->words));
     memcpy(message + sizeof head, key->bytes, key->size);
@@ -205,8 +208,8 @@ static tern_status send_descriptor(tern_worker *worker, const tern_map *map, uin
         map_head head;
         tern_map_descriptor d;
     } message;
-    message.head = head_to(map, owner, key, tern_map_descriptor_value_bytes(d->words),
-                           only_new ? ONLY_NEW : 0);
+    message.head =
+        head_to(map, key, tern_map_descriptor_value_bytes(d->words), only_new ? ONLY_NEW : 0);
     memcpy(message.d.words, d->words, 8 * tern_map_descriptor_words(map));
     return send(worker, map, owner, &tern_map_on_put_function, &message,
                 sizeof message.head + 8 * tern_map_descriptor_words(map), existed, old);
@@ -233,7 +236,7 @@ tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t
 
 tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint32_t owner,
                                  const tern_map_key *key, tern_ptr *old) {
-    map_head head = head_to(map, owner, key, 0, 0);
+    map_head head = head_to(map, key, 0, 0);
     bool existed;
     return send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head, &existed,
                 old);
@@ -249,7 +252,7 @@ tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_
     char *message = (char *)tern_room_take(&room_for_message, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    map_head head = head_to(map, owner, key, 0, 0);
+    map_head head = head_to(map, key, 0, 0);
     memcpy(message, &head, sizeof head);
     if (bytes > sizeof head)
         memcpy(message + sizeof head, key->bytes, key->size);

@@ -4,6 +4,7 @@
 #include "mcts/quiet.h"
 #include "mcts/round.h"
 #include "src/collective.h"
+#include "src/once.h"
 #include "tern/collective.h"
 
 /*
@@ -29,10 +30,11 @@ static void mark_local(tern_search *s, uint64_t name) {
 
 static tern_status tern_mcts_on_mark(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(mark));
-    const mark *m = arguments;
     if (s == NULL)
         return tern_mcts_stray();
-    mark_local(s, m->name);
+    mark m;
+    tern_read_once(&m, arguments, sizeof m);
+    mark_local(s, m.name);
     return TERN_OK;
 }
 TERN_FUNCTION(tern_mcts_on_mark)
@@ -51,7 +53,7 @@ static tern_status mark_children(tern_worker *worker, tern_search *s, tern_mcts_
             mark_local(s, child);
             continue;
         }
-        mark m = {tern_mcts_head_to(s, rank), child};
+        mark m = {tern_mcts_head_to(s), child};
         status = tern_call(worker, (tern_worker_id){rank, worker->index},
                            &tern_mcts_on_mark_function, &m, sizeof m);
     }

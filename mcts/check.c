@@ -3,6 +3,7 @@
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "src/collective.h"
+#include "src/once.h"
 
 /* Whether every count that went up the tree is accounted for. Each rank sums up what the edges to
  * its nodes say, and compares. */
@@ -26,7 +27,11 @@ static tern_status receive(tern_search *s, const claim *c) {
 
 static tern_status tern_mcts_on_claim(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(claim));
-    return s != NULL && s->worker[0].sums != NULL ? receive(s, arguments) : tern_mcts_stray();
+    if (s == NULL || s->worker[0].sums == NULL)
+        return tern_mcts_stray();
+    claim c;
+    tern_read_once(&c, arguments, sizeof c);
+    return receive(s, &c);
 }
 TERN_FUNCTION(tern_mcts_on_claim)
 
@@ -54,7 +59,7 @@ static tern_status check_edge(tern_worker *worker, tern_search *s, const tern_mc
         return wrong(name, "points of an edge without a node", won, loose_won);
     if (child == 0)
         return TERN_OK;
-    claim c = {tern_mcts_head_to(s, rank), child, visits - link->loose_visits, won - loose_won};
+    claim c = {tern_mcts_head_to(s), child, visits - link->loose_visits, won - loose_won};
     return rank == s->context->rank ? receive(s, &c)
                                     : tern_call(worker, (tern_worker_id){rank, worker->index},
                                                 &tern_mcts_on_claim_function, &c, sizeof c);

@@ -130,15 +130,11 @@ static bool worker_open(tern_search *s, uint32_t index) {
            w->moves != NULL && w->state != NULL && w->played != NULL;
 }
 
-static void free_search(tern_worker *worker, tern_search *s) {
-    tern_mcts_anchor *anchor = tern_local(s->context, s->memory);
-    if (anchor != NULL)
-        *anchor = (tern_mcts_anchor){0, NULL};
-    tern_ignore(tern_free(worker, s->memory));
+static void free_search(tern_search *s) {
+    tern_callee_remove(s->context, &s->callee);
     for (uint32_t i = 0; s->worker != NULL && i < s->workers; i++)
         worker_close(&s->worker[i]);
     free(s->worker);
-    free(s->anchor);
     free(s->root_state);
     free(s->result_moves);
     free(s->result_line);
@@ -146,9 +142,8 @@ static void free_search(tern_worker *worker, tern_search *s) {
 }
 
 /* What this rank has of its own. [out] search: to be freed on an error too. */
-static tern_status allocate(tern_worker *worker, const tern_game *game,
+static tern_status allocate(tern_context *context, const tern_game *game,
                             const tern_search_options *options, tern_search **search) {
-    tern_context *context = worker->context;
     tern_search *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a search");
@@ -160,15 +155,13 @@ static tern_status allocate(tern_worker *worker, const tern_game *game,
     s->share = 0.5f / (float)options->simulations;
     s->workers = (uint32_t)context->config.workers;
     s->all = s->workers * context->size;
-    s->memory = TERN_NULL;
     s->dead = TERN_NOBODY;
     s->worker = aligned_alloc(64, s->workers * sizeof *s->worker);
-    s->anchor = calloc(context->size, sizeof *s->anchor);
     s->root_state = aligned_alloc(64, (game->state_bytes + 63) / 64 * 64);
     s->result_moves = calloc(game->moves_max, sizeof *s->result_moves);
     s->result_line = calloc(TERN_MCTS_LINE, sizeof *s->result_line);
-    bool good = s->worker != NULL && s->anchor != NULL && s->root_state != NULL &&
-                s->result_moves != NULL && s->result_line != NULL;
+    bool good = s->worker != NULL && s->root_state != NULL && s->result_moves != NULL &&
+                s->result_line != NULL;
     if (s->worker != NULL)
         memset(s->worker, 0, s->workers * sizeof *s->worker);
     for (uint32_t i = 0; good && i < s->workers; i++)
@@ -177,36 +170,24 @@ static tern_status allocate(tern_worker *worker, const tern_game *game,
         return tern_fail(TERN_ERR_MEMORY,
                          "no memory for a search with %zu bytes of nodes; give it less",
                          options->memory);
-    tern_status status =
-        tern_alloc(worker, sizeof(tern_mcts_anchor), 0, TERN_DOMAIN_OWNER, &s->memory);
-    if (status == TERN_OK)
-        *(tern_mcts_anchor *)tern_local(context, s->memory) = (tern_mcts_anchor){0, s};
-    return status;
+    return TERN_OK;
 }
 
-/* Learns where the others' anchors are, and shows this rank's. */
+/* Agrees on the nonce; from then on calls find the search. */
 static tern_status introduce(tern_worker *worker, tern_search *s) {
-    typedef struct introduction {
-        uint64_t anchor, random;
-    } introduction;
     tern_context *context = s->context;
-    introduction me = {s->memory.offset, 0}, *all = calloc(context->size, sizeof *all);
-    tern_status status = TERN_OK;
-    if (all == NULL)
-        status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
-    else if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
-        status = tern_fail_system("getrandom");
+    uint64_t random = 0;
+    tern_status status = getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random
+                             ? TERN_OK
+                             : tern_fail_system("getrandom");
     status = tern_collective_agree(context, worker, status, "tern_search_create");
     if (status == TERN_OK)
-        status = tern_collective_allgather(context, worker, &me, sizeof me, all);
-    for (uint32_t r = 0; status == TERN_OK && r < context->size; r++) {
-        s->anchor[r] = all[r].anchor;
-        s->nonce ^= all[r].random;
-    }
-    s->nonce = s->nonce == 0 ? 1 : s->nonce;
-    ((tern_mcts_anchor *)tern_local(context, s->memory))->nonce = s->nonce;
-    free(all);
-    return status;
+        status = tern_collective_sum(context, worker, &random, 1);
+    if (status != TERN_OK)
+        return status;
+    s->nonce = random == 0 ? 1 : random;
+    tern_callee_add(context, &s->callee, TERN_CALLEE_SEARCH, s->nonce, s);
+    return TERN_OK;
 }
 
 tern_status tern_search_create(tern_worker *worker, const tern_game *game,
@@ -233,15 +214,15 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
         status = agree_on(worker, game, &o);
     if (status != TERN_OK)
         return status;
-    status = tern_collective_agree(context, worker, allocate(worker, game, &o, &s), name);
+    status = tern_collective_agree(context, worker, allocate(context, game, &o, &s), name);
     if (status == TERN_OK)
         status = introduce(worker, s);
-    /* No message comes before the anchor is in place: each needs a reset first. */
+    /* No message comes before every rank has added the search: each needs a reset first. */
     if (status == TERN_OK) {
         tern_object_add(context, &s->object, "tree search");
         *search = s;
     } else if (s != NULL) {
-        free_search(worker, s);
+        free_search(s);
     }
     return status;
 }
@@ -313,6 +294,6 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     if (status == TERN_ERR_MISMATCH)
         return status; /* the others have not come to destroy it */
     tern_object_remove(s->context, &s->object);
-    free_search(worker, s);
+    free_search(s);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "mcts/work.h"
 #include "rma/ring.h"
+#include "src/once.h"
 
 /* The calls that carry tokens. What finds no room is kept by its worker and sent later, so that no
  * token is lost and no handler has to be run twice. */
@@ -16,16 +17,11 @@ enum {
 
 tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
                                  size_t due) {
-    const tern_mcts_head *head = message;
+    tern_mcts_head head;
     if (bytes != due)
         return NULL;
-    tern_ptr place = {call->worker->context->rank, 0, TERN_DOMAIN_OWNER, head->anchor};
-    const tern_mcts_anchor *anchor =
-        (const void *)tern_reach_address(call->worker, place, sizeof *anchor);
-    if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_mcts_anchor) != 0 || head->nonce == 0 ||
-        anchor->nonce != head->nonce)
-        return NULL;
-    return anchor->search;
+    tern_read_once(&head, message, sizeof head);
+    return tern_callee_find(call->worker->context, TERN_CALLEE_SEARCH, head.nonce);
 }
 
 tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name) {
@@ -51,20 +47,25 @@ static tern_mcts_worker *open_message(const tern_call_info *call, const void *ar
     if (s == NULL || index >= s->workers)
         return NULL;
     s->worker[index].worker = call->worker;
-    memcpy(m, arguments, due);
+    tern_read_once(m, arguments, due);
     return &s->worker[index];
 }
 
+/* What a message is for: a node, an edge of it, or either (the slot says which). */
+typedef enum tern_mcts_at { AT_NODE, AT_EDGE, AT_EITHER } tern_mcts_at;
+
 /* The same for a message to a node: one that this worker may touch, and that has the edge. */
 static tern_mcts_worker *open_node(const tern_call_info *call, const void *arguments, size_t bytes,
-                                   size_t due, tern_mcts_message *m, bool has_edge) {
+                                   size_t due, tern_mcts_message *m, tern_mcts_at at) {
     tern_mcts_worker *w = open_message(call, arguments, bytes, due, m);
     tern_mcts_node *node = w != NULL ? tern_mcts_node_of(w->search, m->name) : NULL;
     if (node == NULL || tern_mcts_reach(w, m->name) == NULL)
         return NULL;
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint32_t edge = m->slot & ~TERN_MCTS_LOOSE;
-    return !has_edge || (edges != NULL && edge < edges->count) ? w : NULL;
+    if (at == AT_NODE || (at == AT_EITHER && m->slot == TERN_MCTS_OWN))
+        return w;
+    return (edges != NULL && edge < edges->count) ? w : NULL;
 }
 
 /* Whether a name that tokens are to go to or to come back to can be one: of a worker that there is,
@@ -84,7 +85,7 @@ static bool named_edge(const tern_search *s, uint64_t name, uint32_t slot) {
 
 static tern_status tern_mcts_on_select(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
-    tern_mcts_worker *w = open_node(call, arguments, bytes, MESSAGE_BYTES, &m, false);
+    tern_mcts_worker *w = open_node(call, arguments, bytes, MESSAGE_BYTES, &m, AT_NODE);
     if (w == NULL || m.count > w->search->options.under_way ||
         (m.from != 0 && !named_edge(w->search, m.from, m.slot)))
         return tern_mcts_stray();
@@ -115,7 +116,7 @@ TERN_FUNCTION(tern_mcts_on_create)
 
 static tern_status tern_mcts_on_created(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
-    tern_mcts_worker *w = open_node(call, arguments, bytes, CREATED_BYTES, &m, true);
+    tern_mcts_worker *w = open_node(call, arguments, bytes, CREATED_BYTES, &m, AT_EDGE);
     if (w == NULL || (m.slot & TERN_MCTS_LOOSE) != 0 || (m.from != 0 && !named(w->search, m.from)))
         return tern_mcts_stray();
     tern_mcts_settle(w, m.name, m.slot, m.from);
@@ -125,10 +126,7 @@ TERN_FUNCTION(tern_mcts_on_created)
 
 static tern_status tern_mcts_on_back(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
-    const tern_mcts_head *head = arguments;
-    bool own = bytes == BACK_BYTES &&
-               ((const tern_mcts_message *)(const void *)head)->slot == TERN_MCTS_OWN;
-    tern_mcts_worker *w = open_node(call, arguments, bytes, BACK_BYTES, &m, !own);
+    tern_mcts_worker *w = open_node(call, arguments, bytes, BACK_BYTES, &m, AT_EITHER);
     if (w == NULL || m.count > 2 * w->search->options.simulations)
         return tern_mcts_stray();
     tern_mcts_back(w, m.name, m.slot, m.count);
@@ -201,7 +199,7 @@ static bool sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
 
 void tern_mcts_send(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target, tern_mcts_message *m,
                     const char *state) {
-    m->head = tern_mcts_head_to(w->search, target / w->search->workers);
+    m->head = tern_mcts_head_to(w->search);
     /* Behind those that wait, which would else wait for ever. */
     if (w->kept.first == NULL && sent(w, kind, target, m, state))
         return;

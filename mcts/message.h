@@ -5,8 +5,8 @@
 
 #include "mcts/search.h"
 
-static inline tern_mcts_head tern_mcts_head_to(const tern_search *search, uint32_t rank) {
-    return (tern_mcts_head){search->anchor[rank], search->nonce};
+static inline tern_mcts_head tern_mcts_head_to(const tern_search *search) {
+    return (tern_mcts_head){search->nonce};
 }
 
 /* In a handler: the search that a message is for. NULL: it has not that length, or there is none.

@@ -6,6 +6,7 @@
 #include "mcts/message.h"
 #include "mcts/round.h"
 #include "src/collective.h"
+#include "src/once.h"
 
 /* At a quiet point every leader may read all nodes of its process. The one that has the root makes
  * the result and asks the others' leaders for the steps of the principal variation; then all get
@@ -43,8 +44,11 @@ typedef struct ask {
 
 static tern_status tern_mcts_on_look(tern_call_info *call, const void *arguments, size_t bytes) {
     const tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(ask));
-    const ask *m = arguments;
-    const tern_mcts_node *node = s != NULL ? tern_mcts_node_of(s, m->name) : NULL;
+    if (s == NULL)
+        return tern_mcts_stray();
+    ask m;
+    tern_read_once(&m, arguments, sizeof m);
+    const tern_mcts_node *node = tern_mcts_node_of(s, m.name);
     if (node == NULL)
         return tern_mcts_stray();
     best_of_node best = look(node);
@@ -61,9 +65,12 @@ static tern_status follow(const tern_mcts_worker *w, uint64_t *length) {
     tern_status status = TERN_OK;
     for (*length = 0; *length < TERN_MCTS_LINE && best.child != 0; ++*length) {
         uint32_t rank = tern_mcts_owner(best.child) / s->workers;
-        ask m = {tern_mcts_head_to(s, rank), best.child};
-        if (rank == s->context->rank)
-            best = look(tern_mcts_node_of(s, best.child));
+        ask m = {tern_mcts_head_to(s), best.child};
+        const tern_mcts_node *node = tern_mcts_node_of(s, best.child);
+        if (node != NULL)
+            best = look(node);
+        else if (rank == s->context->rank)
+            status = tern_mcts_stray();
         else
             status =
                 tern_call_return(w->worker, (tern_worker_id){rank, 0}, &tern_mcts_on_look_function,

@@ -5,6 +5,7 @@
 #include "mcts/message.h"
 #include "mcts/work.h"
 #include "rma/state.h"
+#include "src/once.h"
 #include "src/wait.h"
 
 /*
@@ -25,24 +26,24 @@ typedef struct over_message {
 
 static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_search *s = tern_mcts_search_of(call, arguments, bytes, sizeof(over_message));
-    const over_message *m = arguments;
     if (s == NULL)
         return tern_mcts_stray();
-    if (m->status != TERN_OK) {
-        tern_status status =
-            m->status < TERN_STATUS_COUNT ? (tern_status)m->status : TERN_ERR_STATE;
-        bool death = status == TERN_ERR_PEER && m->dead < s->context->size;
+    over_message m;
+    tern_read_once(&m, arguments, sizeof m);
+    if (m.status != TERN_OK) {
+        tern_status status = m.status < TERN_STATUS_COUNT ? (tern_status)m.status : TERN_ERR_STATE;
+        bool death = status == TERN_ERR_PEER && m.dead < s->context->size;
         if (death && s->dead == TERN_NOBODY)
-            s->dead = m->dead;
-        tern_mcts_fail(s, death ? tern_peer_fail(m->dead)
+            s->dead = m.dead;
+        tern_mcts_fail(s, death ? tern_peer_fail(m.dead)
                                 : tern_fail(status, "the search failed on rank %u: %s",
                                             call->origin.rank, tern_strerror(status)));
         return TERN_OK;
     }
-    if (m->last != 0)
+    if (m.last != 0)
         /* R1: work, all_rounds; last is read behind over */
-        atomic_store_explicit(&s->last, m->round, memory_order_relaxed);
-    atomic_store_explicit(&s->over, m->round, memory_order_release);
+        atomic_store_explicit(&s->last, m.round, memory_order_relaxed);
+    atomic_store_explicit(&s->over, m.round, memory_order_release);
     return TERN_OK;
 }
 TERN_FUNCTION(tern_mcts_on_over)
@@ -70,7 +71,7 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
     uint32_t dead = tern_peers_dead(&s->context->peers);
     dead = dead == TERN_NOBODY ? s->dead : dead;
     for (uint32_t rank = 0; rank < s->context->size; rank++) {
-        over_message m = {tern_mcts_head_to(s, rank), round, last, why, dead};
+        over_message m = {tern_mcts_head_to(s), round, last, why, dead};
         tern_worker_id leader = {rank, 0};
         tern_status status =
             why == TERN_OK ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)

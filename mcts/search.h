@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "mcts/slab.h"
+#include "src/callee.h"
 #include "src/object.h"
 #include "src/error.h"
 #include "tern/call.h"
@@ -31,7 +32,6 @@ enum { TERN_MCTS_DEPTH = 1024 };
 
 /* Names the search in a call's target; first in every message. */
 typedef struct tern_mcts_head {
-    uint64_t anchor; /* offset in the target's segment */
     uint64_t nonce;
 } tern_mcts_head;
 
@@ -115,23 +115,16 @@ typedef struct tern_mcts_worker {
     _Alignas(64) _Atomic(tern_mcts_record *) returned;
 } tern_mcts_worker;
 
-/* What a search's anchor in the segment says. */
-typedef struct tern_mcts_anchor {
-    uint64_t nonce; /* 0: destroyed */
-    struct tern_search *search;
-} tern_mcts_anchor;
-
 struct tern_search {
     tern_context *context;
     tern_object object;
+    tern_callee callee;
     tern_game game;
     tern_search_options options; /* with defaults filled in */
     float share;                 /* of a half point in what a visit can win */
     uint32_t workers;            /* of each process */
     uint32_t all;                /* of all */
     uint64_t nonce;
-    tern_ptr memory;  /* of the anchor */
-    uint64_t *anchor; /* by rank: offset of its */
     tern_mcts_worker *worker;
     char *root_state;
     uint64_t root;          /* name; 0: no state yet */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "queue/algorithm.h"
+#include "src/once.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
@@ -12,8 +13,7 @@
  * drawn. */
 
 typedef struct message {
-    uint64_t anchor; /* offset in the host's segment */
-    uint64_t nonce;  /* of the queue */
+    uint64_t nonce; /* of the queue */
     uint32_t promise;
     uint32_t count; /* of items to pop, or that follow */
     char items[];
@@ -24,18 +24,14 @@ static size_t call_room(const tern_context *context) {
     return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
 }
 
-/* The queue that a message is for; NULL: there is none (any more), or the message is too short. */
-static tern_queue *queue_of_call(const tern_worker *worker, const message *m, size_t bytes) {
+/* The queue that a message is for; NULL: there is none (any more), or the message is too short.
+ * [out] m: the message without its items. */
+static tern_queue *queue_of_call(const tern_worker *worker, const void *arguments, size_t bytes,
+                                 message *m) {
     if (bytes < sizeof *m)
         return NULL;
-    tern_ptr place = {worker->context->rank, 0, TERN_DOMAIN_GLOBAL, m->anchor};
-    const tern_queue_anchor *anchor =
-        (const void *)tern_reach_address(worker, place, sizeof(tern_queue_anchor));
-    /* R1: meet_host; R3 with leave_calls, behind the fence of make_progress */
-    if (anchor == NULL || (uintptr_t)anchor % _Alignof(tern_queue_anchor) != 0 || m->nonce == 0 ||
-        atomic_load_explicit(&anchor->nonce, memory_order_acquire) != m->nonce)
-        return NULL;
-    return anchor->queue;
+    tern_read_once(m, arguments, sizeof *m);
+    return tern_callee_find(worker->context, TERN_CALLEE_QUEUE, m->nonce);
 }
 
 static bool well_formed(const message *m) {
@@ -55,17 +51,18 @@ static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_pro
 }
 
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
-    const message *m = arguments;
-    tern_queue *queue = queue_of_call(call->worker, m, bytes);
-    if (queue == NULL || !well_formed(m) || (bytes - sizeof *m) / queue->item_bytes != m->count ||
-        (bytes - sizeof *m) % queue->item_bytes != 0)
+    message m;
+    tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
+    if (queue == NULL || !well_formed(&m) || (bytes - sizeof m) / queue->item_bytes != m.count ||
+        (bytes - sizeof m) % queue->item_bytes != 0)
         return malformed(queue, bytes);
     size_t done;
-    tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
-    tern_status status = tern_queue_do_push(call->worker, queue, m->items, run, &done);
+    tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
+    tern_status status =
+        tern_queue_do_push(call->worker, queue, ((const message *)arguments)->items, run, &done);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
-    if (status == TERN_OK && m->count > 1) {
+    if (status == TERN_OK && m.count > 1) {
         memcpy(call->result, &done, sizeof done);
         call->result_bytes = sizeof done;
     }
@@ -74,13 +71,13 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
 TERN_FUNCTION(tern_queue_on_push)
 
 static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments, size_t bytes) {
-    const message *m = arguments;
-    tern_queue *queue = queue_of_call(call->worker, m, bytes);
-    if (queue == NULL || !well_formed(m) || bytes != sizeof *m ||
-        m->count > TERN_RESULT_MAX / queue->item_bytes)
+    message m;
+    tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
+    if (queue == NULL || !well_formed(&m) || bytes != sizeof m ||
+        m.count > TERN_RESULT_MAX / queue->item_bytes)
         return malformed(queue, bytes);
     size_t done;
-    tern_queue_run run = {(tern_promise)m->promise, TERN_QUEUE_TRY, m->count};
+    tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
@@ -113,7 +110,7 @@ static tern_worker_id host_of(const tern_queue *queue) {
 }
 
 static message begin(const tern_queue *queue, tern_promise promise, size_t count) {
-    return (message){queue->anchor.offset, queue->nonce, (uint32_t)promise, (uint32_t)count};
+    return (message){queue->nonce, (uint32_t)promise, (uint32_t)count};
 }
 
 /* Up to this many bytes of items are sent from the stack. */

@@ -8,11 +8,10 @@
 #include "queue/phase.h"
 #include "queue/slot.h"
 #include "src/collective.h"
-#include "src/service_threads.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
-enum { WORDS = 5 * TERN_QUEUE_LINE }; /* anchor, tail, head, pushed, popped */
+enum { WORDS = 5 * TERN_QUEUE_LINE }; /* scratch, tail, head, pushed, popped */
 
 /* What every rank tells the others; only a host's counts. */
 typedef struct introduction {
@@ -73,8 +72,8 @@ static tern_status allocate(tern_worker *worker, const tern_queue *q, tern_ptr *
 
 /* Where everything is, once the host's memory is known. */
 static void lay_out(tern_queue *q, tern_ptr memory) {
-    q->anchor = memory;
-    q->tail = tern_ptr_add(q->anchor, TERN_QUEUE_LINE);
+    q->scratch = memory;
+    q->tail = tern_ptr_add(q->scratch, TERN_QUEUE_LINE);
     q->head = tern_ptr_add(q->tail, TERN_QUEUE_LINE);
     q->pushed = tern_ptr_add(q->head, TERN_QUEUE_LINE);
     q->popped = tern_ptr_add(q->pushed, TERN_QUEUE_LINE);
@@ -84,7 +83,7 @@ static void lay_out(tern_queue *q, tern_ptr memory) {
 
 /* Slots need no clearing: what is left over in them does not pass their check. */
 static void clear(const tern_queue *q) {
-    memset(tern_local(q->context, q->anchor), 0, WORDS);
+    memset(tern_local(q->context, q->scratch), 0, WORDS);
     memset(tern_local(q->context, q->turns), 0, q->capacity * TERN_TURN_BYTES);
 }
 
@@ -96,18 +95,7 @@ static void meet_host(tern_queue *q, const introduction *host) {
     if (q->host != q->context->rank)
         return;
     clear(q);
-    tern_queue_anchor *anchor = tern_local(q->context, q->anchor);
-    anchor->queue = q;
-    /* R1: queue_of_call */
-    atomic_store_explicit(&anchor->nonce, q->nonce, memory_order_release);
-}
-
-/* No call finds the queue any more, and none is in it. */
-static void leave_calls(tern_context *context, tern_ptr memory) {
-    tern_queue_anchor *anchor = tern_local(context, memory);
-    /* R3: queue_of_call; the fence is that of tern_service_threads_pass */
-    atomic_store_explicit(&anchor->nonce, 0, memory_order_relaxed);
-    tern_service_threads_pass(context);
+    tern_callee_add(q->context, &q->callee, TERN_CALLEE_QUEUE, q->nonce, q);
 }
 
 /* The ways that the options leave to TERN_VIA_AUTO. */
@@ -184,7 +172,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
         return status;
     tern_context *context = worker->context;
     tern_ptr memory = TERN_NULL;
-    size_t count = everywhere ? context->size : 1;
+    size_t count = everywhere ? context->size : 1, initialized = 0;
     introduction *all = calloc(context->size, sizeof *all);
     tern_queue *made = aligned_alloc(_Alignof(tern_queue), count * sizeof *made);
     if (all == NULL || made == NULL)
@@ -192,7 +180,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++, initialized++)
         made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
     status = introduce(worker, made, count, all, &memory, name);
     if (status != TERN_OK)
@@ -211,8 +199,9 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     *parts = made;
     return TERN_OK;
 fail:
-    if (!tern_ptr_is_null(memory)) /* a call may name it where the others' barrier succeeded */
-        leave_calls(context, memory);
+    /* A call may name one where the others' barrier succeeded. */
+    for (size_t i = 0; i < initialized; i++)
+        tern_callee_remove(context, &made[i].callee);
     tern_ignore(tern_free(worker, memory));
     free(made);
     free(all);
@@ -241,8 +230,8 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         tern_queue_leave_phases(q);
         if (q->host != q->context->rank)
             continue;
-        leave_calls(q->context, q->anchor);
-        tern_status freed = tern_free(worker, q->anchor);
+        tern_callee_remove(q->context, &q->callee);
+        tern_status freed = tern_free(worker, q->scratch);
         status = status == TERN_OK ? freed : status;
     }
     free(parts);

@@ -4,8 +4,7 @@
 /*
  * Queue: its memory lies in the segment of the host, in this order:
  *
- *     anchor   one line: by it a call finds the queue's object at the host; two words that others'
- *              measurements write
+ *     scratch  one line: written by measurements (tern_path_target) and read by nobody
  *     tail     one line: the next ticket to be pushed   \  taken by FAO or CAS
  *     head     one line: the next ticket to be popped   /
  *     pushed   one line: tickets below are in their slots      \  of phases; of the classic
@@ -26,6 +25,7 @@
 #include <stddef.h>
 
 #include "path/selector.h"
+#include "src/callee.h"
 #include "src/context.h"
 #include "src/error.h"
 #include "src/object.h"
@@ -33,16 +33,10 @@
 
 enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
 
-/* Written by the host at creation and destruction, read by it when a call names it. */
-typedef struct tern_queue_anchor {
-    _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t nonce; /* 0: no queue here any more */
-    tern_queue *queue;
-    uint64_t scratch[2]; /* written by measurements (tern_path_target) and read by nobody */
-} tern_queue_anchor;
-
 struct tern_queue {
     tern_context *context;
     tern_object object; /* of a distributed queue: that of the first part */
+    tern_callee callee; /* at the host */
     uint64_t nonce;     /* random, the same on all ranks */
     uint64_t capacity;
     uint64_t mask;  /* capacity - 1 if that is a power of two, else 0: one is divided by */
@@ -55,7 +49,7 @@ struct tern_queue {
     tern_algorithm algorithm;
     bool call_only;
     bool is_part; /* of a distributed queue, which destroys it */
-    tern_ptr anchor, tail, head, pushed, popped, slots, turns;
+    tern_ptr scratch, tail, head, pushed, popped, slots, turns;
     tern_phase_hook hook;
     tern_via only_push, only_pop; /* the way that options and sizes leave to TERN_VIA_AUTO, or that
                                      if they leave both */
@@ -85,8 +79,7 @@ typedef struct tern_queue_run {
 /* For the selector. */
 static inline tern_path_target tern_queue_target(const tern_queue *queue) {
     return (tern_path_target){
-        tern_container_worker(queue->context, queue->host, queue->host_worker),
-        tern_ptr_add(queue->anchor, offsetof(tern_queue_anchor, scratch))};
+        tern_container_worker(queue->context, queue->host, queue->host_worker), queue->scratch};
 }
 
 /* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a

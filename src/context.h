@@ -24,6 +24,8 @@ typedef struct tern_phase_hook {
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
+enum { TERN_CALLEE_ROWS = 64 };
+typedef struct tern_callee tern_callee;     /* what calls name (src/callee.h) */
 typedef struct tern_object tern_object;     /* to be destroyed before the context (src/object.h) */
 typedef struct tern_meeting tern_meeting;   /* of all ranks, in shared memory (src/meeting.h) */
 typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/activity.h) */
@@ -51,6 +53,7 @@ struct tern_context {
     atomic_flag tasks_busy; /* tasks are being run or changed */
     tern_phase_hook *phase_hooks;
     tern_object *objects; /* in the order of their creation */
+    _Atomic(tern_callee *) callees[TERN_CALLEE_ROWS];
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */

@@ -3,10 +3,10 @@
 /* Calls of a search that no search would make, and a result that cannot be had: they are refused
  * everywhere alike, and do no harm. */
 
+#include "function_tools.h"
 #include "mcts/message.h"
 #include "mcts/result.h"
 #include "mcts/work.h"
-#include "rpc/state.h"
 #include "search_tools.h"
 
 static const tic_tac_toe_state empty;
@@ -38,24 +38,10 @@ static const struct {
     [CLAIM] = {"tern_mcts_on_claim", sizeof(tern_mcts_head) + 24},
 };
 
-/* What its file keeps to itself, as the context knows it. */
-static tern_function function_of(const fixture *f, const char *name) {
-    const tern_rpc *rpc = tern_rpc_of(f->context);
-    tern_function function = {name, NULL, 0};
-    for (uint32_t i = 0; i < rpc->count; i++)
-        for (uint32_t id = 1; strcmp(rpc->name[i], name) == 0 && id < rpc->ids; id++)
-            if (rpc->header[id] == tern_record_header(TERN_RECORD_CALL, i, 0)) {
-                function.handler = rpc->handler[i];
-                function.id = id;
-            }
-    CU_ASSERT_PTR_NOT_NULL_FATAL(function.handler);
-    return function;
-}
-
 /* What a rank says to such a call. */
 static tern_status answer(const fixture *f, uint32_t rank, int call, const tern_mcts_message *m,
                           size_t bytes) {
-    const tern_function function = function_of(f, calls[call].name);
+    const tern_function function = function_of(f->context, calls[call].name);
     char result[64];
     return tern_call_return(f->worker, (tern_worker_id){rank, 0}, &function, m, bytes, result,
                             sizeof result, NULL);
@@ -70,7 +56,7 @@ static uint64_t bad_name(const fixture *f, uint32_t rank, int i) {
 
 static void call_badly(const fixture *f, const tern_search *s, uint32_t rank, int call) {
     for (int i = 0; i < 5; i++) {
-        tern_mcts_message m = {.head = tern_mcts_head_to(s, rank),
+        tern_mcts_message m = {.head = tern_mcts_head_to(s),
                                .name = bad_name(f, rank, i),
                                .slot = 1000,
                                .count = 1,
@@ -82,7 +68,7 @@ static void call_badly(const fixture *f, const tern_search *s, uint32_t rank, in
         EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, 0));
         m.head.nonce++;
         EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes));
-        m.head = (tern_mcts_head){UINT64_MAX - 3, s->nonce};
+        m.head = (tern_mcts_head){0};
         EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes));
     }
 }
@@ -93,7 +79,7 @@ static void call_with_bad_edges(const fixture *f, const tern_search *s) {
     static const uint32_t slots[] = {9, TERN_MCTS_LOOSE | 9, TERN_MCTS_LOOSE - 1,
                                      TERN_MCTS_OWN - 1};
     uint32_t rank = tern_mcts_owner(s->root);
-    tern_mcts_message m = {.head = tern_mcts_head_to(s, rank), .name = s->root, .count = 1};
+    tern_mcts_message m = {.head = tern_mcts_head_to(s), .name = s->root, .count = 1};
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         m.slot = slots[i];
         for (int call = CREATE; call <= BACK; call++)

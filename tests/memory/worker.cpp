@@ -1,6 +1,6 @@
 /*
  * Workers and service threads: a worker that changes hands (src/worker.c, src/pmpi.c), an object
- * that calls find no more (leave_calls and tern_service_threads_pass), and what a rank tells that
+ * that calls find no more (tern_callee_remove and tern_service_threads_pass), and what a rank tells that
  * it is in (src/activity.c).
  */
 
