@@ -33,3 +33,13 @@ if(TERN_SANITIZE)
     add_link_options(-fsanitize=${sanitizers})
 endif()
 unset(sanitizers)
+
+# gcov's counters. Threads share them, so they are incremented atomically. No optimization: the
+# compiler would merge lines, and a merged line has no count of its own.
+if(TERN_COVERAGE)
+    if(TERN_SANITIZE OR NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        message(FATAL_ERROR "TERN_COVERAGE needs gcc, and TERN_SANITIZE must be empty")
+    endif()
+    add_compile_options(-fprofile-arcs -ftest-coverage -fprofile-update=atomic)
+    add_link_options(--coverage)
+endif()

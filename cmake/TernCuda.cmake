@@ -11,7 +11,7 @@ set(TERN_NVCC_FLAGS -std=c++17 -O2 -gencode arch=compute_75,code=[compute_75,sm_
     -Xcompiler=-Wall,-Wextra,-Wconversion,-pthread)
 
 set(TERN_NVCC "")
-if(TERN_SANITIZE OR CMAKE_CROSSCOMPILING OR NOT TERN_CUDA)
+if(TERN_SANITIZE OR TERN_COVERAGE OR CMAKE_CROSSCOMPILING OR NOT TERN_CUDA)
     # The sanitizers know nothing of the GPU's accesses; nvcc builds for this machine's processor.
 elseif(NOT TERN_NVCC_FOUND)
     message(STATUS "CUDA: no nvcc, so examples/cuda and its tests are not built")

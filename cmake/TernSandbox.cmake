@@ -1,5 +1,5 @@
-# Programs without libc. What the project compiles everything else with, sanitizers for one, has
-# nothing to stand on there.
+# Programs without libc. Sanitizers and gcov's counters need libc, so these programs are built without
+# them.
 #
 # tern_sandbox_program(NAME SOURCE...): an executable for tern_sandbox_run.
 # tern_sandbox_helper(LIBRARY): what such a program's process runs first; LIBRARY carries it as bytes.
@@ -7,6 +7,9 @@
 include(CheckCCompilerFlag)
 
 set(TERN_SANDBOX_FLAGS -ffreestanding -fno-stack-protector -fno-sanitize=all)
+if(TERN_COVERAGE)
+    list(APPEND TERN_SANDBOX_FLAGS -fno-profile-arcs -fno-test-coverage)
+endif()
 # Compilers for aarch64 otherwise leave atomics to functions of libgcc, which need libc.
 check_c_compiler_flag(-mno-outline-atomics TERN_OUTLINES_ATOMICS)
 if(TERN_OUTLINES_ATOMICS)
