@@ -8,6 +8,7 @@
 #include "rma/state.h"
 #include "rma/window.h"
 #include "src/collective.h"
+#include "src/destroyed.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
@@ -313,6 +314,8 @@ tern_status tern_context_transport(const tern_context *context, uint32_t rank,
                                    tern_transport *transport) {
     if (context == NULL || transport == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_context_transport: NULL argument");
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_context_transport");
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
     *transport = tern_way_to(context, rank)->name;

@@ -30,6 +30,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     static char memory[64];
     uint64_t word = 0, cid = 1;
     tern_worker *other = NULL;
+    tern_transport transport;
     tern_event event;
     tern_ptr q = TERN_NULL;
     tern_request request;
@@ -44,6 +45,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     const tern_hashtable_options as_table = {.key_bytes = 8, .value_bytes = 8, .capacity = 4};
     const tern_map_options as_map = {.capacity = 4};
     REFUSED(tern_context_destroy(context));
+    REFUSED(tern_context_transport(context, 0, &transport));
     REFUSED(tern_worker_adopt(context, 0, &other));
     REFUSED(tern_worker_release(w));
     CU_ASSERT_EQUAL(tern_progress(w), 0);

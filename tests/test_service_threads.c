@@ -131,6 +131,38 @@ static void destroyed_at_once(void) {
     CU_ASSERT_EQUAL(sum, (uint64_t)size * size * (left + 1));
 }
 
+static _Atomic int served_by; /* a thread */
+
+static tern_status tell_thread(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call, (void)arguments, (void)bytes;
+    atomic_store(&served_by, gettid());
+    return TERN_OK;
+}
+TERN_FUNCTION(tell_thread)
+
+/* The service thread of this rank, which has answered a call. */
+static int thread_of_service(void) {
+    atomic_store(&served_by, 0);
+    EXPECT_OK(tern_call_return(f.worker, tern_context_service(f.context, f.rank),
+                               &tell_thread_function, NULL, 0, NULL, 0, NULL));
+    return atomic_load(&served_by);
+}
+
+/* A context that is not destroyed, as there are locks in it, keeps the threads that it has: a new
+ * one might not be had. */
+static void a_refusal_keeps_them(void) {
+    tern_locks *locks = NULL;
+    if (!open_with(1, 1))
+        return;
+    EXPECT_OK(tern_locks_create(f.worker, 1, &locks));
+    const int before = thread_of_service();
+    EXPECT(TERN_ERR_STATE, tern_context_destroy(f.context));
+    CU_ASSERT(before > 0);
+    CU_ASSERT_EQUAL(thread_of_service(), before);
+    EXPECT_OK(tern_locks_destroy(f.worker, locks));
+    fixture_close(&f);
+}
+
 static void workers_of_tern(void) {
     if (!open_with(2, 2))
         return;
@@ -217,7 +249,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"served asleep", served_asleep},         {"chains", chains},
         {"destroyed at once", destroyed_at_once}, {"workers of tern", workers_of_tern},
-        {"leaves the core", leaves_the_core},
+        {"leaves the core", leaves_the_core},     {"a_refusal_keeps_them", a_refusal_keeps_them},
     };
     return tern_test_main(argc, argv, "service_threads", tests, sizeof tests / sizeof tests[0]);
 }

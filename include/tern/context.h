@@ -62,9 +62,10 @@ TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const ter
  * the death of a peer it is local, frees what is local and leaks MPI's objects rather than hang.
  *
  * TERN_ERR_STATE: tables, maps, queues, locks or searches are still there (the detail names them),
- * on every rank alike, or it was called from a handler. The context stays as it was and goes on
- * working. After a death nobody is held up by such objects; the memory that they have in the
- * process is then not freed, nor is that of buffers at any time.
+ * on every rank alike, or it was called from a handler. TERN_ERR_MISMATCH: the other ranks are in
+ * another collective function. After these two the context stays as it was and goes on working,
+ * service threads included. After a death nobody is held up by such objects; the memory that they
+ * have in the process is then not freed, nor is that of buffers at any time.
  *
  * Must come before MPI_Finalize, which otherwise logs one line, on rank 0. No other thread may be
  * using the context.
@@ -84,7 +85,7 @@ TERN_API tern_worker_id tern_context_service(const tern_context *context, uint32
 TERN_API const tern_config *tern_context_config(const tern_context *context);
 
 /* The transport by which this process reaches rank; itself by TERN_SHM. TERN_ERR_ARGUMENT: no such
- * rank. Local. */
+ * rank. TERN_ERR_STATE: the context has been destroyed. Local. */
 TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *context,
                                                            uint32_t rank,
                                                            tern_transport *transport);

@@ -25,7 +25,8 @@ extern "C" {
 typedef struct tern_distributed_queue tern_distributed_queue;
 
 /* Collective over the ranks, one worker of each; blocks. Options are those of a part; host is not
- * used. Each rank's worker takes the calls to its part. Errors as tern_queue_create. */
+ * used. Calls to a part go where those to a queue of that host would. Errors as tern_queue_create.
+ */
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_create(tern_worker *worker,
                                                                   const tern_queue_options *options,
                                                                   tern_distributed_queue **queue);

@@ -94,7 +94,8 @@ typedef struct tern_hashtable_options {
     void *key_argument;
 } tern_hashtable_options;
 
-/* Collective over the ranks, one worker of each, which then takes the calls; blocks.
+/* Collective over the ranks, one worker of each; blocks. Calls to a rank's part go to that worker,
+ * or to the rank's service threads if there are any (tern/context.h).
  * TERN_ERR_ARGUMENT: options out of range, key_equal without key_hash; TERN_ERR_MISMATCH: they
  * differ between ranks; TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much
  * it takes; TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can
@@ -105,7 +106,8 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                                           const tern_hashtable_options *options,
                                                           tern_hashtable **table);
 /* Collective; every operation must have returned everywhere. NULL is fine. The table is gone even
- * where the status is TERN_ERR_PEER. */
+ * where the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
+ * function; the table stays as it was. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_destroy(tern_worker *worker,
                                                            tern_hashtable *table);
 

@@ -36,7 +36,9 @@ typedef struct tern_locks tern_locks;
 TERN_NODISCARD TERN_API tern_status tern_locks_create(tern_worker *worker, size_t count,
                                                       tern_locks **locks);
 
-/* Collective. TERN_ERR_STATE, on every rank: somebody holds one of them. NULL is fine. */
+/* Collective. NULL is fine. TERN_ERR_STATE, on every rank: a worker holds one of them.
+ * TERN_ERR_MISMATCH: the other ranks are in another collective function. After these two the locks
+ * stay as they were; they are gone even where the status is TERN_ERR_PEER. */
 TERN_NODISCARD TERN_API tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks);
 
 /* Waits, with progress, until the lock is this worker's. TERN_ERR_STATE: in a handler, or this

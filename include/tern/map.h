@@ -65,14 +65,16 @@ typedef struct tern_map_options {
     int call_only;       /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
 } tern_map_options;
 
-/* Collective over the ranks, one worker of each, which then takes the calls and the blocks that are
- * given back; blocks. Errors as tern_hashtable_create. */
+/* Collective over the ranks, one worker of each; blocks. Calls to a rank's part go to that worker,
+ * or to the rank's service threads if there are any (tern/context.h). Errors as
+ * tern_hashtable_create. */
 TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
                                                     const tern_map_options *options,
                                                     tern_map **map);
 /* Collective; every operation must have returned everywhere. Gives all memory back; after a death
  * what others hold of this rank's blocks stays allocated. NULL is fine. The map is gone even where
- * the status is TERN_ERR_PEER. */
+ * the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
+ * function; the map stays as it was. */
 TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
 
 /* Stores a copy of value under key, whether the key is there or not. Either may have 0 bytes (and

@@ -151,7 +151,8 @@ TERN_NODISCARD TERN_API tern_status tern_search_get_statistics(tern_worker *work
                                                                tern_search_statistics *statistics);
 
 /* Collective, may block; local after the death of a rank (TERN_ERR_PEER). Frees everything. NULL is
- * fine. */
+ * fine. TERN_ERR_MISMATCH: the other ranks are in another collective function; the search stays as
+ * it was. */
 TERN_NODISCARD TERN_API tern_status tern_search_destroy(tern_worker *worker, tern_search *search);
 
 #ifdef __cplusplus

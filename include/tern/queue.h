@@ -60,14 +60,16 @@ typedef struct tern_queue_options {
     tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
 } tern_queue_options;
 
-/* Collective over the ranks, one worker of each; blocks. The host's worker takes the calls. Errors
- * as tern_hashtable_create; after TERN_ERR_PEER it is a host's part that may stay with others. */
+/* Collective over the ranks, one worker of each; blocks. Calls go to the host's worker, or to the
+ * host's service threads if there are any (tern/context.h). Errors as tern_hashtable_create; after
+ * TERN_ERR_PEER it is a host's part that may stay with others. */
 TERN_NODISCARD TERN_API tern_status tern_queue_create(tern_worker *worker,
                                                       const tern_queue_options *options,
                                                       tern_queue **queue);
 /* Collective; every operation must have returned everywhere, and workers other than the one that
  * calls this have flushed theirs (tern_flush_all). NULL is fine. The queue is gone even
- * where the status is TERN_ERR_PEER. */
+ * where the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
+ * function; the queue stays as it was. */
 TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
 
 /* Appends a copy of item, once there is room. By call, the host is asked again and again.
