@@ -3,6 +3,8 @@
 #include "hashtable/call.h"
 #include "hashtable/room.h"
 #include "map/call.h"
+#include "src/log.h"
+#include "tern/message.h"
 
 /* Blocks are written and read word by word: a find may be reading a block that is written anew. */
 
@@ -94,9 +96,17 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     if (block.rank >= map->context->size)
         return;
     free_message m = {tern_table_head_to(map->table), block.offset};
-    if (tern_call(worker, tern_table_worker(map->table, block.rank), &tern_map_on_free_function, &m,
-                  sizeof m) != TERN_OK)
-        tern_error_clear(); /* it is dead, and the block with it */
+    tern_worker_id owner = tern_table_worker(map->table, block.rank);
+    tern_status status = tern_call(worker, owner, &tern_map_on_free_function, &m, sizeof m);
+    if (status == TERN_OK)
+        return;
+    /* A message needs no memory for a ring. */
+    if (status == TERN_ERR_MEMORY)
+        status = tern_call_message(worker, owner, &tern_map_on_free_function, &m, sizeof m);
+    if (status != TERN_OK && status != TERN_ERR_PEER)
+        tern_log(TERN_LOG_WARN, "rank %u keeps memory that a map has let go of: %s", block.rank,
+                 tern_error_detail());
+    tern_error_clear(); /* an owner that is dead takes the block along */
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {

@@ -22,8 +22,9 @@ tern_ptr tern_block_place(const uint64_t *d);
 tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                             const void *value, size_t value_bytes, tern_map_descriptor *d);
 
-/* Gives a block back: one's own at once, another rank's by a call that is not waited for. TERN_NULL
- * is fine. A block whose rank has died is gone. Not in handlers, but of one's own blocks. */
+/* Gives a block back: one's own at once, another rank's by a call that is not waited for, which
+ * goes by message if there is no memory for a ring to that rank. TERN_NULL is fine. A block whose
+ * rank has died is gone. Not in handlers, but of one's own blocks. */
 void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block);
 
 /* What reading a block came to. */

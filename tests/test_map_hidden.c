@@ -170,12 +170,39 @@ static void a_block_goes_to_another_key(void) {
     end(&f, map);
 }
 
+/* Memory for a single ring into each rank: of several ranks that replace its blocks only one can
+ * have the ring by which blocks are given back. */
+static void blocks_go_home_without_a_ring(void) {
+    enum { KEYS = 8, BYTES = 640 };
+    tern_config config;
+    fixture f;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)4 << 20;
+    config.ring_size = config.ring_memory = 4096;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_map *map = make(&f);
+    size_t before = heap_at_first(&f);
+    for (uint64_t turn = 0; turn < f.size; turn++) {
+        for (uint64_t key = 0; key < KEYS; key++) {
+            memset(found, (int)(turn + key), BYTES);
+            if ((key + turn) % f.size == f.rank)
+                EXPECT_OK(tern_map_insert(f.worker, map, &key, sizeof key, found, BYTES, rw,
+                                          TERN_VIA_RMA, NULL));
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"fingerprints_meet", fingerprints_meet},
         {"tags_meet_too", tags_meet_too},
         {"memory_is_written_over", memory_is_written_over},
         {"a_block_goes_to_another_key", a_block_goes_to_another_key},
+        {"blocks_go_home_without_a_ring", blocks_go_home_without_a_ring},
     };
     return tern_test_main(argc, argv, "map_hidden", tests, sizeof tests / sizeof tests[0]);
 }
