@@ -76,10 +76,10 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
             p.part = group[i].part;
             p.index = group[i].index;
             p.left = group[i].left;
-            status =
-                tern_probe_add(&p, TERN_SHAPE_COUNT8, true, true, delta, entry, &before, &far_put);
+            status = tern_probe_add(&p, TERN_SHAPE_COUNT8, true, true, false, delta, entry, &before,
+                                    &far_put);
             if (tern_probe_again(&p, true, &status))
-                status = tern_probe_add_any(&p, true, delta, &before, &far_put);
+                status = tern_probe_add_any(&p, true, false, delta, &before, &far_put);
             if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
                 return status;
         }
@@ -154,7 +154,7 @@ static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *
         else
             look = false; /* most likely free: what a CAS will tell */
     }
-    return tern_probe_add_any(p, look, delta, &before, far_put);
+    return tern_probe_add_any(p, look, false, delta, &before, far_put);
 }
 
 /* slots: GROUP of them. */
@@ -226,9 +226,9 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
-tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
-                                    const void *keys, size_t step, size_t count, uint64_t delta,
-                                    bool own, size_t *done, size_t *added, bool *far_put) {
+static tern_status add_many(tern_worker *worker, const tern_hashtable *table, const void *keys,
+                            size_t step, size_t count, uint64_t delta, bool own, size_t *done,
+                            size_t *added, bool *far_put) {
     *done = 0;
     *added = 0;
     bool near = table->all_near || (own && table->part[table->rank].near != NULL);
@@ -241,6 +241,15 @@ tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *t
         return add_far(worker, table, keys, step, count, delta, done, added, far_put);
     slot slots[GROUP];
     return add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
+}
+
+tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
+                                    const void *keys, size_t step, size_t count, uint64_t delta,
+                                    bool own, size_t *done, size_t *added, bool *far_put) {
+    tern_status status =
+        add_many(worker, table, keys, step, count, delta, own, done, added, far_put);
+    tern_entries_take_effect();
+    return status;
 }
 
 tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
@@ -266,11 +275,8 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
     else
         status =
             tern_call_add_many(worker, table, keys, count, delta, automatic, &counted, &far_put);
-    if (far_put && status == TERN_OK && tern_growth_flushes(table, false, promise))
+    if (far_put && status == TERN_OK && tern_growth_flushes(table, promise))
         status = tern_flush_all(worker);
-    else if (promise != TERN_PROMISE_WRITE_ONLY)
-        /* R3: fill; as behind an insert in operations.c */
-        atomic_thread_fence(memory_order_seq_cst);
     if (status == TERN_OK && counted < count)
         status =
             tern_fail(TERN_ERR_FULL,

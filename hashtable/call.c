@@ -1,6 +1,7 @@
 #include "hashtable/call.h"
 
 #include "hashtable/operations.h"
+#include "hashtable/probe.h"
 #include "hashtable/room.h"
 #include "src/once.h"
 #include "tern/transfer.h"
@@ -56,6 +57,7 @@ static tern_status insert_here(tern_call_info *call, const void *message, size_t
     bool there = false;
     status = tern_operation_insert(call->worker, table, key, hash, key + table->shape.key_words,
                                    only_new, TERN_PROMISE_WRITE_ONLY, &there);
+    tern_entries_take_effect();
     uint64_t existed = there;
     if (status == TERN_OK)
         reply(call, &existed, sizeof existed);
@@ -94,6 +96,7 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
     memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
     status =
         tern_operation_add(call->worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
+    tern_entries_take_effect();
     if (status == TERN_OK)
         reply(call, &before, sizeof before);
     return status;

@@ -46,8 +46,8 @@ tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, ui
     }
 }
 
-tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
-                               bool *far_put) {
+tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t delta,
+                               uint64_t *before, bool *far_put) {
     tern_shape s = p->table->shape;
     tern_room room;
     uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
@@ -56,8 +56,8 @@ tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64
     tern_status status;
     do
         status = p->part->near != NULL
-                     ? tern_probe_add(p, s, true, look, delta, entry, before, far_put)
-                     : tern_probe_add(p, s, false, look, delta, entry, before, far_put);
+                     ? tern_probe_add(p, s, true, look, strict, delta, entry, before, far_put)
+                     : tern_probe_add(p, s, false, look, strict, delta, entry, before, far_put);
     while (tern_probe_again(p, true, &status));
     tern_room_free(&room);
     return status;
@@ -67,11 +67,10 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before) {
     tern_search p = tern_probe_start(worker, table, key, hash);
-    bool near = p.part->near != NULL, far_put = false;
-    tern_status status = tern_probe_add_any(&p, true, delta, before, &far_put);
-    /* As behind an insert (operations.c). A new key's counter was 0. */
-    bool put = far_put || (near && status == TERN_OK && *before == 0);
-    if (status == TERN_OK && put && tern_growth_flushes(table, near, promise))
+    bool far_put = false;
+    tern_status status =
+        tern_probe_add_any(&p, true, tern_promise_is_strict(promise), delta, before, &far_put);
+    if (status == TERN_OK && far_put && tern_growth_flushes(table, promise))
         status = tern_flush(worker, p.part->buckets.rank);
     return status;
 }

@@ -69,11 +69,10 @@ tern_status tern_growth_make(tern_hashtable *table);
 /* Frees what is in the segment, too. NULL is fine. */
 void tern_growth_free(tern_worker *worker, tern_growth *growth);
 
-/* An insert, whatever its promise, ends with a flush where others may have to wait for its entry in
- * order to move it. */
-static inline bool tern_growth_flushes(const tern_hashtable *table, bool near,
-                                       tern_promise promise) {
-    return promise != TERN_PROMISE_WRITE_ONLY || (table->growth != NULL && !near);
+/* Whether a far insert ends with a flush: whatever its promise where others may have to wait for
+ * its entry in order to move it. */
+static inline bool tern_growth_flushes(const tern_hashtable *table, tern_promise promise) {
+    return promise != TERN_PROMISE_WRITE_ONLY || table->growth != NULL;
 }
 
 /* tern_probe_again where a probe did not just end. */

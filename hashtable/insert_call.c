@@ -85,8 +85,6 @@ static tern_status here(tern_scatter *scatter, tern_piece *piece) {
     size_t done, stored;
     items.own = piece->owner == scatter->table->rank;
     tern_status status = tern_run_insert(scatter->worker, scatter->table, &items, &done, &stored);
-    /* R3: fill; as behind an insert in operations.c */
-    atomic_thread_fence(memory_order_seq_cst);
     batch->stored += stored;
     batch->refused += done - stored;
     return status;

@@ -47,7 +47,10 @@ tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
     if (p->table->classic)
         return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, p->table->shape, 0),
                                      state - locked, &seen);
-    return tern_state_cas(p, p->table->shape, p->part->near != NULL, locked, state, &seen);
+    if (p->part->near == NULL)
+        return tern_state_cas(p, p->table->shape, false, locked, state, &seen);
+    tern_state_unlock(p, p->table->shape, state);
+    return TERN_OK;
 }
 
 tern_status tern_bucket_read(const tern_search *p, uint64_t *entry) {

@@ -31,7 +31,14 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t g
     return tern_bucket_lock_slowly(p, guess, wanted, before);
 }
 
-/* Only unlocks. state: what it is then. */
+/* Unlocks a near bucket, whose state nobody else changes meanwhile: not with the classic algorithm.
+ * state: what it is then. */
+TERN_ALWAYS_INLINE void tern_state_unlock(const tern_search *p, tern_shape s, uint64_t state) {
+    /* R6: tern_state_cas, tern_state_load */
+    __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);
+}
+
+/* Only unlocks, any bucket. */
 tern_status tern_bucket_unlock(const tern_search *p, uint64_t state);
 
 /* The entry of a bucket that is locked and not erased. Whoever held the lock before has put it
@@ -47,15 +54,10 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t 
     tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
     if (p->part->near != NULL) {
         (void)tern_entry_replace(p, s, true, entry);
-        uint64_t seen;
-        tern_status status =
-            __builtin_expect(table->classic, 0)
-                ? tern_bucket_unlock(p, unlocked)
-                : tern_state_cas(p, s, true, tern_state_locked(p->hash, table->rank), unlocked,
-                                 &seen);
-        /* Before later finds of this rank, for the reason that fill in operations.c gives. */
-        tern_fence_after_atomic();
-        return status;
+        if (__builtin_expect(table->classic, 0))
+            return tern_bucket_unlock(p, unlocked);
+        tern_state_unlock(p, s, unlocked);
+        return TERN_OK;
     }
     tern_status status = tern_entry_replace(p, s, false, entry);
     /* Whoever locks next must not have its put overtaken by this one. */

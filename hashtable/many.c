@@ -61,7 +61,7 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
     tern_status failed = tern_scatter_failure(&batch.scatter);
     tern_scatter_end(&batch.scatter);
     *stored = batch.stored;
-    if (local_in_place && tern_growth_flushes(table, false, promise)) {
+    if (local_in_place && tern_growth_flushes(table, promise)) {
         const tern_status flushed = tern_flush_all(worker);
         status = status == TERN_OK ? flushed : status;
     }
@@ -71,16 +71,10 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
 static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
                                  const tern_items *items, tern_promise promise, size_t *stored) {
     size_t done;
-    if (table->all_near) {
-        tern_status ran = tern_run_insert(worker, table, items, &done, stored);
-        if (promise != TERN_PROMISE_WRITE_ONLY)
-            /* R3: fill; as behind an insert in operations.c */
-            atomic_thread_fence(memory_order_seq_cst);
-        return ran;
-    }
+    if (table->all_near)
+        return tern_run_insert(worker, table, items, &done, stored);
     tern_status status = tern_window_insert(worker, table, items, stored);
-    tern_status flushed =
-        tern_growth_flushes(table, false, promise) ? tern_flush_all(worker) : TERN_OK;
+    tern_status flushed = tern_growth_flushes(table, promise) ? tern_flush_all(worker) : TERN_OK;
     return status == TERN_OK ? flushed : status;
 }
 

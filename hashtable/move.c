@@ -159,7 +159,7 @@ static tern_status insert(const tern_growth *growth, const tern_search *p, const
         return status;
     memcpy(copy, entry, 8 * tern_entry_words(s));
     tern_entry_seal(&q, s, copy, tern_stamp_inserted(table->rank));
-    return tern_entry_put(&q, s, q.part->near != NULL, copy);
+    return tern_entry_put(&q, s, q.part->near != NULL, false, copy);
 }
 
 /* The bucket's last state. Before it, its entry says so too: whoever sees the state, or the copy
@@ -173,9 +173,9 @@ static tern_status leave(tern_growth *growth, const tern_search *p, const uint64
                                             erased ? TERN_STAMP_MOVED_ERASED : TERN_STAMP_MOVED);
     tern_status status = TERN_OK;
     if (near)
-        /* R1: tern_entry_copy; the copy is there before the mark */
+        /* R7: tern_entry_copy; the copy is there before the mark, and is changed behind it */
         __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), check,
-                         __ATOMIC_RELEASE);
+                         __ATOMIC_SEQ_CST);
     else
         status = tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), &check, sizeof check);
     if (status == TERN_OK && !near)
@@ -206,7 +206,8 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
         const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
         status = claim(growth, p, locked, copy, &q, &claimed);
         /* Its check fits nowhere: a grave for the next array, too. */
-        return status == TERN_OK ? tern_entry_put(&q, s, q.part->near != NULL, entry) : status;
+        return status == TERN_OK ? tern_entry_put(&q, s, q.part->near != NULL, false, entry)
+                                 : status;
     }
     uint64_t was;
     status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_LOST, &was);

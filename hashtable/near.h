@@ -19,7 +19,7 @@
  * average; the general way 430 and 440 (callgrind).
  */
 
-#include "hashtable/probe.h"
+#include "hashtable/lock.h"
 
 typedef enum tern_near {
     TERN_NEAR_LEFT, /* nothing was done */
@@ -66,11 +66,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_search *p, tern_shape s
         /* R9: tern_entry_put; before its release of the check */
         __atomic_store_n(tern_counter_near(p, s), tern_counter_word(number), __ATOMIC_RELAXED);
     tern_entry_seal(p, s, entry, tern_stamp_inserted(rank));
-    (void)tern_entry_put(p, s, true, entry);
-    /* As in operations.c: a flush, which is a fence here. */
-    if (promise != TERN_PROMISE_WRITE_ONLY)
-        /* R3: fill; as behind an insert in operations.c */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    (void)tern_entry_put(p, s, true, tern_promise_is_strict(promise), entry);
     return TERN_NEAR_FREE;
 }
 
@@ -86,8 +82,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_search *p, tern_shape 
     entry[2] = value;
     tern_entry_seal(p, s, entry, TERN_STAMP_UPDATED);
     (void)tern_entry_replace(p, s, true, entry);
-    (void)tern_state_cas(p, s, true, locked, tern_state_unlocked(p->hash, false), &seen);
-    tern_fence_after_atomic(); /* as in lock.h */
+    tern_state_unlock(p, s, tern_state_unlocked(p->hash, false));
     return TERN_NEAR_MINE;
 }
 

@@ -56,12 +56,9 @@ static tern_status fill(const tern_search *p, tern_promise promise, uint64_t *en
     const bool near = p->part->near != NULL;
     tern_shape s = p->table->shape;
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
-    tern_status status = tern_entry_put(p, s, near, entry);
-    /* A find takes an entry that has not arrived for an insert that has not returned. Near, it may
-     * still be in the processor's store buffer, and later loads would overtake it: two ranks that
-     * insert a key each and then find the other's could both miss it. There the flush is a fence,
-     * which pairs with the other rank's. */
-    if (status == TERN_OK && tern_growth_flushes(p->table, near, promise))
+    tern_status status = tern_entry_put(p, s, near, tern_promise_is_strict(promise), entry);
+    /* A find takes an entry that has not arrived for an insert that has not returned. */
+    if (status == TERN_OK && !near && tern_growth_flushes(p->table, promise))
         status = tern_flush(p->worker, p->part->buckets.rank);
     tern_probe_report(p);
     return status;

@@ -19,6 +19,13 @@
  * A key has one bucket for good, so all of this is about one entry, one state and one counter. If
  * the table grows that is so in each array; growth.h says why it is true of all of them together.
  *
+ * One order for all keys. Near, each of these points is an access of a check, a state or a counter,
+ * and these accesses are sequentially consistent. So the operations of all threads, on whatever
+ * keys and tables, happen in one order, which agrees with the order in each thread: of two ranks
+ * that change a key each and then look at the other's, one sees the other's change. New entries of
+ * a phase of writes are put with a release alone, and so are those of a batch or of a call's
+ * handler, which ends with a sequentially consistent fence instead (tern_entries_take_effect).
+ *
  * Memory order. A reader believes an entry that passes the check, in whatever order its words came.
  * What lies outside the check is ordered by it: near, the inserter's first store to the counter is
  * ordered before its release store of the check, which pairs with the acquire in tern_entry_get of
@@ -101,8 +108,7 @@ TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, 
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
-/* Without readers. A state load pairs with nothing: what it says about entries is checked by
- * reading them. */
+/* Without readers. What it says about entries is checked by reading them. */
 TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
                                                uint64_t *state) {
     if (!near) {
@@ -111,8 +117,8 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape 
         *state = now & ~TERN_READERS;
         return status;
     }
-    /* R1: tern_state_cas */
-    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_ACQUIRE) &
+    /* R7: tern_state_cas; a bucket that is free here is taken later in the one order */
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_SEQ_CST) &
              ~TERN_READERS;
     return TERN_OK;
 }
@@ -126,23 +132,22 @@ TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shap
     return tern_state_load(p, s, near, state);
 }
 
-/* [out] seen, with readers; == expected: it was stored. Release orders a near entry before the
- * unlocking CAS. */
+/* [out] seen, with readers; == expected: it was stored. */
 TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
         return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
-    /* R6: tern_state_cas, tern_state_load; release: a near entry before its unlocking */
+    /* R7: tern_state_load; locks are taken by it, too: R6 */
     __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), &expected, desired,
-                                0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+                                0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     *seen = expected;
     return TERN_OK;
 }
 
 /* Near entries are copied word by word: others may be writing them. */
 TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
-    /* R1: tern_entry_put, leave; the words are checked: R2 */
-    entry[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+    /* R7: tern_entry_put, leave; the words are checked: R2 */
+    entry[0] = __atomic_load_n(from, __ATOMIC_SEQ_CST);
     for (size_t i = 1; i < words; i++)
         entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 }
@@ -156,8 +161,9 @@ TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s
     return TERN_OK;
 }
 
+/* takes_effect: an operation does by it, while others may be looking for the key. */
 TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s, bool near,
-                                              const uint64_t *entry) {
+                                              bool takes_effect, const uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
         return tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * words);
@@ -165,7 +171,12 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
     for (size_t i = 1; i < words; i++)
         /* R1: tern_entry_copy; the words are checked: R2 */
         __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
-    __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
+    if (takes_effect)
+        /* R7: tern_entry_copy */
+        __atomic_store_n(to, entry[0], __ATOMIC_SEQ_CST);
+    else
+        /* R1: tern_entry_copy */
+        __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
     return TERN_OK;
 }
 
@@ -176,7 +187,20 @@ TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_search *p, tern_sha
                                                   const uint64_t *entry) {
     /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    return tern_entry_put(p, s, near, entry);
+    return tern_entry_put(p, s, near, true, entry);
+}
+
+/* Whether an operation takes effect when it puts a near entry; in a phase of writes that can wait
+ * for the phase's end. */
+static inline bool tern_promise_is_strict(tern_promise promise) {
+    return promise != TERN_PROMISE_WRITE_ONLY;
+}
+
+/* Behind near entries that were put as in a phase of writes, by a batch, or by a handler, which
+ * does not know what its caller has promised: all of them take effect before the caller goes on. */
+static inline void tern_entries_take_effect(void) {
+    /* R3: tern_entry_copy, tern_state_load; these loads are sequentially consistent */
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
@@ -373,11 +397,12 @@ TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
         tern_growth_wish(*p);
 }
 
-/* Adds delta to the counter of the key, which gets a bucket if it has none. [out] before. far_put:
- * set where an entry was put that a flush should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
+/* Adds delta to the counter of the key, which gets a bucket if it has none. strict: as
+ * tern_promise_is_strict says. [out] before. far_put: set where an entry was put that a flush
+ * should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
 TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
-                                              uint64_t delta, uint64_t *entry, uint64_t *before,
-                                              bool *far_put) {
+                                              bool strict, uint64_t delta, uint64_t *entry,
+                                              uint64_t *before, bool *far_put) {
     tern_claim claim = {false, false, TERN_FREE};
     const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
     tern_status status = tern_probe_claim(p, s, near, look, mine, entry, &claim);
@@ -399,7 +424,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
         *far_put = true;
     }
     *before = 0;
-    status = tern_entry_put(p, s, near, entry);
+    status = tern_entry_put(p, s, near, strict, entry);
     tern_probe_report(p);
     return status;
 }
@@ -413,7 +438,7 @@ tern_status tern_probe_locate(tern_search *p, uint64_t *entry);
 tern_status tern_counter_erase(tern_search *p);
 
 /* tern_probe_add for whatever table it is, in whatever array. */
-tern_status tern_probe_add_any(tern_search *p, bool look, uint64_t delta, uint64_t *before,
-                               bool *far_put);
+tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t delta,
+                               uint64_t *before, bool *far_put);
 
 #endif

@@ -1,6 +1,7 @@
 #include "hashtable/run.h"
 
 #include "hashtable/operations.h"
+#include "hashtable/probe.h"
 
 /* A group is looked at ahead of its turn, all its items together: what takes longest is the walk of
  * the page tables, which a prefetch waits for, and only those close together in the program
@@ -74,8 +75,8 @@ static tern_status insert(tern_worker *worker, tern_hashtable *table, const uint
     return tern_operation_add(worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
 }
 
-tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                            size_t *done, size_t *stored) {
+static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              size_t *done, size_t *stored) {
     lookahead ahead;
     *done = *stored = 0;
     bool right = look_ahead(table, items, 0, &ahead);
@@ -93,6 +94,13 @@ tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const te
         make_progress(worker, i);
     }
     return right ? TERN_OK : refuse();
+}
+
+tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                            size_t *done, size_t *stored) {
+    tern_status status = insert_all(worker, table, items, done, stored);
+    tern_entries_take_effect();
+    return status;
 }
 
 tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,

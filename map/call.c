@@ -1,5 +1,6 @@
 #include "map/call.h"
 
+#include "hashtable/probe.h"
 #include "hashtable/room.h"
 #include "map/operations.h"
 #include "src/once.h"
@@ -101,6 +102,7 @@ static tern_status tern_map_on_put(tern_call_info *call, const void *message, si
     tern_ptr old = TERN_NULL;
     status = tern_map_put(call->worker, map, &key, &d, (m.flags & ONLY_NEW) != 0,
                           TERN_PROMISE_WRITE_ONLY, &existed, &old);
+    tern_entries_take_effect();
     if ((m.flags & CONTENT) != 0 && (status != TERN_OK || ((m.flags & ONLY_NEW) && existed)))
         tern_block_free(call->worker, map, tern_block_place(d.words));
     if (status == TERN_OK)

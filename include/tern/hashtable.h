@@ -26,11 +26,20 @@
  *
  * Any worker of the context may use the table, several at once, but for what is collective.
  *
- * Linearizable: an operation that has returned is seen by all that begin later; values are never
- * torn. A bucket that another rank is just writing is waited for, with progress, if it may hold the
- * same key; TERN_ERR_PEER if that rank died. On a key that the caller's rank owns, an operation by
- * call is done in place, and makes progress; elsewhere it takes one of the worker's TERN_FUTURES,
- * and is TERN_ERR_AGAIN if the program holds them all.
+ * Linearizable: all operations, of all ranks, on all keys and tables, happen in one order, each
+ * between its begin and its return. An operation that has returned is seen by all that begin later,
+ * and of two ranks that change a key each and then look at the other's key, one sees the other's
+ * change. In terms of C11, operations are sequentially consistent, as accesses of one atomic object
+ * for each key; a program that orders them with other memory (tern_put, variables of its own) needs
+ * tern_flush in between. Two things are weaker. What is changed in a phase of writes is seen for
+ * certain once the tern_barrier that ends it has returned. The operations of a batch happen one by
+ * one, in no order, before it returns, and ranks that look at two of its keys meanwhile may see
+ * them come in different orders.
+ *
+ * Values are never torn. A bucket that another rank is just writing is waited for, with progress,
+ * if it may hold the same key; TERN_ERR_PEER if that rank died. On a key that the caller's rank
+ * owns, an operation by call is done in place, and makes progress; elsewhere it takes one of the
+ * worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the program holds them all.
  *
  * In handlers: by RMA where load/store reaches the owner, with TERN_ERR_AGAIN in place of a wait,
  * nothing changed; on keys of the own rank by call too, which is done in place. All else is

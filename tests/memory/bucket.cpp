@@ -7,15 +7,34 @@
 
 enum { FREE, TAKEN, LOCKED, UPDATED, ERASED }; /* states; TAKEN: inserted, never updated */
 
+/* Whether the accesses by which operations take effect are sequentially consistent, as they are, or
+ * have the weaker orders that these imply. Relacy executes sequentially consistent accesses in
+ * their one order, while C11 lets others overtake them: a model that does not need the one order is
+ * run without it. */
+static bool one_order;
+
+static rl::memory_order ordered(const char *name, rl::memory_order weaker) {
+    return one_order && !is(name) ? seq_cst : weaker;
+}
+
+/* tern_state_load */
+static int state_load(word &state) { return LOAD(state, ordered("state's place", acquire)); }
+
 /* tern_state_cas */
 static int state_cas(word &state, int expected, int desired) {
-    return cas(state, expected, desired, but("state's order", acq_rel));
+    return cas(state, expected, desired, but("state's order", ordered("state's place", acq_rel)));
+}
+
+/* tern_state_unlock */
+static void state_unlock(word &state, int unlocked) {
+    STORE(state, unlocked, but("unlocker's release", release));
 }
 
 /* tern_entry_put */
-static void entry_put(word &entry, word &check, int value) {
+static void entry_put(word &entry, word &check, int value, bool takes_effect = true) {
     STORE(entry, value, relaxed);
-    STORE(check, value, but("check's release", release));
+    STORE(check, value,
+          but("check's release", takes_effect ? ordered("check's place", release) : release));
 }
 
 /* tern_entry_replace */
@@ -26,7 +45,7 @@ static void entry_replace(word &entry, word &check, int value) {
 
 /* tern_entry_copy. Whether it passes; [out] value. */
 static bool entry_get(word &entry, word &check, int *value) {
-    int first = LOAD(check, but("check's acquire", acquire));
+    int first = LOAD(check, but("check's acquire", ordered("find's place", acquire)));
     *value = LOAD(entry, relaxed);
     return first == *value && first != 0;
 }
@@ -47,17 +66,17 @@ struct update : rl::test_suite<update, 2> {
         if (index == 0) {
             state_cas(state, TAKEN, LOCKED);
             entry_replace(entry, check, 2);
-            state_cas(state, LOCKED, UPDATED);
+            state_unlock(state, UPDATED);
             state_cas(state, UPDATED, LOCKED);
             entry_replace(entry, check, 3);
-            state_cas(state, LOCKED, ERASED);
+            state_unlock(state, ERASED);
             return;
         }
         int value;
         if (entry_get(entry, check, &value))
             return;
         FENCE("reader's fence", acquire); /* tern_state_reload */
-        RL_ASSERT(LOAD(state, acquire) != TAKEN);
+        RL_ASSERT(state_load(state) != TAKEN);
     }
 };
 
@@ -84,7 +103,7 @@ struct insert : rl::test_suite<insert, 2> {
             return;
         }
         int value;
-        if (LOAD(state, acquire) == FREE || !entry_get(entry, check, &value))
+        if (state_load(state) == FREE || !entry_get(entry, check, &value))
             return;
         RL_ASSERT(READ(earlier) == 1);
         RL_ASSERT(LOAD(counter, seq_cst) == 10);
@@ -111,64 +130,118 @@ struct locking : rl::test_suite<locking, 2> {
         WRITE(inside, 1);
         RL_ASSERT(entry_get(entry, check, &value));
         entry_replace(entry, check, value + 1);
-        state_cas(state, LOCKED, UPDATED);
+        state_unlock(state, UPDATED);
     }
 };
 
-/* Two ranks that change a key each and then look at the other's: one sees the other's change. An
- * insert ends with a fence (tern_near_create, fill in operations.c), an update with
- * tern_fence_after_atomic. */
-template <bool updates> struct both : rl::test_suite<both<updates>, 2> {
-    word state[2], entry[2], check[2];
+/* A key as a find looks at it: its bucket, with an entry or a counter. */
+struct bucket {
+    word state, entry, check, counter;
+
+    void start(bool there) {
+        STORE(state, there ? UPDATED : FREE, relaxed);
+        STORE(entry, there, relaxed);
+        STORE(check, there, relaxed);
+        STORE(counter, 0, relaxed);
+    }
+};
+
+/* Operations that change a key, and what a find must then see of each. */
+struct inserts {
+    static void prepare(bucket &b) { b.start(false); }
+    static void change(bucket &b) { /* tern_near_create, fill */
+        state_cas(b.state, FREE, TAKEN);
+        entry_put(b.entry, b.check, 2);
+    }
+    static bool misses(bucket &b) { /* an entry that has not arrived is absent */
+        int value;
+        return state_load(b.state) == FREE || !entry_get(b.entry, b.check, &value);
+    }
+};
+
+struct updates {
+    static void prepare(bucket &b) { b.start(true); }
+    static void change(bucket &b) { /* tern_near_replace, tern_bucket_write; an erase, too */
+        state_cas(b.state, UPDATED, LOCKED);
+        entry_replace(b.entry, b.check, 2);
+        state_unlock(b.state, UPDATED);
+    }
+    static bool misses(bucket &b) { /* an entry that is being written is waited for */
+        int value;
+        return entry_get(b.entry, b.check, &value) && value != 2;
+    }
+};
+
+struct adds {
+    static void prepare(bucket &b) { b.start(true); }
+    static void change(bucket &b) { /* tern_counter_add, count_near8; a swap and an erase, too */
+        ADD(b.counter, 1, ordered("adder's place", acq_rel));
+    }
+    static bool misses(bucket &b) { /* tern_near_find_in, take */
+        return LOAD(b.counter, ordered("reader's place", acquire)) != 1;
+    }
+};
+
+struct batches { /* of inserts: tern_run_insert, and a call's handler */
+    static void prepare(bucket &b) { b.start(false); }
+    static void change(bucket &b) {
+        state_cas(b.state, FREE, TAKEN);
+        entry_put(b.entry, b.check, 2, false);
+        FENCE("batch's fence", seq_cst); /* tern_entries_take_effect */
+    }
+    static bool misses(bucket &b) { return inserts::misses(b); }
+};
+
+/* Two ranks that change a key each and then look at the other's: one sees the other's change. */
+template <class first, class second> struct both : rl::test_suite<both<first, second>, 2> {
+    bucket mine[2];
     plain missed[2];
 
     void before() {
-        for (int i = 0; i < 2; i++) {
-            STORE(state[i], updates ? UPDATED : FREE, relaxed);
-            STORE(entry[i], updates, relaxed);
-            STORE(check[i], updates, relaxed);
-            WRITE(missed[i], 0);
-        }
+        first::prepare(mine[0]);
+        second::prepare(mine[1]);
     }
 
     void thread(unsigned me) {
-        int value = 0;
-        if (updates) {
-            state_cas(state[me], UPDATED, LOCKED);
-            entry_replace(entry[me], check[me], 2);
-            state_cas(state[me], LOCKED, UPDATED);
+        if (me == 0) {
+            first::change(mine[0]);
+            WRITE(missed[0], second::misses(mine[1]));
         } else {
-            state_cas(state[me], FREE, TAKEN);
-            entry_put(entry[me], check[me], 2);
+            second::change(mine[1]);
+            WRITE(missed[1], first::misses(mine[0]));
         }
-        FENCE("fence behind it", seq_cst);
-        if (LOAD(state[!me], acquire) == FREE)
-            WRITE(missed[me], 1);
-        else if (!entry_get(entry[!me], check[!me], &value))
-            WRITE(missed[me], !updates);
-        else
-            WRITE(missed[me], value != 2);
     }
 
     void after() { RL_ASSERT(!READ(missed[0]) || !READ(missed[1])); }
 };
 
-/* The same of two counters (tern_counter_add, then the load in tern_near_find_in). */
-struct counters : rl::test_suite<counters, 2> {
-    word counter[2];
-    plain seen[2];
+/* Two inserts that arrive, and two ranks that look for both keys, each for another one first: they
+ * agree on which came first. */
+struct order : rl::test_suite<order, 4> {
+    word entry[2], check[2];
+    plain found[2][2];
 
     void before() {
-        for (int i = 0; i < 2; i++)
-            STORE(counter[i], 0, relaxed);
+        for (int i = 0; i < 2; i++) {
+            STORE(entry[i], 0, relaxed);
+            STORE(check[i], 0, relaxed);
+        }
     }
 
-    void thread(unsigned me) {
-        ADD(counter[me], 1, is("counters' order") ? acq_rel : seq_cst);
-        WRITE(seen[me], LOAD(counter[!me], is("counters' order") ? acquire : seq_cst));
+    void thread(unsigned index) {
+        int value, me = index % 2;
+        if (index < 2) {
+            entry_put(entry[me], check[me], 2);
+            return;
+        }
+        WRITE(found[me][0], entry_get(entry[me], check[me], &value));
+        WRITE(found[me][1], entry_get(entry[!me], check[!me], &value));
     }
 
-    void after() { RL_ASSERT(READ(seen[0]) || READ(seen[1])); }
+    void after() {
+        RL_ASSERT(
+            !(READ(found[0][0]) && !READ(found[0][1]) && READ(found[1][0]) && !READ(found[1][1])));
+    }
 };
 
 /* The classic algorithm: a find that is counted in the state (find_reading) keeps writers out. */
@@ -203,10 +276,25 @@ int main(int argc, char **argv) {
     read_options(argc, argv);
     bool good = check<update>({"first update", EVERY, {"writer's fence", "reader's fence"}});
     good &= check<insert>({"insert", EVERY, {"check's release", "check's acquire"}});
-    good &= check<locking>({"lock", EVERY, {"state's order"}});
-    good &= check<both<false>>({"two inserts", EVERY, {"fence behind it"}});
-    good &= check<both<true>>({"two updates", EVERY, {"fence behind it"}});
-    good &= check<counters>({"two counters", EVERY, {"counters' order"}});
+    good &= check<locking>({"lock", EVERY, {"state's order", "unlocker's release"}});
     good &= check<reading>({"classic find", EVERY, {"reader's order"}});
+    one_order = true;
+    good &= check<both<inserts, inserts>>(
+        {"two inserts", EVERY, {"check's place", "find's place", "state's place"}});
+    good &=
+        check<both<updates, updates>>({"two updates", EVERY, {"check's place", "find's place"}});
+    good &= check<both<adds, adds>>({"two adds", EVERY, {"adder's place", "reader's place"}});
+    good &= check<both<inserts, updates>>(
+        {"insert and update", EVERY, {"check's place", "find's place"}});
+    good &= check<both<adds, inserts>>(
+        {"add and insert",
+         EVERY,
+         {"check's place", "find's place", "adder's place", "reader's place"}});
+    good &= check<both<adds, updates>>(
+        {"add and update",
+         EVERY,
+         {"check's place", "find's place", "adder's place", "reader's place"}});
+    good &= check<both<batches, batches>>({"two batches", EVERY, {"batch's fence"}});
+    good &= check<order>({"order of two keys", FEW_SWITCHES, {"check's place", "find's place"}});
     return !good;
 }

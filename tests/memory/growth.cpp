@@ -164,6 +164,39 @@ struct death : rl::test_suite<death, 2> {
     }
 };
 
+/* An update of the copy, after the mark, and an update of another key: of the two ranks that then
+ * look at the other's key, one sees the other's change, though the other starts in the old array
+ * (leave, tern_entry_replace, tern_entry_copy). */
+struct both : rl::test_suite<both, 3> {
+    word old_check, new_check, other_check;
+    plain missed[2];
+
+    void before() {
+        STORE(old_check, 1, relaxed);
+        STORE(new_check, 0, relaxed);
+        STORE(other_check, 1, relaxed);
+        for (int i = 0; i < 2; i++)
+            WRITE(missed[i], 0);
+    }
+
+    void thread(unsigned index) {
+        const rl::memory_order order = is("find's place") ? acquire : seq_cst;
+        if (index == 2) {
+            STORE(new_check, 1, release);
+            STORE(old_check, MOVED, is("mark's place") ? release : seq_cst);
+        } else if (index == 1) {
+            STORE(other_check, 2, is("check's place") ? release : seq_cst);
+            int check = LOAD(old_check, order);
+            WRITE(missed[1], check != MOVED || LOAD(new_check, order) != 2);
+        } else if (LOAD(old_check, order) == MOVED) {
+            STORE(new_check, 2, is("check's place") ? release : seq_cst);
+            WRITE(missed[0], LOAD(other_check, order) != 2);
+        }
+    }
+
+    void after() { RL_ASSERT(!READ(missed[0]) || !READ(missed[1])); }
+};
+
 int main(int argc, char **argv) {
     read_options(argc, argv);
     bool good = check<news>({"news", EVERY, {"publisher's fence", "learner's fence"}});
@@ -171,6 +204,7 @@ int main(int argc, char **argv) {
     good &= check<add>({"late add", EVERY, {"leaver's order", "follower's acquire"}});
     good &= check<copy>({"copy", EVERY, {"copy's release"}});
     good &= check<start>({"start", EVERY, {"apply's release", "start's acquire"}});
+    good &= check<both>({"two arrays", EVERY, {"mark's place", "check's place", "find's place"}});
     good &= check<death>({"death", EVERY, {"second look"}});
     return !good;
 }
