@@ -174,13 +174,20 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
     if (status != TERN_OK)
         return status;
     status = tern_call(worker, keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
+    if (status != TERN_OK) {
+        tern_reply_release(worker, &m.back);
+        return status;
+    }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !tern_reply_arrived(worker, &m.back))
         status = tern_wait_round(locks->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+    if (status != TERN_OK) {
+        tern_reply_give_up(worker, &m.back, keeper_rank(locks, index));
+        return status;
+    }
     tern_reply_release(worker, &m.back);
-    if (status == TERN_OK)
-        *held(locks, worker, index) = 1;
-    return status;
+    *held(locks, worker, index) = 1;
+    return TERN_OK;
 }
 
 tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, int *taken) {

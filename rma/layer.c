@@ -166,6 +166,7 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
         if (rma->far != NULL && rma->far->settle != NULL)
             mine->posts = (void *)(tables + rma->tables.posts);
         mine->board = tern_board(context, worker->id);
+        tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (rma->window == NULL || !tern_window_has_atomics(rma->window))
             direct |= 1u << TERN_DOMAIN_GLOBAL;

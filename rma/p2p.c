@@ -186,13 +186,13 @@ tern_status tern_far_report(tern_worker *worker, tern_in *in) {
     return tern_message_send(worker, in->origin_id.rank, &message, NULL, 0);
 }
 
-static tern_status p2p_reply(tern_worker *worker, uint32_t target, uint32_t cell,
-                             const tern_cell *image) {
+static tern_status p2p_reply(tern_worker *worker, uint32_t target,
+                             const tern_return_address *address, const tern_cell *image) {
     tern_message message = {
         .kind = TERN_MESSAGE_REPLY,
         .origin = worker->id,
         .target = target,
-        .offset = cell,
+        .offset = address->cell,
         /* R5: tern_reply_send */
         .operand = {atomic_load_explicit(&image->sequence, memory_order_relaxed), image->status}};
     return tern_message_send_all(worker, tern_rank_of(worker->context, target), &message,
@@ -214,6 +214,7 @@ tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done)
 const tern_transport_ops tern_transport_p2p = {
     .name = TERN_P2P,
     .posts_in_order = true,
+    .replies_compared = true,
     .put = p2p_put,
     .post = p2p_post,
     .get = p2p_get,

@@ -5,29 +5,90 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "rma/service.h"
 #include "rma/state.h"
 #include "src/error.h"
+#include "src/mpi.h"
 
 _Static_assert(TERN_FUTURES == 64, "cells in use are bits of one word");
 
 static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
-    return (tern_cell *)(void *)(tern_rma_worker_of(worker)->board +
-                                 tern_rma_of(worker->context)->layout.cells) +
-           cell;
+    return tern_rma_worker_of(worker)->cell[cell].memory;
 }
 
-bool tern_reply_room(const tern_worker *worker) {
-    return tern_rma_worker_of(worker)->cells_used != UINT64_MAX;
+void tern_reply_open(tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    char *cells = mine->board + tern_rma_of(worker->context)->layout.cells;
+    for (uint32_t i = 0; i < TERN_FUTURES; i++)
+        mine->cell[i].memory = (tern_cell *)(void *)cells + i;
+}
+
+/* The offset in its segment of a cell that has moved. */
+static uint64_t moved_to(const tern_context *context, uint32_t moved) {
+    return tern_rma_of(context)->layout.heap + (uint64_t)(moved - 1) * TERN_LINE;
+}
+
+/* The old memory is left to what may still be written there. False: there is no memory. */
+static bool cell_move(tern_worker *worker, tern_cell_use *use) {
+    const tern_memory_request request = {.bytes = sizeof(tern_cell),
+                                         .alignment = TERN_LINE,
+                                         .near_worker = worker->index,
+                                         .numa = TERN_NUMA_ANY};
+    uint64_t offset = 0;
+    if (tern_memory_take(worker->context, &request, &offset) != TERN_OK) {
+        tern_error_clear();
+        return false;
+    }
+    if (offset / TERN_LINE >= UINT32_MAX) {
+        (void)tern_memory_give(worker->context, offset);
+        return false;
+    }
+    use->moved = (uint32_t)(offset / TERN_LINE) + 1;
+    use->memory = (tern_cell *)(void *)(tern_rma_of(worker->context)->mine +
+                                        moved_to(worker->context, use->moved));
+    memset(use->memory, 0, sizeof *use->memory);
+    return true;
+}
+
+/* Whether no answer that was given up can be written to where the cell lies now. */
+static bool cell_settled(tern_worker *worker, uint32_t cell) {
+    tern_cell_use *use = &tern_rma_worker_of(worker)->cell[cell];
+    const tern_return_address address = {cell, use->moved, use->given_up};
+    const tern_transport_ops *way = tern_way_to(worker->context, use->rank);
+    if (way->replies_compared || tern_reply_arrived(worker, &address))
+        return true;
+    if (!tern_peer_is_dead(&worker->context->peers, use->rank))
+        return false;
+    return !way->puts_outlive || cell_move(worker, use);
+}
+
+/* Frees the cells that were given up and that nothing can be written to any more. */
+static void __attribute__((cold)) cells_settle(tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    for (uint64_t left = mine->cells_given_up; left != 0; left &= left - 1) {
+        const uint32_t cell = (uint32_t)__builtin_ctzll(left);
+        if (!cell_settled(worker, cell))
+            continue;
+        mine->cells_given_up &= ~((uint64_t)1 << cell);
+        mine->cells_used &= ~((uint64_t)1 << cell);
+    }
+}
+
+bool tern_reply_room(tern_worker *worker) {
+    const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->cells_used == UINT64_MAX && mine->cells_given_up != 0)
+        cells_settle(worker);
+    return mine->cells_used != UINT64_MAX;
 }
 
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->cells_used == UINT64_MAX)
+    if (mine->cells_used == UINT64_MAX && !tern_reply_room(worker))
         return tern_fail(TERN_ERR_AGAIN,
                          "all %d results of this worker are under way; wait for one", TERN_FUTURES);
     uint32_t cell = (uint32_t)__builtin_ctzll(~mine->cells_used);
     mine->cells_used |= (uint64_t)1 << cell;
-    *address = (tern_return_address){cell, 0, ++mine->sequence};
+    *address = (tern_return_address){cell, mine->cell[cell].moved, ++mine->sequence};
     return TERN_OK;
 }
 
@@ -63,6 +124,19 @@ void tern_reply_release(tern_worker *worker, const tern_return_address *address)
     tern_rma_worker_of(worker)->cells_used &= ~((uint64_t)1 << address->cell);
 }
 
+void tern_reply_give_up(tern_worker *worker, const tern_return_address *address, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_cell_use *use = &mine->cell[address->cell];
+    /* Messages are served under this lock: once it is released, none that came to the comparison
+     * before is still being stored. */
+    tern_mpi_lock();
+    use->given_up = address->sequence;
+    tern_mpi_unlock();
+    use->rank = rank;
+    mine->cells_given_up |= (uint64_t)1 << address->cell;
+    cells_settle(worker);
+}
+
 void tern_reply_store(tern_cell *cell, const tern_cell *image) {
     cell->status = image->status;
     cell->bytes = image->bytes;
@@ -73,10 +147,34 @@ void tern_reply_store(tern_cell *cell, const tern_cell *image) {
                           memory_order_release);
 }
 
+void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *image) {
+    tern_cell_use *use = &tern_rma_worker_of(worker)->cell[cell];
+    /* R5: tern_reply_send */
+    if (atomic_load_explicit(&image->sequence, memory_order_relaxed) > use->given_up)
+        tern_reply_store(use->memory, image);
+}
+
+uint64_t tern_reply_offset(const tern_context *context, uint32_t to,
+                           const tern_return_address *address) {
+    if (address->moved != 0)
+        return moved_to(context, address->moved);
+    return tern_board_offset(context, to) + tern_rma_of(context)->layout.cells +
+           address->cell * sizeof(tern_cell);
+}
+
+/* Whether a cell may lie where the address says: it comes from memory that others write. */
+static bool address_is_good(const tern_context *context, const tern_return_address *address) {
+    const tern_layout *layout = &tern_rma_of(context)->layout;
+    return address->cell < TERN_FUTURES &&
+           (address->moved == 0 || moved_to(context, address->moved) + sizeof(tern_cell) <=
+                                       layout->heap + layout->heap_bytes);
+}
+
 tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
                             tern_status status, const void *payload, size_t bytes) {
-    if (address->cell >= TERN_FUTURES)
-        return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d", address->cell, TERN_FUTURES);
+    if (!address_is_good(worker->context, address))
+        return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
+                         TERN_FUTURES, address->moved);
     tern_cell image;
     atomic_init(&image.sequence, address->sequence);
     image.status = (uint32_t)status;
@@ -84,5 +182,5 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
     if (bytes > 0)
         memcpy(image.payload, payload, bytes);
     return tern_way_to(worker->context, tern_rank_of(worker->context, to))
-        ->reply(worker, to, address->cell, &image);
+        ->reply(worker, to, address, &image);
 }

@@ -152,9 +152,7 @@ static bool serve_reply(tern_context *context, const tern_message *message, cons
     image.status = (uint32_t)message->operand[1];
     image.bytes = (uint32_t)bytes;
     memcpy(image.payload, payload, bytes);
-    tern_cell *cells =
-        (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.cells);
-    tern_reply_store(&cells[cell], &image);
+    tern_reply_receive(context->worker[message->target % context->workers], (uint32_t)cell, &image);
     return true;
 }
 

@@ -45,12 +45,16 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
             status = send(worker, tern_worker_number(context, tern_context_service(context, rank)),
                           id, request);
             sent = status == TERN_OK;
-            if (!sent && status != TERN_ERR_AGAIN)
-                goto out;
+            if (!sent && status != TERN_ERR_AGAIN) {
+                tern_reply_release(worker, &request->back);
+                return status;
+            }
         }
         status = tern_wait_round(context, &wait, tern_progress_round(worker), rank);
-        if (status != TERN_OK)
-            goto out;
+        if (status != TERN_OK) {
+            tern_reply_give_up(worker, &request->back, rank);
+            return status;
+        }
     }
     const tern_cell *cell = tern_reply_cell(worker, &request->back);
     status = (tern_status)cell->status;
@@ -58,7 +62,6 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
         status = tern_fail(status, "rank %u: %.*s", rank, (int)cell->bytes, cell->payload);
     else
         memcpy(answer, cell->payload, sizeof *answer);
-out:
     tern_reply_release(worker, &request->back);
     return status;
 }

@@ -70,11 +70,12 @@ static tern_status shm_report(tern_worker *worker, tern_in *in) {
     return TERN_OK;
 }
 
-static tern_status shm_reply(tern_worker *worker, uint32_t target, uint32_t cell,
-                             const tern_cell *image) {
-    tern_context *context = worker->context;
-    tern_cell *cells = (void *)(tern_board(context, target) + tern_rma_of(context)->layout.cells);
-    tern_reply_store(&cells[cell], image);
+static tern_status shm_reply(tern_worker *worker, uint32_t target,
+                             const tern_return_address *address, const tern_cell *image) {
+    const tern_context *context = worker->context;
+    char *cell =
+        at(worker, tern_rank_of(context, target), tern_reply_offset(context, target, address));
+    tern_reply_store((tern_cell *)(void *)cell, image);
     return TERN_OK;
 }
 

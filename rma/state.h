@@ -64,7 +64,9 @@ typedef struct tern_rma_worker {
     uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
     void *words;            /* for rma's next atomic or flush; NULL: to be made */
     uint64_t sequence;
-    uint64_t cells_used; /* bit per cell */
+    uint64_t cells_used;     /* bit per cell */
+    uint64_t cells_given_up; /* those in use whose answer is not waited for any more */
+    tern_cell_use cell[TERN_FUTURES];
 } tern_rma_worker;
 
 static inline tern_rma *tern_rma_of(const tern_context *context) {

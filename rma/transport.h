@@ -17,11 +17,14 @@ typedef struct tern_message_request {
 struct tern_out;
 struct tern_in;
 struct tern_cell;
+struct tern_return_address;
 
 typedef struct tern_transport_ops {
     tern_transport name;
     bool reads_own_batches; /* the origin puts batches that the target must validate */
     bool posts_in_order;    /* what is posted is there before any record published later */
+    bool replies_compared;  /* a late reply to a cell that is used again is dropped on receipt */
+    bool puts_outlive;      /* what a dead rank has put may still be written */
 
     /* Starts; request NULL: returns when the source may be reused. Over p2p the source is copied,
      * so the request is complete at once. */
@@ -53,8 +56,8 @@ typedef struct tern_transport_ops {
     /* Tells the origin what was consumed. TERN_ERR_AGAIN: later. */
     tern_status (*report)(tern_worker *worker, struct tern_in *in);
     /* Writes a reply into a cell of a worker. */
-    tern_status (*reply)(tern_worker *worker, uint32_t target, uint32_t cell,
-                         const struct tern_cell *image);
+    tern_status (*reply)(tern_worker *worker, uint32_t target,
+                         const struct tern_return_address *address, const struct tern_cell *image);
     /* Progress; how many events. NULL: needs none. */
     size_t (*poll)(tern_worker *worker);
 } tern_transport_ops;

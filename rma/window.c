@@ -497,13 +497,12 @@ static stage *free_stage(tern_window *window) {
     return NULL;
 }
 
-static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell,
-                             const tern_cell *image) {
+static tern_status rma_reply(tern_worker *worker, uint32_t target,
+                             const tern_return_address *address, const tern_cell *image) {
     tern_context *context = worker->context;
     tern_window *window = tern_rma_of(context)->window;
     uint32_t rank = tern_rank_of(context, target);
-    uint64_t offset = tern_board_offset(context, target) + tern_rma_of(context)->layout.cells +
-                      cell * sizeof(tern_cell);
+    uint64_t offset = tern_reply_offset(context, target, address);
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = may_reach(worker, rank);
     while (status == TERN_OK) {
@@ -536,6 +535,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target, uint32_t cell
 const tern_transport_ops tern_transport_rma = {
     .name = TERN_RMA,
     .reads_own_batches = true,
+    .puts_outlive = true,
     .put = rma_put,
     .post = rma_post,
     .get = rma_get,

@@ -145,12 +145,15 @@ static tern_status await_result(tern_worker *worker, tern_future *future, void *
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
-    if (status == TERN_OK)
-        status = take_result(worker, tern_reply_cell(worker, &back), rank, result, capacity,
-                             result_bytes);
     tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);
-    tern_reply_release(worker, &back);
     future->state[0] = 0;
+    if (status != TERN_OK) {
+        tern_reply_give_up(worker, &back, rank);
+        return status;
+    }
+    status = take_result(worker, tern_reply_cell(worker, &back), rank, result, capacity,
+                         result_bytes);
+    tern_reply_release(worker, &back);
     return status;
 }
 

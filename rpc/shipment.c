@@ -355,14 +355,18 @@ tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
 /* Whether the target has fetched it, or never will. */
 static bool is_over(tern_worker *worker, const tern_shipment *s) {
     tern_status status = TERN_ERR_PEER;
-    if (tern_reply_arrived(worker, &s->back))
+    const bool answered = tern_reply_arrived(worker, &s->back);
+    if (answered)
         status = (tern_status)tern_reply_cell(worker, &s->back)->status;
     else if (tern_glance(worker, s->rank) == TERN_OK)
         return false;
     if (status != TERN_OK)
         tern_log(TERN_LOG_WARN, "rank %u could not fetch the chunks of a call: %s", s->rank,
                  tern_strerror(status));
-    tern_reply_release(worker, &s->back);
+    if (answered)
+        tern_reply_release(worker, &s->back);
+    else
+        tern_reply_give_up(worker, &s->back, s->rank);
     return true;
 }
 

@@ -1,0 +1,129 @@
+// tern-test: ranks survivors least=2
+
+/* A rank answers a call and dies, and its caller looks after its peers before it looks for the
+ * answer: the call has failed by then, and the answer is still to come. It must not reach the
+ * caller in place of one to a later call. */
+
+#include <poll.h>
+#include <signal.h>
+
+#include "call_tools.h"
+#include "survivors.h"
+
+#include "rma/reply.h"
+#include "rma/state.h"
+
+enum { CALLS = 2 * TERN_FUTURES, RESULT = 200 };
+
+static volatile sig_atomic_t may_answer, has_answered;
+
+static void allow_answer(int signal) {
+    (void)signal;
+    may_answer = 1;
+}
+
+/* The answer consists of the last byte of the arguments. */
+static tern_status answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    memset(call->result, ((const unsigned char *)arguments)[bytes - 1], RESULT);
+    call->result_bytes = RESULT;
+    return TERN_OK;
+}
+
+TERN_FUNCTION(answer)
+
+static tern_status answer_when_allowed(tern_call_info *call, const void *arguments, size_t bytes) {
+    while (!may_answer)
+        usleep(100);
+    has_answered = 1;
+    return answer(call, arguments, bytes);
+}
+TERN_FUNCTION(answer_when_allowed)
+
+/* Set while the next look after the peers is to be too late. */
+static fixture *delayed;
+
+/* In place of the C library's. The look after the peers (tern_peers_look) polls a descriptor for
+ * each rank: here the victim answers, and is dead, between the caller's last look for the answer
+ * and this look. */
+int poll(struct pollfd *fds, nfds_t count, int timeout) {
+    struct timespec limit = {timeout / 1000, timeout % 1000 * 1000000L};
+    if (delayed != NULL && count == delayed->size && timeout == 0) {
+        const tern_peers *peers = &delayed->context->peers;
+        struct pollfd victim = peers->watch[play.victim];
+        delayed = NULL;
+        kill((pid_t)peers->pid[play.victim], SIGUSR1);
+        ppoll(&victim, 1, NULL, NULL);
+    }
+    return ppoll(fds, count, timeout < 0 ? NULL : &limit, NULL);
+}
+
+/* Calls of which each has another answer. */
+static void call_the_living(fixture *f, uint32_t callee) {
+    unsigned char result[RESULT];
+    start_clock();
+    for (unsigned i = 0; i < CALLS; i++) {
+        const unsigned char number = (unsigned char)i;
+        tern_future future;
+        size_t bytes = 0;
+        int done = 0;
+        if (!EXPECT_OK(
+                tern_call_start(f->worker, to(callee), &answer_function, &number, 1, &future)))
+            return;
+        while (!done && MPI_Wtime() - began < soon)
+            if (tern_future_test(f->worker, &future, &done) != TERN_OK)
+                break;
+        CU_ASSERT(done);
+        if (!done)
+            return;
+        EXPECT_OK(tern_future_wait(f->worker, &future, result, sizeof result, &bytes));
+        CU_ASSERT_EQUAL(bytes, RESULT);
+        CU_ASSERT(result[0] == number && result[RESULT - 1] == number);
+    }
+}
+
+static void serve_and_die(fixture *f) {
+    while (!has_answered)
+        tern_progress(f->worker);
+    for (int i = 0; i < 100; i++) /* the answer leaves */
+        tern_progress(f->worker);
+    die_outside_mpi();
+}
+
+/* Rank 0 has several calls under way, so that several answers come late. */
+static void answers_of_the_dead(void) {
+    static const unsigned char wrong[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+    fixture f;
+    uint32_t victim = (uint32_t)tern_test_size() - 1;
+    struct sigaction action = {.sa_handler = allow_answer};
+    sigaction(SIGUSR1, &action, NULL);
+    if (!survivors_open(&f, victim))
+        return;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == victim)
+        serve_and_die(&f);
+    if (f.rank == 0) {
+        enum { UNDER_WAY = 8 };
+        tern_future future[UNDER_WAY];
+        for (int i = 0; i < UNDER_WAY; i++)
+            EXPECT_OK(tern_call_start(f.worker, to(victim), &answer_when_allowed_function, wrong,
+                                      sizeof wrong, &future[i]));
+        start_clock();
+        delayed = &f;
+        TOLD(victim, tern_future_wait(f.worker, &future[0], NULL, 0, NULL));
+        /* An answer of its own is there before this rank looks for messages. */
+        call_the_living(&f, 0);
+        for (int i = 1; i < UNDER_WAY; i++) {
+            unsigned char result[RESULT];
+            tern_status status =
+                tern_future_wait(f.worker, &future[i], result, sizeof result, NULL);
+            CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+        }
+        call_the_living(&f, f.size > 2 ? 1 : 0);
+    }
+    survivors_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"answers of the dead", answers_of_the_dead}};
+    return tern_test_main(argc, argv, "call_late_faults", tests, 1);
+}
