@@ -12,6 +12,7 @@
 #include "src/collective.h"
 #include "src/context.h"
 #include "src/error.h"
+#include "src/limits.h"
 
 #define MAGIC UINT64_C(0x746d61696c626f78)
 #define WORKERS_MAX 1024u
@@ -41,7 +42,7 @@ static tern_status check(const tern_mailbox_shape *shape, const void *out) {
 /* Of the right size and never of another; -1 and errno. */
 static int make_memory(size_t bytes) {
     int fd = memfd_create("tern-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || (ftruncate(fd, (off_t)bytes) == 0 &&
+    if (fd < 0 || (tern_file_resize(fd, bytes) == 0 &&
                    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0))
         return fd;
     int error = errno;

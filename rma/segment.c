@@ -15,6 +15,7 @@
 #include "rma/reply.h"
 #include "rma/ring.h"
 #include "src/error.h"
+#include "src/limits.h"
 #include "src/log.h"
 #include "src/topology.h"
 
@@ -51,7 +52,7 @@ static int make_memfd(unsigned huge_flags, size_t bytes) {
     int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING | huge_flags);
     if (fd < 0)
         return -1;
-    if (ftruncate(fd, (off_t)bytes) != 0 ||
+    if (tern_file_resize(fd, bytes) != 0 ||
         (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 &&
          huge_flags == 0)) {
         int error = errno;
@@ -147,10 +148,13 @@ static bool try_pages(const struct page_kind *kind, size_t bytes, tern_segment *
 tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
                                 tern_segment *segment, int *fd) {
     int first = first_kind(config->huge_pages, layout->bytes), got = first;
-    char reason[128] = "";
+    char reason[128] = "", what[96];
     while (!try_pages(&kinds[got], layout->bytes, segment, fd)) {
-        if (got == ORDINARY)
-            return tern_fail_system("memory for the segment");
+        if (got == ORDINARY) {
+            snprintf(what, sizeof what,
+                     "a segment of %zu bytes (TERN_SEGMENT_SIZE, TERN_RING_MEMORY)", layout->bytes);
+            return tern_fail_system(what);
+        }
         if (got == first)
             snprintf(reason, sizeof reason, "%s", strerror(errno));
         got++;

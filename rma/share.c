@@ -84,8 +84,15 @@ static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, i
     return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? 0 : -1;
 }
 
+/* What a rank has received so far. */
+typedef struct inflow {
+    int *fds;
+    uint32_t missing; /* ranks that have sent nothing yet */
+    uint32_t lost;    /* descriptors that found none free in this process */
+} inflow;
+
 /* Takes one datagram if there is one. The descriptor of anything that does not count is closed. */
-static void receive_fd(tern_context *context, int socket_fd, int *fds, uint32_t *missing) {
+static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
     greeting hello;
     memset(&hello, 0, sizeof hello);
     struct iovec data = {&hello, sizeof hello};
@@ -110,28 +117,43 @@ static void receive_fd(tern_context *context, int socket_fd, int *fds, uint32_t 
         else if (h->cmsg_type == SCM_CREDENTIALS)
             memcpy(&sender, CMSG_DATA(h), sizeof sender);
     }
-    bool counts = fd >= 0 && got == (ssize_t)sizeof hello && hello.nonce == context->nonce &&
-                  sender.uid == geteuid() && hello.rank < context->size &&
-                  hello.rank != context->rank && tern_same_node(context, hello.rank) &&
-                  fds[hello.rank] < 0;
+    bool cut = fd < 0 && (message.msg_flags & MSG_CTRUNC) != 0;
+    bool counts = (fd >= 0 || cut) && got == (ssize_t)sizeof hello &&
+                  hello.nonce == context->nonce && sender.uid == geteuid() &&
+                  hello.rank < context->size && hello.rank != context->rank &&
+                  tern_same_node(context, hello.rank) && in->fds[hello.rank] < 0;
     if (counts) {
-        fds[hello.rank] = fd;
-        (*missing)--;
+        in->fds[hello.rank] = fd;
+        in->missing--;
+        in->lost += cut;
     } else if (fd >= 0) {
         close(fd);
     }
 }
 
-/* Sends while receiving, since a full queue blocks nobody that way. */
+/* The kernel drops a descriptor where the receiver has no number left for it. */
+static tern_status lost_fail(uint32_t lost) {
+    char what[128];
+    snprintf(what, sizeof what,
+             "receiving the segments of this node's ranks, for which %u more files are open for a "
+             "moment",
+             lost);
+    errno = EMFILE;
+    return tern_fail_system(what);
+}
+
+/* Sends while receiving, since a full queue blocks nobody that way. A rank that has lost
+ * descriptors goes on to the end: others wait for its own one. */
 static tern_status exchange(tern_context *context, int socket_fd, const uint64_t (*names)[2],
                             int fd, int *fds) {
     greeting hello = {context->nonce, context->rank, 0};
-    uint32_t missing = 0, next = 0;
+    inflow in = {fds, 0, 0};
+    uint32_t next = 0;
     for (uint32_t r = 0; r < context->size; r++)
-        missing += r != context->rank && tern_same_node(context, r);
+        in.missing += r != context->rank && tern_same_node(context, r);
     tern_wait_state wait = TERN_WAIT_START;
     uint64_t deadline = tern_now() + PATIENCE_NS;
-    while (missing > 0 || next < context->size) {
+    while (in.missing > 0 || next < context->size) {
         while (next < context->size) {
             if (next != context->rank && tern_same_node(context, next)) {
                 int sent = send_fd(socket_fd, names[next], &hello, fd);
@@ -142,15 +164,15 @@ static tern_status exchange(tern_context *context, int socket_fd, const uint64_t
             }
             next++;
         }
-        receive_fd(context, socket_fd, fds, &missing);
+        receive_fd(context, socket_fd, &in);
         tern_status status = tern_wait_step(context, &wait, TERN_ANYBODY);
         if (status == TERN_OK && wait.rounds % 1024 == 0 && tern_now() > deadline)
             status = tern_fail(TERN_ERR_TIMEOUT,
-                               "the segments of %u ranks of this node did not come", missing);
+                               "the segments of %u ranks of this node did not come", in.missing);
         if (status != TERN_OK)
             return status;
     }
-    return TERN_OK;
+    return in.lost > 0 ? lost_fail(in.lost) : TERN_OK;
 }
 
 tern_status tern_segment_share(tern_context *context, int fd, int *fds) {

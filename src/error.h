@@ -34,7 +34,8 @@ tern_status tern_fail_plainly(tern_status status, const char *text);
 /* The same for a failed MPI call, with MPI's own text. */
 tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 
-/* The same for a failed system call, with errno's text. */
+/* The same for a failed system call, with errno's text, and with the limit of
+ * this process that is too low, if that is why. */
 tern_status tern_fail_system(const char *call) __attribute__((cold));
 
 /* Forgets this thread's detail. Code that recovers from a failure calls this: a successful call

@@ -1,5 +1,6 @@
 #include "src/peer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,9 +66,15 @@ tern_status tern_peers_open(tern_context *context) {
             continue;
         peers->pid[r] = all[r].pid;
         peers->watch[r].fd = open_pidfd(all[r].pid);
+        if (peers->watch[r].fd < 0 && errno == EMFILE) {
+            status = tern_fail_system("watching the ranks of this node, for each of which a file "
+                                      "stays open");
+            break;
+        }
         if (peers->watch[r].fd < 0)
             tern_log(TERN_LOG_INFO, "the death of rank %u will not be noticed: no pidfd", r);
     }
+    status = tern_collective_agree(context, NULL, status, "watching peers");
 out:
     free(all);
     return status;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/limits.h"
+
 static _Thread_local char detail[1024];
 static _Thread_local const char *said; /* a text that stands elsewhere; else NULL */
 _Thread_local tern_failures tern_failures_here;
@@ -78,5 +80,7 @@ tern_status tern_fail_mpi(int code, const char *call) {
 tern_status tern_fail_system(const char *call) {
     int error = errno;
     tern_status status = error == ENOMEM ? TERN_ERR_MEMORY : TERN_ERR_SYSTEM;
-    return tern_fail(status, "%s: %s", call, strerror(error));
+    char advice[96];
+    tern_limit_advice(error, advice, sizeof advice);
+    return tern_fail(status, "%s: %s%s", call, strerror(error), advice);
 }

@@ -1,0 +1,31 @@
+#include "src/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int tern_file_resize(int fd, size_t bytes) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
+    return ftruncate(fd, (off_t)bytes);
+}
+
+static void advise(__rlimit_resource_t resource, const char *name, const char *command, char *text,
+                   size_t room) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(text, room, "; %s is %llu: raise it (%s)", name,
+                 (unsigned long long)limit.rlim_cur, command);
+}
+
+void tern_limit_advice(int error, char *text, size_t room) {
+    text[0] = '\0';
+    if (error == EMFILE)
+        advise(RLIMIT_NOFILE, "RLIMIT_NOFILE", "ulimit -n", text, room);
+    else if (error == EFBIG)
+        advise(RLIMIT_FSIZE, "RLIMIT_FSIZE", "ulimit -f", text, room);
+}
