@@ -54,6 +54,12 @@ length)
     sample src/a.c "$(yes 'int x;' | head -600)"
     expect_success "$here/length.sh" "$work/tree"
     ;;
+links)
+    sample docs/a.md 'See [b](b.md#part) and [the web](https://example.org/c.md).'
+    expect_failure "$here/links.sh" "$work/tree"
+    echo text >"$work/tree/docs/b.md"
+    expect_success "$here/links.sh" "$work/tree"
+    ;;
 headers)
     # Needs a header that it does not include; is C but not C++; has no include guard.
     for text in 'uint32_t tern_a(void);' 'int tern_a(int class);' 'struct tern_a { int x; };'; do

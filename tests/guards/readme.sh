@@ -1,6 +1,6 @@
 #!/bin/sh
-# readme.sh ROOT: the programs in README.md and docs/mcts.md are examples to the letter, which are
-# compiled and run.
+# readme.sh ROOT: the programs in README.md, docs/using.md and docs/mcts.md are examples to the letter,
+# which are compiled and run. The README stays short enough to be read.
 set -eu
 root=$1
 shown=$(mktemp)
@@ -14,5 +14,12 @@ compare() {
     }
 }
 
-compare README.md examples/hello.c
+lines=$(wc -l <"$root/README.md")
+[ "$lines" -le 150 ] || {
+    echo "README.md has $lines lines, 150 are allowed: move what a first reader can do without to docs/"
+    exit 1
+}
+
+compare README.md examples/first.c
+compare docs/using.md examples/hello.c
 compare docs/mcts.md examples/search.c
