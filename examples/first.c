@@ -4,8 +4,10 @@
 #include <tern/tern.h>
 
 static void check(tern_status status) {
-    if (status != TERN_OK && fprintf(stderr, "first: %s\n", tern_error_detail()))
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (status == TERN_OK)
+        return;
+    fprintf(stderr, "first: %s\n", tern_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 int main(int argc, char **argv) {
