@@ -118,7 +118,7 @@ tern_status tern_sandbox_run(const tern_sandbox_options *options, tern_sandbox_r
     tern_sandbox *s = calloc(1, sizeof *s);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a sandbox");
-    /* A thread that is cancelled half-way would leave a process and descriptors. */
+    /* Cancelling the thread in the middle of a run would leave a process and descriptors behind. */
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     s->options = options;

@@ -10,7 +10,7 @@
 #include "tern/sandbox.h"
 
 typedef struct tern_sandbox_handle {
-    int fd; /* -1: free */
+    int fd; /* -1: the handle is free */
     int reads, writes;
 } tern_sandbox_handle;
 
@@ -26,10 +26,10 @@ struct tern_sandbox {
     unsigned char data[TERN_SANDBOX_DATA + 1], reply[TERN_SANDBOX_DATA];
 };
 
-/* tern's own, by number; run NULL: there is none. */
+/* Tern's operations, by number. An entry whose run is NULL is no operation. */
 extern const tern_sandbox_operation tern_sandbox_table[TERN_SANDBOX_OWN];
 
-/* sandbox_files.c */
+/* In sandbox_files.c. */
 int tern_sandbox_open_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument);
 int64_t tern_sandbox_open_run(tern_sandbox *s, const tern_sandbox_request *request,
                               tern_sandbox_reply *reply, void *argument);
@@ -42,23 +42,26 @@ int64_t tern_sandbox_write_run(tern_sandbox *s, const tern_sandbox_request *requ
 int tern_sandbox_close_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument);
 int64_t tern_sandbox_close_run(tern_sandbox *s, const tern_sandbox_request *request,
                                tern_sandbox_reply *reply, void *argument);
-/* What the largest file may have here: beyond that the server would get a signal. */
+/* Returns the process's limit on the size of a file. Writing beyond it would raise a signal in the
+ * server. */
 uint64_t tern_sandbox_file_limit(void);
-/* Whether this system has openat2. */
+/* Returns whether this system has openat2 and allows it. */
 int tern_sandbox_can_open(int directory);
 
-/* sandbox_process.c: starts the child; kills it if kill, waits for it and fills in the result. */
+/* In sandbox_process.c. start starts the child. reap kills it if kill is set, waits for it, and
+ * fills in the result. */
 tern_status tern_sandbox_start(tern_sandbox *s);
 tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kill);
-/* errno as a status: TERN_ERR_UNSUPPORTED where there is no such call. */
+/* Turns errno into a status: TERN_ERR_UNSUPPORTED if the system lacks the call or refuses it. */
 tern_status tern_sandbox_fail(const char *call);
 
-/* sandbox_channel.c: the shared memory with the program in it. extend: bytes of it are there from
- * now on; 0, or an error number. */
+/* In sandbox_channel.c: the shared memory with the program in it. extend makes bytes bytes at an
+ * offset exist in the file, and returns 0 or an error number. */
 int tern_sandbox_extend(int fd, uint64_t at, uint64_t bytes);
 tern_status tern_sandbox_channel_open(tern_sandbox *s);
 
-/* sandbox_serve.c: until the child has ended, or is to be killed for the reason in *why. */
+/* In sandbox_serve.c. Serves until the child has ended, and then returns 0, or until it must be
+ * killed, and then returns 1 and sets *why. */
 int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why);
 
 #endif

@@ -55,7 +55,7 @@ static tern_status make(tern_sandbox *s) {
     return TERN_OK;
 }
 
-/* The file may be cut short meanwhile: what is missing is zero. */
+/* Reads the file. If the file has become shorter meanwhile, the rest stays zero. */
 static tern_status take(int fd, unsigned char *to, uint64_t bytes, const char *path) {
     for (uint64_t done = 0; done < bytes;) {
         ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
@@ -78,7 +78,7 @@ static tern_status fill(tern_sandbox *s, int fd, uint64_t bytes) {
         status = take(fd, s->channel + s->shape.image, bytes, path);
     if (status != TERN_OK)
         return status;
-    /* Nobody else has the memory yet. */
+    /* No other process has this memory yet, so the bytes cannot change during the check. */
     const char *wrong =
         tern_image_check(s->channel + s->shape.image, bytes, s->shape.room, &entry, &parts, &list);
     if (wrong != NULL)

@@ -2,16 +2,19 @@
 #define TERN_MAILBOX_SANDBOX_CHANNEL_H
 
 /*
- * The memory that a sandbox shares with its server, and what its helper knows of it. The helper
- * includes this without libc.
+ * The memory that a sandbox shares with its server. The helper includes this header without libc.
  *
- *     0           tern_sandbox_channel, for the helper, which copies it before the program runs;
- *                 nobody reads it again
- *     mailbox     TERN_SANDBOX_SLOTS slots, the child their only client, the parent their only
- *                 server
- *     image       the program's file, then its argument: for the helper and the program
- *     memory      what the program may allocate; the file ends where what is allocated ends, so
- *                 that nothing else can be touched
+ *     offset      content                                   written by
+ *     0           tern_sandbox_channel                      server, before the start
+ *     mailbox     TERN_SANDBOX_SLOTS slots                  both; the child is the only client, the
+ *                                                           parent the only server
+ *     image       the program's file                        server, before the start
+ *     argument    the program's argument                    server, before the start
+ *     memory      what the program may allocate             both
+ *
+ * Each part begins at a multiple of TERN_SANDBOX_PAGE. The helper copies tern_sandbox_channel
+ * before the program runs, and nobody reads it again. The file ends where the allocated memory
+ * ends, so that nothing behind it can be touched.
  */
 
 #include <stdint.h>
@@ -20,21 +23,21 @@
 #include "tern/sandbox_protocol.h"
 
 typedef struct tern_sandbox_channel {
-    uint64_t bytes; /* of all, memory that is not allocated included */
+    uint64_t bytes; /* of the whole channel, with memory that is not allocated yet */
     uint64_t mailbox, image, argument, memory;
     uint64_t image_bytes, argument_bytes, memory_bytes;
-    uint64_t room; /* for the program and its data */
+    uint64_t room; /* bytes for the program and its data */
     int64_t server;
 } tern_sandbox_channel;
 
 enum {
     TERN_SANDBOX_FD = 3,       /* the channel's descriptor in the helper */
-    TERN_SANDBOX_PAGE = 65536, /* parts begin at multiples, which no page is larger than */
+    TERN_SANDBOX_PAGE = 65536, /* parts begin at its multiples; no page is larger */
     TERN_SANDBOX_STACK = 1 << 20
 };
 
-/* Where the helper cannot enter the sandbox it ends itself by the signal TERN_SANDBOX_SIGNAL and
- * one of these, which no program behind the filter can do. */
+/* If the helper cannot enter the sandbox, it ends itself by the signal TERN_SANDBOX_SIGNAL plus one
+ * of these reasons. A program behind the filter cannot send a signal. */
 enum {
     TERN_SANDBOX_SIGNAL = 48,
     TERN_SANDBOX_NO_CHANNEL = 1,

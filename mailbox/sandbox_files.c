@@ -13,10 +13,11 @@
 #include "mailbox/sandbox.h"
 
 /*
- * Files of a sandbox. The kernel resolves a path beneath the directory in one go (RESOLVE_BENEATH),
- * so what changes on the way is no way out: symbolic links may be followed as long as they stay
- * beneath, those of /proc never. Only regular files are opened: first without any effect (O_PATH),
- * since opening a device or a pipe may have one, then for good through that descriptor.
+ * Files of a sandbox. The kernel resolves a path beneath the directory in one call
+ * (RESOLVE_BENEATH), so changing a directory meanwhile gives the program no way out. Symbolic links
+ * are followed if they stay beneath the directory; those of /proc are never followed. Only regular
+ * files are opened. A file is first opened without any effect (O_PATH), because opening a device or
+ * a pipe may have an effect, and then opened for reading or writing through that descriptor.
  */
 
 static int beneath(int directory, const char *path, uint64_t flags, uint64_t mode) {
@@ -29,7 +30,7 @@ static int beneath(int directory, const char *path, uint64_t flags, uint64_t mod
 int tern_sandbox_can_open(int directory) {
     int fd = beneath(directory, ".", O_PATH, 0);
     if (fd < 0)
-        return errno != ENOSYS && errno != EPERM; /* which containers say for it */
+        return errno != ENOSYS && errno != EPERM; /* old kernel, or a container that refuses it */
     close(fd);
     return 1;
 }
@@ -40,7 +41,7 @@ static int access_of(uint64_t flags) {
     return access == both ? O_RDWR : access == TERN_SANDBOX_FOR_WRITING ? O_WRONLY : O_RDONLY;
 }
 
-/* Files of the kernel's are not data: /proc/self would be the server. */
+/* Files of the kernel's own file systems are refused, because /proc/self would be the server. */
 static int is_kernels(int fd) {
     struct statfs info;
     return fstatfs(fd, &info) != 0 || info.f_type == PROC_SUPER_MAGIC ||
@@ -49,7 +50,7 @@ static int is_kernels(int fd) {
            info.f_type == TRACEFS_MAGIC;
 }
 
-/* Opens the regular file that a descriptor stands for; takes the descriptor. */
+/* Opens the regular file behind a descriptor of O_PATH, and closes that descriptor. */
 static int open_again(int found, uint64_t flags) {
     char path[40];
     struct stat info;
@@ -75,8 +76,8 @@ static int create(tern_sandbox *s, const char *path, uint64_t flags) {
     return fd;
 }
 
-/* Somebody may make the file between the two looks, or rename a directory on the way: both are over
- * soon, unless somebody does it for ever. */
+/* Another process may create the file between the two attempts, or rename a directory on the path.
+ * Another try then succeeds, unless the process does so again and again. */
 static int open_file(tern_sandbox *s, const char *path, uint64_t flags) {
     enum { TRIES = 8 };
     int fd = -1;

@@ -2,14 +2,15 @@
 #define TERN_MAILBOX_SANDBOX_IMAGE_H
 
 /*
- * A program's file: a position-independent ELF executable that needs no library. The server checks
- * it to tell its caller what is wrong; the helper checks it again and loads it, inside the sandbox,
- * where a mistake harms nobody but the program. Both read the same bytes, so the helper finds
- * nothing that the server has not found: there is no program that is started and not loaded.
- * Nothing in the file is believed: sizes and places are compared by subtraction, which does not
- * overflow. Each table is gone through once: the server does so before the deadline begins. What
- * others' loaders call before the entry (DT_INIT, DT_INIT_ARRAY) and after the end is not called.
- * Freestanding.
+ * The file of a program: a position-independent ELF executable that needs no library. The server
+ * checks the file, to tell its caller what is wrong. The helper checks it again and loads it inside
+ * the sandbox, where a mistake harms only the program. Both read the same bytes, so the helper
+ * finds no error that the server has not found: every program that is started is also loaded.
+ *
+ * The checks trust nothing in the file. They compare sizes and offsets by subtraction, which does
+ * not overflow. They go through each table once, because the server makes them before the deadline
+ * begins. Functions that other loaders call before the entry (DT_INIT, DT_INIT_ARRAY) and after the
+ * end are not called. Freestanding.
  */
 
 #include <elf.h>
@@ -36,8 +37,8 @@ static inline Elf64_Phdr tern_image_part(const uint8_t *image, uint64_t index) {
     return part;
 }
 
-/* What a program finds at an address before it runs: bytes that lie in the file in one piece, or
- * NULL. */
+/* Returns the bytes that the program finds at an address before it runs, if they lie in the file in
+ * one piece, else NULL. */
 static inline const uint8_t *tern_image_at(const uint8_t *image, uint64_t parts, uint64_t at,
                                            uint64_t bytes) {
     for (uint64_t i = 0; i < parts; i++) {
@@ -60,8 +61,8 @@ static inline Elf64_Rela tern_image_relocation(const tern_image_list *list, uint
     return one;
 }
 
-/* What the loader is to do once the parts are in place, which have been checked. NULL, or what is
- * wrong. [out] list: none if the program asks for nothing. */
+/* Reads the dynamic section: what the loader has to do after it has copied the parts, which have
+ * been checked. Returns NULL, or what is wrong. [out] list: the relocations, which may be none. */
 static inline const char *tern_image_dynamic(const uint8_t *image, uint64_t parts,
                                              const Elf64_Phdr *dynamic, tern_image_list *list) {
     uint64_t at = 0, bytes = 0;
@@ -93,8 +94,8 @@ static inline const char *tern_image_dynamic(const uint8_t *image, uint64_t part
     return list->from == NULL ? "its relocations are not in the file" : NULL;
 }
 
-/* Relocations of one kind, an address in the program, of words in its room. NULL, or what is wrong.
- * [out] list. */
+/* Reads and checks the relocations. All must be of one kind, which stores an address of the program
+ * in a word of the program's memory. Returns NULL, or what is wrong. [out] list. */
 static inline const char *tern_image_relocations(const uint8_t *image, uint64_t parts,
                                                  uint64_t room, tern_image_list *list) {
     const char *wrong = NULL;
@@ -116,7 +117,8 @@ static inline const char *tern_image_relocations(const uint8_t *image, uint64_t 
     return wrong;
 }
 
-/* NULL: it can be loaded into so much room; else what is wrong. [out] entry, parts, list. */
+/* Returns NULL if the image can be loaded into room bytes, else what is wrong. [out] entry, parts,
+ * list. */
 static inline const char *tern_image_check(const uint8_t *image, uint64_t bytes, uint64_t room,
                                            uint64_t *entry, uint64_t *parts,
                                            tern_image_list *list) {

@@ -14,14 +14,14 @@
 #include "src/error.h"
 
 #ifndef MFD_EXEC
-#define MFD_EXEC 0x10u /* Linux 6.3; glibc may be older */
+#define MFD_EXEC 0x10u /* Linux 6.3 has it; the headers of glibc may be older */
 #endif
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
 
-/* TERN_SANDBOX_HELPER is the path of the helper, as a string literal; the build sets it. The
- * assembler puts its bytes here: nothing has to be found when a program runs. */
+/* TERN_SANDBOX_HELPER is the path of the helper as a string literal; the build defines it. The
+ * assembler includes the helper's bytes here, so that nothing has to be found at run time. */
 __asm__(".pushsection .rodata\n"
         ".global tern_sandbox_helper\n"
         ".hidden tern_sandbox_helper\n"
@@ -45,7 +45,7 @@ tern_status tern_sandbox_fail(const char *call) {
                      call, strerror(error));
 }
 
-/* The helper in memory, under a descriptor that the channel's one does not take the place of. */
+/* Writes the helper to a memfd, with a descriptor number that the channel's does not replace. */
 static tern_status open_helper(tern_sandbox *s) {
     size_t bytes = (size_t)(tern_sandbox_helper_end - tern_sandbox_helper);
     int fd = memfd_create("tern-sandbox", MFD_CLOEXEC | MFD_EXEC);
@@ -66,7 +66,7 @@ static tern_status open_helper(tern_sandbox *s) {
     return TERN_OK;
 }
 
-/* As exec by a file descriptor: a file that is open for writing is not executed. */
+/* Opens the helper again for reading only, because exec refuses a file that is open for writing. */
 static int read_only(int fd, char *path, size_t room) {
     snprintf(path, room, "/proc/self/fd/%d", fd);
     int again = open(path, O_RDONLY | O_CLOEXEC);
@@ -92,8 +92,9 @@ static int spawn(tern_sandbox *s, const char *path) {
         error = posix_spawn_file_actions_adddup2(&files, s->channel_fd, TERN_SANDBOX_FD);
         (void)posix_spawnattr_setsigmask(&attributes, &none);
         (void)posix_spawnattr_setsigdefault(&attributes, &all);
-        /* A program at the real-time priority of a server that is bound to one core would keep it
-         * from its deadline. */
+        /* If the server has a real-time priority and is bound to one core, a program with the same
+         * priority could keep the server from running at its deadline. So the program gets normal
+         * priority. */
         (void)posix_spawnattr_setschedpolicy(&attributes, SCHED_OTHER);
         (void)posix_spawnattr_setschedparam(&attributes, &usual);
         (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
@@ -106,7 +107,7 @@ static int spawn(tern_sandbox *s, const char *path) {
     return error;
 }
 
-/* Starts the helper; its descriptor is needed for no longer. */
+/* Starts the helper. Its descriptor is not needed after that. */
 static tern_status execute(tern_sandbox *s) {
     char path[40];
     int fd = read_only(s->helper_fd, path, sizeof path);
@@ -170,7 +171,8 @@ static tern_status not_entered(int why) {
 
 tern_status tern_sandbox_reap(tern_sandbox *s, tern_sandbox_end killed, int kills) {
     siginfo_t info;
-    /* The number is the child's until it is waited for, which others are not to do. */
+    /* The process id remains the child's until it has been waited for, and nobody else should wait
+     * for it. */
     if (kills && syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0) != 0 && errno != ESRCH)
         (void)kill(s->process, SIGKILL);
     int error;

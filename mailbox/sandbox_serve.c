@@ -9,10 +9,10 @@
 #include "src/wait.h"
 
 /*
- * Serving a sandbox. What a call says is copied once into memory of the server's, and only the copy
- * is looked up, checked and used: the program may go on writing to the packet meanwhile. Flags and
- * locks in the shared memory say at most that there is something to do; where the packets lie and
- * how many there are is the server's own knowledge.
+ * Serving a sandbox. The server copies each call once into its own memory, and only looks up,
+ * checks and uses the copy, because the program may still write to the packet. The flags and locks
+ * in the shared memory can only make the server look for a call. The position and number of packets
+ * are the server's own data.
  */
 
 static int clock_check(tern_sandbox *s, const tern_sandbox_request *request, void *argument) {
@@ -47,7 +47,8 @@ static int64_t allocate_run(tern_sandbox *s, const tern_sandbox_request *request
     (void)argument;
     if (end > s->options->memory_bytes)
         end = s->options->memory_bytes;
-    /* A page that is only promised could be missing when the server touches it. */
+    /* allocate makes the pages exist. A page that is only reserved could be missing when the server
+     * touches it. */
     if (tern_sandbox_extend(s->channel_fd, s->shape.memory + at, end - at) != 0)
         return -ENOMEM;
     s->result.memory_bytes = end;
@@ -67,7 +68,7 @@ static int64_t print_run(tern_sandbox *s, const tern_sandbox_request *request,
         s->options->print((const char *)request->data, request->bytes, s->options->context);
         return request->bytes;
     }
-    /* A terminal takes commands among the text. */
+    /* A terminal would execute control characters in the text. */
     for (uint32_t i = 0; i < request->bytes; i++) {
         unsigned char one = request->data[i];
         reply->data[i] = (one >= 32 && one < 127) || one == '\n' || one == '\t' ? one : '?';
@@ -92,7 +93,7 @@ const tern_sandbox_operation tern_sandbox_table[TERN_SANDBOX_OWN] = {
     [TERN_SANDBOX_PRINT] = {TERN_SANDBOX_PRINT, "print", print_check, print_run, NULL},
 };
 
-/* NULL: it is not allowed. */
+/* Returns NULL if the operation does not exist or is not allowed. */
 static const tern_sandbox_operation *find(const tern_sandbox *s, uint32_t number) {
     const tern_sandbox_options *o = s->options;
     if (number < TERN_SANDBOX_OWN)
@@ -105,7 +106,7 @@ static const tern_sandbox_operation *find(const tern_sandbox *s, uint32_t number
     return NULL;
 }
 
-/* From here on nothing of the request is in shared memory. */
+/* From here on, no part of the request is in shared memory. */
 static int64_t answer(tern_sandbox *s, const tern_sandbox_request *request,
                       tern_sandbox_reply *reply) {
     const tern_sandbox_operation *operation = find(s, request->operation);
@@ -144,7 +145,7 @@ static int work(void *packet, uint32_t slot, void *argument) {
     return 0;
 }
 
-/* Serves while there is something to serve, but not for long. How many steps. */
+/* Serves calls for up to 64 rounds, and about 0.5 ms. Returns the number of steps. */
 static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint64_t now) {
     enum { ROUNDS = 64, LONG_NS = 500000 };
     uint32_t steps = 0;
@@ -159,8 +160,8 @@ static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint
     return steps;
 }
 
-/* Whether the child has ended, within ns. The longer nothing came, the longer the nap: a tenth of
- * that time, a millisecond at most. */
+/* Returns whether the child has ended. It waits for that for a tenth of the time since the last
+ * call, at most 1 ms; in the first 0.1 ms it does not wait. */
 static int ended(const tern_sandbox *s, uint64_t quiet_ns) {
     uint64_t nap = quiet_ns < 100000 ? 0 : quiet_ns / 10 < 1000000 ? quiet_ns / 10 : 1000000;
     struct pollfd one = {s->pidfd, POLLIN, 0};
@@ -174,12 +175,12 @@ int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why) {
     tern_mailbox_server server = tern_mailbox_server_at(&box, 1);
     uint64_t began = tern_now(), last = began, now = began;
     for (;;) {
-        /* Nothing is posted before the helper is behind its filter and runs the program. */
+        /* Before the helper is behind its filter and runs the program, nothing is posted. */
         if (serve_a_while(s, &server, now) > 0)
             last = now;
         now = tern_now();
         if (ended(s, now - last)) {
-            /* What it posted and did not wait for. */
+            /* Serve the calls that the program posted without waiting for their answers. */
             for (uint32_t i = 0; i < TERN_SANDBOX_SLOTS; i++)
                 (void)tern_mailbox_serve(&server, work, NULL, s);
             return 0;

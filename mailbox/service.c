@@ -3,7 +3,7 @@
 #include "mailbox/share.h"
 #include "src/error.h"
 
-/* What servers and callers of messages share with the rest of tern: memory and statuses. */
+/* Memory for services, and the statuses of message calls. */
 
 static void *resize(void *memory, uint64_t bytes, void *argument) {
     (void)argument;
@@ -58,7 +58,7 @@ tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uint64_t roo
     case TERN_MAILBOX_REFUSED:
         return tern_fail(TERN_ERR_ARGUMENT, "the server of a mailbox refused a request: it is "
                                             "longer than the server takes, or it has no memory");
-    default: /* what ended the wait, with its text */
+    default: /* the hook's status, which has set its own text */
         return (tern_status)outcome;
     }
 }

@@ -39,7 +39,7 @@ static tern_status check(const tern_mailbox_shape *shape, const void *out) {
     return TERN_OK;
 }
 
-/* Of the right size and never of another; -1 and errno. */
+/* Makes a memfd of this size and seals its size. Returns -1 and sets errno on failure. */
 static int make_memory(size_t bytes) {
     int fd = memfd_create("tern-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || (tern_file_resize(fd, bytes) == 0 &&
@@ -51,7 +51,7 @@ static int make_memory(size_t bytes) {
     return -1;
 }
 
-/* Takes the descriptor, also when it fails. */
+/* Maps the memory. It takes over the descriptor, also on failure. */
 static tern_status map(int fd, const tern_mailbox_shape *shape, size_t bytes,
                        tern_mailbox_share **share) {
     tern_mailbox_share *fresh = malloc(sizeof *fresh);
@@ -87,7 +87,8 @@ tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mail
     return TERN_OK;
 }
 
-/* bytes: tern_mailbox_bytes as the program has it; NULL: the shape is known to be the same. */
+/* bytes is tern_mailbox_bytes as the program compiled it; NULL means that the shape is known to
+ * match. */
 tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
                                       size_t (*bytes)(uint32_t slots, uint32_t packet),
                                       tern_mailbox_share **share) {
@@ -122,7 +123,8 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
     return map(own, &head.shape, all, share);
 }
 
-/* The lowest rank's memory becomes the node's; everybody's is passed round. */
+/* All ranks of a node pass their memory to each other; the memory of the lowest rank becomes the
+ * node's. */
 static tern_status exchange(tern_context *context, const tern_mailbox_share *mine, uint32_t *first,
                             int *fds) {
     for (uint32_t r = 0; r < context->size; r++)
@@ -151,7 +153,7 @@ tern_status tern_mailbox_share_on_node(tern_worker *worker, const tern_mailbox_s
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
     if (status == TERN_OK)
         status = tern_mailbox_share_create(shape, &mine);
-    /* Behind this nobody waits for anybody's progress. */
+    /* From here on no rank depends on the progress of another rank's handlers. */
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_OK)
         status = tern_collective_same(context, worker, shape, sizeof *shape, "the mailbox");

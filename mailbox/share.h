@@ -4,10 +4,18 @@
 /*
  * The memory of a share:
  *
- *     0             head: what it is; written before anybody else has the descriptor
- *     64            the cores that those who took part may run on, a bit for each
- *     192           a word for each worker that may take part (workers.c)
- *     next line     the mailbox (tern/mailbox.h)
+ *     offset      bytes         content                 written by
+ *     0           8             magic                   creator, before others attach
+ *     8           24            shape                   creator, before others attach
+ *     32          4             served                  a server that joins or leaves; a worker
+ *                                                       that removes a dead server
+ *     36          28            unused
+ *     64          128           cores: one bit for      each worker that joins
+ *                               each core that a
+ *                               worker may run on
+ *     192         8 * workers   one word for each       the worker itself; a worker that removes
+ *                               worker (workers.c)      it when it is dead
+ *     next line                 the mailbox             clients and servers (tern/mailbox.h)
  */
 
 #include <stdatomic.h>
@@ -21,13 +29,13 @@ typedef struct tern_mailbox_share_head {
     tern_mailbox_shape shape;
     _Atomic(uint32_t) served; /* 1: a server has taken part */
     uint32_t unused[7];
-    _Atomic(uint64_t) cores[TERN_MAILBOX_CORES / 64]; /* from offset 64 */
+    _Atomic(uint64_t) cores[TERN_MAILBOX_CORES / 64]; /* at offset 64 */
     _Atomic(uint64_t) workers[];
 } tern_mailbox_share_head;
 
 struct tern_mailbox_share {
     tern_mailbox_share_head *head;
-    tern_mailbox_shape shape; /* checked once; the one in shared memory is not read again */
+    tern_mailbox_shape shape; /* checked once; the copy in shared memory is not read again */
     size_t bytes;
     int fd;
 };

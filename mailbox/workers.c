@@ -12,15 +12,16 @@
 #include "src/wait.h"
 
 /*
- * Who takes part: a word for each worker, that one compare-and-swap writes, so that nobody dies
- * half-way. The generation counts how often the word was used; with the word's index it is the
- * worker's name, so a name comes again only after a million others.
+ * The workers that take part, with one word for each. One compare-and-swap writes a whole word, so
+ * a worker cannot die with its entry half written. The generation counts how often the word has
+ * been used. Generation and index together are the worker's name, so a word must be used a million
+ * times before a name comes again.
  *
- *     63        42  41       21  20    19        0
- *     process       started      server  generation
+ *     bits      63 - 42    41 - 21   20       19 - 0
+ *     content   process    started   server   generation
  *
- * A process is known by its number and by when it was started, in ticks, of which the low bits are
- * kept: a number that was used again is found out.
+ * A process is identified by its process id and its start time in ticks, of which the word has the
+ * low 21 bits. So a process id that is used again is recognized.
  */
 
 #define GENERATION_MASK ((UINT64_C(1) << 20) - 1)
@@ -29,15 +30,15 @@
 #define STARTED_MASK ((UINT64_C(1) << 21) - 1)
 #define PROCESS_SHIFT 42
 
-/* How often a wait looks after the others. */
+/* Nanoseconds between two checks of the other workers by a wait. */
 #define LOOK_NS 5000000u
 
 /*
- * With more workers than cores whoever waits must get off the core that the other side needs.
- * sched_yield reaches threads of the same scheduling group alone: not another session with the
- * kernel's autogroups, which MPICH opens for each rank, nor another control group. Sleeping lets
- * anybody run, for the shortest sleep there is, so much longer than a call that a worker with a
- * core of its own had better not.
+ * If there are more workers than cores, a waiting worker must leave the core to the other side.
+ * sched_yield only lets threads of the same scheduling group run. With the kernel's autogroups
+ * another session, such as MPICH opens for each rank, is another group, and so is another control
+ * group. Sleeping lets any thread run. But the shortest sleep is so much longer than a call that a
+ * worker with a core of its own should not sleep.
  */
 static void give_way(int crowded, uint32_t calls) {
     static const struct timespec nap = {0, TERN_MAILBOX_NAP_NS};
@@ -54,7 +55,7 @@ static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
 
 static uint64_t process_of(uint64_t word) { return word >> PROCESS_SHIFT; }
 
-/* When a process was started, as the word has it; -1: there is no such process. */
+/* Returns the start time of a process as the word has it, or -1 if it cannot be read. */
 static int64_t started(uint64_t process) {
     char path[40], text[512];
     snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)process);
@@ -64,7 +65,7 @@ static int64_t started(uint64_t process) {
     size_t length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[length] = 0;
-    /* The second field is the program's name in brackets, with anything in it. */
+    /* The second field is the program's name in parentheses, which may contain any character. */
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
@@ -74,21 +75,23 @@ static int64_t started(uint64_t process) {
     return (int64_t)(ticks & STARTED_MASK);
 }
 
-/* A zombie has a number and a start; only its pidfd says that it is dead. A start that cannot be
- * read, for want of a descriptor, says nothing. */
+/* A zombie still has a process id and a start time; only its pidfd shows that it is dead. If the
+ * start time cannot be read, for want of a descriptor, it is not considered. */
 static int lives(uint64_t word) {
     int64_t start = started(process_of(word));
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);
     if (fd < 0)
-        return errno != ESRCH && errno != EINVAL; /* no descriptor left: not known to be dead */
+        return errno != ESRCH && errno != EINVAL; /* no descriptor is left: the process is not known
+                                                     to be dead */
     struct pollfd one = {fd, POLLIN, 0};
     int dead = poll(&one, 1, 0) > 0;
     close(fd);
     return !dead && (start < 0 || start == (int64_t)(word >> STARTED_SHIFT & STARTED_MASK));
 }
 
-/* A thread whose cores cannot be known adds none. What follows from cores is a guess: those of who
- * has left stay, workers that do nothing count as others do, and quotas of time are not seen. */
+/* Adds the cores of the calling thread, or none if they cannot be read. The number of cores is an
+ * estimate: cores of workers that have left still count, idle workers count like busy ones, and CPU
+ * quotas are not considered. */
 static void add_cores(tern_mailbox_share_head *head) {
     cpu_set_t mine;
     if (sched_getaffinity(0, sizeof mine, &mine) != 0)
@@ -135,7 +138,7 @@ tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role
 
 void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket) {
     uint64_t word = ticket->word;
-    /* Also of a server that died before it could say so itself. */
+    /* Also for a server that died before it could set the flag itself. */
     if (word & SERVER_BIT)
         /* R7: look */
         atomic_store(&share->head->served, 1);
@@ -155,12 +158,14 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
     return 0;
 }
 
-/* What a wait has to know of the others: whether any died, whether another server lives, and
- * whether there are more than cores.
- * Whether one ever took part is read first: a server that joins meanwhile is not missed then. */
+/* Checks the other workers for a wait: whether one has died, whether another server lives, and
+ * whether there are more workers than cores.
+ *
+ * It loads served before the words. In the other order, a server that joins in between could be
+ * seen in served but not in the words, and the wait would report that no server lives. */
 static tern_status look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
-    /* R7: tern_mailbox_enter, tern_mailbox_exit; served first, then the clients that are there */
+    /* R7: tern_mailbox_enter, tern_mailbox_exit; served is loaded before the workers */
     uint32_t served = atomic_load(&share->head->served);
     uint32_t servers = 0, all = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {
@@ -185,14 +190,16 @@ tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t
     uint64_t now = tern_now();
     if (patience->began == 0)
         patience->began = now;
-    /* By the worker's clock, not the wait's: short waits in a row find the dead, too. */
+    /* The time is kept per worker, not per wait, so that many short waits also find dead
+     * workers. */
     if (now - patience->worker->looked >= LOOK_NS) {
         patience->worker->looked = now;
         tern_status status = look(patience->worker, patience->calls);
         if (status != TERN_OK)
             return status;
     }
-    /* Nothing to do in time is no failure of a server's. */
+    /* For a server, having nothing to do until the timeout is no failure, so no detail text is
+     * set. */
     if (now - patience->began < patience->timeout_ns)
         return TERN_OK;
     return patience->calls ? tern_fail(TERN_ERR_TIMEOUT, "no answer in the mailbox in %llu ns",

@@ -2,49 +2,57 @@
 #define TERN_MAILBOX_H
 
 /*
- * Mailbox: remote procedure calls through shared memory, by polling alone (paper 002).
- * Freestanding: no libc, no MPI, no system call; the same header is C11, C++ and CUDA.
- * tern/mailbox_host.h gives it memory, names and patience.
+ * Mailbox: remote procedure calls through shared memory. Both sides only poll; this
+ * header makes no system call (paper 002, whose sections are given in parentheses). It is
+ * freestanding: it needs no libc and no MPI, and it compiles as C11, C++ and CUDA.
+ * tern/mailbox_host.h adds shared memory, names of workers and hooks for waiting.
  *
- * A mailbox is a number of slots. A slot is a packet, a buffer of fixed size, and two flags, of
- * which the client's is written by the client alone and the server's by the server alone. Together
- * they say whose the packet is (table 1 of the paper):
+ * A mailbox has a fixed number of slots. A slot has a packet, which is a buffer of fixed size, and
+ * two flags. Only the client writes the client's flag, and only the server writes the server's
+ * flag. The two flags together say which side owns the packet (table 1 of the paper):
  *
- *     client  server   state                      packet    who goes on, and how
- *       0       0      TERN_MAILBOX_QUIET         client's  fills it and posts
- *       1       0      TERN_MAILBOX_POSTED        server's  works on it and answers
- *       1       1      TERN_MAILBOX_ANSWERED      client's  uses it and finishes
- *       0       1      TERN_MAILBOX_FINISHED      server's  cleans it; then it is quiet again
+ *     client  server   state                      owner     next step
+ *       0       0      TERN_MAILBOX_QUIET         client    fills the packet and posts it
+ *       1       0      TERN_MAILBOX_POSTED        server    works on the packet and answers
+ *       1       1      TERN_MAILBOX_ANSWERED      client    uses the answer and finishes
+ *       0       1      TERN_MAILBOX_FINISHED      server    cleans it; the slot is quiet again
  *
- * So equal flags make the packet the client's, different ones the server's; whoever has it passes
- * it on by writing its own flag, which the other side cannot do, and touches it no more. A flag is
- * stored with release and loaded with acquire: what one side wrote to the packet is there for the
- * other, and what it read there is read before the other overwrites it.
+ * Equal flags mean that the client owns the packet, different flags mean that the server owns it.
+ * The owner passes the packet on by writing its own flag, and does not touch the packet after that.
+ * The other side cannot take the packet away, because it cannot write that flag. Flags are stored
+ * with release and loaded with acquire. So each side sees what the other side wrote to the packet
+ * before it passed the packet on, and has read the packet before the other side overwrites it.
  *
- * Many clients and many servers (7.3): each side has a lock word for each slot, which holds the
- * name of the worker that may write that side's flag, or 0. Whoever looks for a slot to work on
- * loads flags first, takes the lock, and looks again (7.4); while it has the lock and its side has
- * the packet, nobody else can change the state. Nobody waits for a lock: a worker that stops for
- * ever costs the slots it holds, of which a server keeps one for each call of several packets that
- * it is on. With each of a server's slots goes one call, which ends at its client's deadline: the
- * one that is on it, or comes to it next, since no client looks at servers' locks, in which it
- * would miss its cache at each call. A lock that is released carries the state of the slot to who
- * takes it next.
+ * A mailbox serves many clients and many servers (7.3). Each side has a lock word for each slot.
+ * The lock word holds the name of the worker that may write that side's flag, or 0. A worker that
+ * looks for a slot loads the flags first, takes the lock, and then loads the flags again (7.4).
+ * While the worker holds the lock and its side owns the packet, nobody else can change the state of
+ * the slot. A lock that is released passes the state of the slot on to the worker that takes the
+ * lock next.
  *
- *   - A slot can be one worker's for good (tern_mailbox_client_own, _server_own): no lock is taken
- *     any more. On GPUs, where a slot belongs to a warp by its number, not even that is needed, but
- *     for calls of several packets: a client whose lock is free has gone.
- *   - A client that gives a slot back right after posting has made an asynchronous call (8.1). Its
- *     answer lies there with the lock free, until some client that looks for a slot finishes it.
- *     Likewise a client that waits no longer leaves its call behind as an asynchronous one, and one
- *     that died does so once its locks are reclaimed.
+ * No worker waits for a lock. A worker that stops for ever blocks only the slots that it holds. A
+ * server holds one slot for each call of several packets that it is serving. Each slot that a
+ * stopped server holds blocks one call until its client's deadline: the call that is on the slot,
+ * or the next one that a client posts there. Clients do not look at the servers' locks, because
+ * that would cost each call a cache miss.
+ *
+ *   - A worker can own a slot permanently (tern_mailbox_client_own, tern_mailbox_server_own); then
+ *     it takes no lock any more. On a GPU a slot can belong to a warp by its number, and then no
+ *     lock is taken at all. Calls of several packets are the exception: a server considers a client
+ *     whose lock is free as gone.
+ *   - A client that gives a slot back right after posting has made an asynchronous call (8.1). The
+ *     answer stays in the slot with the client's lock free, until a client that looks for a slot
+ *     finishes the call. A call becomes asynchronous in the same way when its client stops waiting,
+ *     or when its client has died and its locks have been reclaimed.
  *   - A slot can serve the 32 lanes of a warp at once (tern/mailbox_warp.h).
- *   - A client may make many round trips while it holds a slot, to pass more than a packet holds
- *     (8.4); the slot's number tells the server which call a packet belongs to. A server that keeps
- *     a slot for the next packet gives it back once the client has gone (tern_mailbox_forget).
+ *   - A client may make many round trips while it holds a slot, to pass more than one packet holds
+ *     (8.4). The slot's number tells the server which call a packet belongs to. A server that keeps
+ *     a slot for the next packet gives the slot back when the client has left
+ *     (tern_mailbox_forget).
  *
- * Functions that wait call a hook between looks, so that a processor that others need is given up.
- * All are for any thread; a tern_mailbox_client or _server is for one thread at a time.
+ * Functions that wait call a hook between two looks at a flag. The hook can give the processor to
+ * others. Any thread may call any function, but only one thread at a time may use a
+ * tern_mailbox_client or a tern_mailbox_server.
  */
 
 #include "tern/mailbox_flags.h"
@@ -56,62 +64,66 @@ typedef enum tern_mailbox_state {
     TERN_MAILBOX_ANSWERED = 3
 } tern_mailbox_state;
 
-/* No slot. */
+/* Stands for "no slot". */
 #define TERN_MAILBOX_NONE 0xffffffffu
-/* The most slots of a mailbox, and the most bytes of a packet. */
+/* The largest number of slots of a mailbox, and the largest packet in bytes. */
 #define TERN_MAILBOX_SLOTS_MAX 65536u
 #define TERN_MAILBOX_PACKET_MAX 0x40000000u
-/* Names of workers are 1 to this. */
+/* The largest name of a worker; the smallest is 1. */
 #define TERN_MAILBOX_NAME_MAX 0x7fffffffu
-/* In a lock word, beside the name: the slot is its holder's for good. */
+/* Flag in a lock word, beside the name: the holder owns the slot permanently. */
 #define TERN_MAILBOX_OWN 0x80000000u
-/* In the number that a clean gets: the client has gone. */
+/* Flag in the slot number that clean gets: the client has left. */
 #define TERN_MAILBOX_GONE 0x80000000u
-/* Looks at a flag between two calls of a hook. */
+/* Number of looks at a flag between two calls of a hook. */
 #define TERN_MAILBOX_SPINS 64u
 
 typedef struct tern_mailbox_lock {
-    uint32_t holder; /* name of a worker of this side, 0: free */
+    uint32_t holder; /* name of the worker of this side that holds the slot; 0: free */
     uint32_t unused[TERN_MAILBOX_LINE / 4 - 1];
 } tern_mailbox_lock;
 
-/* Where a mailbox lies in this address space. */
+/* The addresses of the parts of a mailbox in this process (see tern_mailbox_at for the layout). */
 typedef struct tern_mailbox {
-    tern_mailbox_flags client, server; /* each side's outbox, and the other's inbox */
+    tern_mailbox_flags client, server; /* written by this side, read by the other */
     tern_mailbox_lock *client_locks, *server_locks;
     uint8_t *packets;
-    uint32_t slots, bytes; /* bytes: of a packet, a multiple of a cache line */
+    uint32_t slots, bytes; /* bytes: size of a packet, a multiple of TERN_MAILBOX_LINE */
 } tern_mailbox;
 
-/* One worker of a side. */
+/* One worker as a client, and one worker as a server. */
 typedef struct tern_mailbox_client {
     tern_mailbox box;
     uint32_t name;
-    uint32_t next; /* the slot that its next search begins with */
+    uint32_t next; /* the slot at which its next search begins */
 } tern_mailbox_client;
 
 typedef struct tern_mailbox_server {
     tern_mailbox box;
     uint32_t name;
     uint32_t next;
-    /* 0: no slot between packets; else rounds since it looked after them, and one. */
+    /* 0: the server keeps no slot for a next packet; otherwise 1 + the calls of tern_mailbox_serve
+     * since it last checked the slots that it keeps. */
     uint32_t keeps;
 } tern_mailbox_server;
 
-/* What a client does with its packet: fill it, use it. */
+/* A function of a client that fills a packet, or one that uses the answer in it. */
 typedef void tern_mailbox_use(void *packet, uint32_t slot, void *argument);
-/* What a server does with its packet: work on it, clean it. Not 0: this worker goes on holding the
- * slot, since more packets of the same call are to come to it. Once the client of such a call has
- * gone, clean is called with the slot's number and TERN_MAILBOX_GONE: the call is over, the packet
- * is not to be touched. If work was the last to keep the slot, the packet is still to be cleaned
- * after that, by whichever worker. */
+/* A function of a server that works on a packet, or one that cleans it.
+ *
+ * It returns 0 if the server may give the slot back. Any other value means that this worker keeps
+ * the slot, because more packets of the same call will come to it. If the client of such a call
+ * leaves, the server calls clean with the slot's number and TERN_MAILBOX_GONE. The call is then
+ * over, and clean must not touch the packet. If it was work that returned other than 0 last, some
+ * worker still cleans the packet later, by a call of clean without that flag. */
 typedef int tern_mailbox_work(void *packet, uint32_t slot, void *argument);
 
-/* How to wait: idle is called after each TERN_MAILBOX_SPINS looks, with the number of calls before;
- * it gives the processor up and returns 0, or something else, which ends the wait. With more
- * workers than cores it had better sleep a little when yielding some times did not help, which does
- * not reach other scheduling groups (mailbox/workers.c). No hook at all, or NULL for the structure:
- * wait for ever, without giving the processor up. */
+/* How a function waits. After every TERN_MAILBOX_SPINS looks it calls idle, with the number of
+ * earlier calls in this wait. idle gives up the processor and returns 0 to go on; any other value
+ * ends the wait. If there are more workers than cores, idle should sleep for a short time once
+ * several yields have not helped, because a yield does not let processes of other scheduling groups
+ * run (mailbox/workers.c). If idle or the pointer to the structure is NULL, the function waits
+ * without limit and never gives up the processor. */
 typedef struct tern_mailbox_wait {
     int (*idle)(void *argument, uint32_t calls);
     void *argument;
@@ -119,7 +131,8 @@ typedef struct tern_mailbox_wait {
 
 /* ---- Memory ---- */
 
-/* Bytes of shared memory for so many slots with packets of so many bytes; 0: beyond the limits. */
+/* Returns the bytes of shared memory for a mailbox of that many slots with packets of that many
+ * bytes, or 0 if one of the two is beyond its limit. */
 TERN_MAILBOX_INLINE size_t tern_mailbox_bytes(uint32_t slots, uint32_t packet) {
     if (slots == 0 || slots > TERN_MAILBOX_SLOTS_MAX || packet > TERN_MAILBOX_PACKET_MAX)
         return 0;
@@ -128,9 +141,19 @@ TERN_MAILBOX_INLINE size_t tern_mailbox_bytes(uint32_t slots, uint32_t packet) {
            2 * (size_t)slots * sizeof(tern_mailbox_lock);
 }
 
-/* The mailbox that lies in memory of tern_mailbox_bytes(slots, packet), which begins at a cache
- * line's start and was zero before anybody used it: all slots quiet. Flags lie behind the packets,
- * as PCIe wants it (section 5). */
+/* Returns the mailbox that lies at memory, which has tern_mailbox_bytes(slots, packet) bytes,
+ * begins at the start of a cache line, and was zero before anybody used it (so all slots are
+ * quiet). Nothing is written. Flags lie behind the packets, so that they follow the packets over
+ * PCIe (section 5):
+ *
+ *     part           bytes                             written by
+ *     packets        slots * bytes                     the side that owns the packet
+ *     client flags   tern_mailbox_flags_bytes(slots)   the client that holds the slot
+ *     server flags   tern_mailbox_flags_bytes(slots)   the server that holds the slot
+ *     client locks   slots * 64                        any client: takes, gives back, reclaims
+ *     server locks   slots * 64                        any server: takes, gives back, reclaims
+ *
+ * Each part begins at a cache line, and each lock has a line to itself. */
 TERN_MAILBOX_INLINE tern_mailbox tern_mailbox_at(void *memory, uint32_t slots, uint32_t packet) {
     tern_mailbox box;
     uint8_t *at = (uint8_t *)memory;
@@ -147,7 +170,7 @@ TERN_MAILBOX_INLINE tern_mailbox tern_mailbox_at(void *memory, uint32_t slots, u
     return box;
 }
 
-/* A worker of the mailbox, under a name that no other worker of its side has. */
+/* Returns a worker of the mailbox. No other worker of the same side may have this name. */
 TERN_MAILBOX_INLINE tern_mailbox_client tern_mailbox_client_at(const tern_mailbox *box,
                                                                uint32_t name) {
     tern_mailbox_client client = {*box, name, name % box->slots};
@@ -166,16 +189,18 @@ TERN_MAILBOX_INLINE void *tern_mailbox_packet(const tern_mailbox *box, uint32_t 
 
 /* ---- The state machine: steps that never block ---- */
 
-/* The state of a slot. Exact, and there to stay, for who holds the slot on the side that has the
- * packet; a moment of the past for everybody else. */
+/* Returns the state of a slot. For the worker that holds the slot on the side that owns the packet
+ * the state is exact and does not change. For everybody else it is the state of some moment in the
+ * past. */
 TERN_MAILBOX_INLINE tern_mailbox_state tern_mailbox_look(const tern_mailbox *box, uint32_t slot) {
     unsigned client = tern_mailbox_flags_one(&box->client, slot);
     unsigned server = tern_mailbox_flags_one(&box->server, slot);
     return (tern_mailbox_state)(client | server << 1);
 }
 
-/* The four transitions, for who holds the slot. 1: done. 0: the slot is in another state than the
- * transition begins with; nothing has changed. */
+/* The four transitions, for the worker that holds the slot. Each returns 1 if it was made, or 0 if
+ * the slot was in a state other than the one that the transition begins with; then nothing has
+ * changed. */
 TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_QUIET)
         return 0;
@@ -206,13 +231,14 @@ TERN_MAILBOX_INLINE int tern_mailbox_clean(const tern_mailbox_server *server, ui
 
 /* ---- Locks ---- */
 
-/* Takes the lock if it is free. It acquires what its last holder released, so the taker knows its
- * side's flag. The load first, so that a lock that is held stays in its holder's cache. */
+/* Takes the lock if it is free. The compare-and-swap acquires what the last holder released, so the
+ * new holder knows its own side's flag. The load comes first, so that an attempt on a held lock
+ * leaves the cache line with its holder. */
 TERN_MAILBOX_INLINE int tern_mailbox_lock_take(tern_mailbox_lock *lock, uint32_t holder) {
     return tern_mailbox_load32(&lock->holder) == 0 && tern_mailbox_cas32(&lock->holder, 0, holder);
 }
 
-/* Gives the lock back, unless the slot is this worker's for good. */
+/* Gives the lock back, unless this worker owns the slot permanently. */
 TERN_MAILBOX_INLINE void tern_mailbox_lock_give(tern_mailbox_lock *lock, uint32_t name) {
     if (tern_mailbox_load32(&lock->holder) == name)
         tern_mailbox_store32(&lock->holder, 0);
@@ -225,7 +251,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_lock_inherit(tern_mailbox_lock *lock, uint3
     return (holder & ~TERN_MAILBOX_OWN) == dead && tern_mailbox_cas32(&lock->holder, holder, name);
 }
 
-/* The slots of a group that are there, a bit for each. */
+/* Returns the slots that exist in a group, one bit for each. */
 TERN_MAILBOX_INLINE uint64_t tern_mailbox_group(const tern_mailbox *box, uint32_t group) {
     uint32_t count = box->slots - group * TERN_MAILBOX_GROUP;
     return count < TERN_MAILBOX_GROUP ? ((uint64_t)1 << count) - 1
@@ -234,15 +260,16 @@ TERN_MAILBOX_INLINE uint64_t tern_mailbox_group(const tern_mailbox *box, uint32_
 
 /* ---- Client ---- */
 
-/* Gives a slot back. Posted and not answered, or answered and not finished: the call goes on as an
- * asynchronous one, whose answer nobody reads. */
+/* Gives a slot back. A call on it that is not answered or not finished yet becomes an asynchronous
+ * call, whose answer nobody reads. */
 TERN_MAILBOX_INLINE void tern_mailbox_client_give(const tern_mailbox_client *client,
                                                   uint32_t slot) {
     tern_mailbox_lock_give(&client->box.client_locks[slot], client->name);
 }
 
-/* The first of these slots that is free and quiet, now held, or TERN_MAILBOX_NONE. A slot is looked
- * at again once its lock is held: others may have used it in between. */
+/* Takes the first of these slots that is free and quiet, and returns it, or TERN_MAILBOX_NONE.
+ * It looks at a slot again once it holds the lock, because others may have used the slot in
+ * between. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_take_quiet(tern_mailbox_client *client, uint32_t first,
                                                      uint64_t quiet) {
     for (; quiet != 0; quiet &= quiet - 1) {
@@ -256,7 +283,7 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_take_quiet(tern_mailbox_client *client
     return TERN_MAILBOX_NONE;
 }
 
-/* Finishes those of these slots that are answered with nobody waiting for the answer. */
+/* Finishes those of these answered slots whose answer no client waits for. */
 TERN_MAILBOX_INLINE void tern_mailbox_recycle(tern_mailbox_client *client, uint32_t first,
                                               uint64_t answered) {
     for (; answered != 0; answered &= answered - 1) {
@@ -268,9 +295,9 @@ TERN_MAILBOX_INLINE void tern_mailbox_recycle(tern_mailbox_client *client, uint3
     }
 }
 
-/* Takes a slot: it is held, quiet, and its packet this client's. TERN_MAILBOX_NONE: there is none
- * now. Looks at each group of slots once, and finishes asynchronous calls there before it looks for
- * a free slot among them. */
+/* Takes a slot. The slot is then held and quiet, and its packet belongs to this client. Returns
+ * TERN_MAILBOX_NONE if there is no such slot now. It looks at each group of slots once, and
+ * finishes the asynchronous calls of a group before it looks for a free slot in it. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_take(tern_mailbox_client *client) {
     const tern_mailbox *box = &client->box;
     uint32_t groups = tern_mailbox_flags_groups(box->slots);
@@ -294,14 +321,15 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_take(tern_mailbox_client *client) {
     return TERN_MAILBOX_NONE;
 }
 
-/* Makes a slot this client's for good, if nobody holds it: 1, else 0. It may still be under way
- * from an earlier call; tern_mailbox_call_on waits for that. */
+/* Makes this client the permanent owner of a slot, if nobody holds it. Returns 1 if it did, else 0.
+ * An earlier call may still be under way on the slot; tern_mailbox_call_on waits for that. */
 TERN_MAILBOX_INLINE int tern_mailbox_client_own(const tern_mailbox_client *client, uint32_t slot) {
     return tern_mailbox_lock_take(&client->box.client_locks[slot], client->name | TERN_MAILBOX_OWN);
 }
 
-/* Frees what a client held that will never run again; its calls under way become asynchronous ones.
- * How many slots. Many may do this at the same time. */
+/* Frees the slots held by a client that will never run again. The calls that it had under way
+ * become asynchronous calls. Returns the number of slots. Several workers may do this at the same
+ * time. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_client_reclaim(const tern_mailbox_client *client,
                                                          uint32_t dead) {
     uint32_t count = 0;
@@ -318,28 +346,28 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_client_reclaim(const tern_mailbox_clie
 
 /* ---- Server ---- */
 
-/* Holds the slot, from now on or already. */
+/* Takes the slot, or finds that this server holds it already. */
 TERN_MAILBOX_INLINE int tern_mailbox_server_hold(const tern_mailbox_server *server, uint32_t slot) {
     tern_mailbox_lock *lock = &server->box.server_locks[slot];
     return (tern_mailbox_load32(&lock->holder) & ~TERN_MAILBOX_OWN) == server->name ||
            tern_mailbox_lock_take(lock, server->name);
 }
 
-/* Gives a slot back, of whose call no further packet is to come to this server. */
+/* Gives a slot back when no further packet of its call is to come to this server. */
 TERN_MAILBOX_INLINE void tern_mailbox_server_give(const tern_mailbox_server *server,
                                                   uint32_t slot) {
     tern_mailbox_lock_give(&server->box.server_locks[slot], server->name);
 }
 
-/* Makes a slot this server's for good, if nobody holds it: 1, else 0. Nobody else serves it then,
- * and this server takes no lock for it. */
+/* Makes this server the permanent owner of a slot, if nobody holds it. Returns 1 if it did, else 0.
+ * From then on no other server serves the slot, and this one takes no lock for it. */
 TERN_MAILBOX_INLINE int tern_mailbox_server_own(const tern_mailbox_server *server, uint32_t slot) {
     return tern_mailbox_lock_take(&server->box.server_locks[slot], server->name | TERN_MAILBOX_OWN);
 }
 
-/* One step on a slot that this server holds: works on what was posted, or cleans what was finished
- * (clean NULL: there is nothing to clean). Whether there was something to do; [out] keep: what the
- * callback returned. */
+/* Makes one step on a slot that this server holds: calls work on a posted packet and answers, or
+ * calls clean on a finished packet and cleans it. clean is NULL if there is nothing to clean.
+ * Returns 1 if there was a step to make, else 0. [out] keep: what the callback returned. */
 TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server, uint32_t slot,
                                               tern_mailbox_work *work, tern_mailbox_work *clean,
                                               void *argument, int *keep) {
@@ -356,16 +384,21 @@ TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server,
     }
 }
 
-/* Gives back the slots that this server keeps for packets that will not come, since their client
- * has given up or died: a server that stops later does not hold them, and nobody calls it there.
- * Whether it goes on keeping others. Never blocks.
- * A client in the middle of a call has held its lock since before its first packet, which this
- * server has acquired. So if the lock is free that client has gone, and whoever takes it next
- * begins a call, or finishes this one in its place. The lock is loaded before the flags: a client
- * posts before it gives its lock back, so its last packet is seen, and is worked on. An answer that
- * nobody reads is no reason to keep the slot: some client that looks for one finishes it, if ever,
- * and then any server cleans it. A slot of this server's own stays its own, and takes the next call
- * as it comes. */
+/* Gives back the slots that this server keeps for packets that will not come, because their client
+ * has given up or died. Otherwise a server that stops later would hold these slots although no call
+ * is on them. Returns whether the server still keeps other slots. Never blocks.
+ *
+ * A client in the middle of a call has held its lock since before it posted its first packet, and
+ * this server has acquired that packet. So if the client's lock is free, that client has left. A
+ * client that takes the lock next either begins a new call or finishes this one in its place.
+ *
+ * The lock is loaded before the flags. A client posts before it gives its lock back, so this
+ * function sees its last packet and the server works on it. The function does not keep a slot
+ * because of an answer that nobody reads: at some time a client that looks for a slot may finish
+ * it, and then any server cleans it.
+ *
+ * The function skips slots that this server owns permanently: the server takes the next call on
+ * them in any case. */
 TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
                                             tern_mailbox_work *clean, void *argument) {
     const tern_mailbox *box = &server->box;
@@ -386,8 +419,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
     return keeps;
 }
 
-/* Looks at all slots once and takes a step on each that waits for a server and that nobody else
- * holds. How many steps; two make a call. Never blocks, but for what the callbacks do. */
+/* Looks at all slots once, and makes a step on each slot that waits for a server and that no other
+ * server holds. Returns the number of steps; a call takes two. Blocks only if a callback does. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
                                                 tern_mailbox_work *work, tern_mailbox_work *clean,
                                                 void *argument) {
@@ -414,9 +447,10 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
     return steps;
 }
 
-/* Takes over what a server held that will never run again. A packet that it may have worked on in
- * part is given to recover, which says so to the client instead of working on it; then it is
- * answered. How many slots. Many may do this at the same time. */
+/* Takes over the slots held by a server that will never run again. The dead server may have worked
+ * on a posted packet in part. Such a packet is not worked on again: recover writes into it that the
+ * server was lost, and then it is answered. Returns the number of slots. Several workers may do
+ * this at the same time. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_server_reclaim(const tern_mailbox_server *server,
                                                          uint32_t dead, tern_mailbox_work *recover,
                                                          void *argument) {
@@ -438,7 +472,8 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_server_reclaim(const tern_mailbox_serv
 
 /* ---- Calls that wait ---- */
 
-/* After the given number of looks in vain. Not 0: the wait is over. */
+/* Pauses after that many unsuccessful looks, and calls the hook when its turn has come. Returns a
+ * value other than 0 if the wait is over. */
 TERN_MAILBOX_INLINE int tern_mailbox_rest(const tern_mailbox_wait *wait, uint32_t looks) {
     tern_mailbox_pause();
     if (wait == NULL || wait->idle == NULL || looks % TERN_MAILBOX_SPINS != TERN_MAILBOX_SPINS - 1)
@@ -446,21 +481,22 @@ TERN_MAILBOX_INLINE int tern_mailbox_rest(const tern_mailbox_wait *wait, uint32_
     return wait->idle(wait->argument, looks / TERN_MAILBOX_SPINS);
 }
 
-/* Waits, as the holder of the slot, for the other side to bring it into a state. 0, or what ended
- * the wait. */
+/* Waits until the other side brings the slot into a state. The caller holds the slot. Returns 0, or
+ * the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_await(const tern_mailbox *box, uint32_t slot,
                                            tern_mailbox_state state,
                                            const tern_mailbox_wait *wait) {
     for (uint32_t looks = 0; tern_mailbox_look(box, slot) != state; looks++) {
         int stop = tern_mailbox_rest(wait, looks);
-        /* What came in the meantime counts. */
+        /* The other side may have changed the state while the hook ran. */
         if (stop != 0)
             return tern_mailbox_look(box, slot) == state ? 0 : stop;
     }
     return 0;
 }
 
-/* Waits for a slot. [out] slot: as tern_mailbox_take gives it. 0, or what ended the wait. */
+/* Waits until it can take a slot. [out] slot: as tern_mailbox_take returns it. Returns 0, or the
+ * hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
                                                const tern_mailbox_wait *wait, uint32_t *slot) {
     int stop = 0;
@@ -474,9 +510,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
     }
 }
 
-/* Waits, as the holder of the slot, until it is quiet. A call that was left on it, by this client
- * or as an asynchronous one, is finished first, which nobody else can do now. 0, or what ended the
- * wait. */
+/* Waits until the slot is quiet. The caller holds the slot. If an earlier call is still on it, of
+ * this client or asynchronous, the function finishes that call first, because no other client can
+ * do so now. Returns 0, or the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_await_quiet(const tern_mailbox_client *client, uint32_t slot,
                                                  const tern_mailbox_wait *wait) {
     if (tern_mailbox_flags_one(&client->box.client, slot)) {
@@ -488,9 +524,10 @@ TERN_MAILBOX_INLINE int tern_mailbox_await_quiet(const tern_mailbox_client *clie
     return tern_mailbox_await(&client->box, slot, TERN_MAILBOX_QUIET, wait);
 }
 
-/* One round trip on a slot that this client holds; the slot stays held. use NULL: there is nothing
- * to read in the answer. 0, or what ended the wait: the call goes on without this client, which
- * must not touch the packet any more and may give the slot back. */
+/* Makes one round trip on a slot that this client holds and continues to hold. use is NULL if there
+ * is nothing to read in the answer. Returns 0, or the hook's value that ended the wait. In the
+ * second case the call goes on without this client: the client must not touch the packet any more,
+ * and may give the slot back. */
 TERN_MAILBOX_INLINE int tern_mailbox_call_on(const tern_mailbox_client *client, uint32_t slot,
                                              tern_mailbox_use *fill, tern_mailbox_use *use,
                                              void *argument, const tern_mailbox_wait *wait) {
@@ -509,9 +546,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_call_on(const tern_mailbox_client *client, 
     return 0;
 }
 
-/* A call: takes a slot, makes a round trip, gives the slot back. It does not wait for the server to
- * clean the slot, nor for a slot that was not cleaned yet if there is another. 0, or what ended the
- * wait. */
+/* Makes a call: takes a slot, makes a round trip, and gives the slot back. It does not wait for the
+ * server to clean the slot. It waits for another call's slot to be cleaned only if no other slot is
+ * free. Returns 0, or the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_call(tern_mailbox_client *client, tern_mailbox_use *fill,
                                           tern_mailbox_use *use, void *argument,
                                           const tern_mailbox_wait *wait) {
@@ -524,8 +561,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_call(tern_mailbox_client *client, tern_mail
     return stop;
 }
 
-/* An asynchronous call: waits for a slot, but not for an answer, which nobody reads. 0, or what
- * ended the wait: then nothing was posted. */
+/* Makes an asynchronous call: waits for a slot, but not for the answer, which nobody reads. Returns
+ * 0, or the hook's value that ended the wait; then nothing was posted. */
 TERN_MAILBOX_INLINE int tern_mailbox_send(tern_mailbox_client *client, tern_mailbox_use *fill,
                                           void *argument, const tern_mailbox_wait *wait) {
     uint32_t slot;

@@ -2,13 +2,13 @@
 #define TERN_MAILBOX_ATOMIC_H
 
 /*
- * What a mailbox (tern/mailbox.h) needs of the machine: loads that acquire, stores that release and
- * a few read-modify-writes that release, or do both, all of them visible to every processor of the
- * node. Freestanding: C11 or C++ by the builtins of gcc and clang, CUDA device code by PTX's own
- * loads, stores and atomics of system scope. Nothing here is for applications.
+ * The processor operations that a mailbox (tern/mailbox.h) needs: loads that acquire, stores that
+ * release, and a few read-modify-writes that release or do both. All processors of the node see
+ * them. Freestanding: C11 and C++ use the builtins of gcc and clang, CUDA device code uses PTX's
+ * loads, stores and atomics of system scope. Nothing in this header is for applications.
  *
- * They are loads and stores with an order of their own, not fences beside relaxed ones as in paper
- * 002, 7.2: the same instructions on x86, and ThreadSanitizer can follow them.
+ * The loads and stores carry the order themselves. Paper 002, 7.2, has fences beside relaxed
+ * accesses instead. On x86 the instructions are the same, and ThreadSanitizer can follow this form.
  */
 
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define TERN_MAILBOX_INLINE static inline
 #endif
 
-/* Flags, lock words and packets that different processors write lie this far apart. */
+/* Distance in bytes between flags, lock words and packets that different processors write. */
 #define TERN_MAILBOX_LINE 64
 
 #ifdef __CUDA_ARCH__
@@ -30,12 +30,12 @@
 #endif
 
 /*
- * Of system scope: the host and other GPUs are among those for whom they are ordered. Loads and
- * stores of a flag in pinned host memory are single transfers over PCIe, and enough for a pair.
- * Read-modify-writes of host memory need not be atomic for the host
- * (cudaDevAttrHostNativeAtomicSupported), only among the threads of one GPU. That is all a mailbox
- * asks for: a lock word, and a word of packed flags, is changed by one side alone. So a side is on
- * the host or on one GPU, never both.
+ * All accesses are of system scope, so they are also ordered for the host and for other GPUs. A
+ * load or store of a flag in pinned host memory is a single transfer over PCIe, which is enough for
+ * one client with one server. A read-modify-write of host memory is atomic among the threads of one
+ * GPU, but need not be atomic for the host (cudaDevAttrHostNativeAtomicSupported). A mailbox needs
+ * no more, because only one side changes a given lock word or word of packed flags. Therefore all
+ * workers of a side must be on the host, or all on one GPU.
  */
 
 TERN_MAILBOX_INLINE uint8_t tern_mailbox_load8(const uint8_t *p) {
@@ -90,17 +90,17 @@ TERN_MAILBOX_INLINE int tern_mailbox_cas64(uint64_t *p, uint64_t expected, uint6
     return seen == expected;
 }
 
-/* Of bits, which are not zero. */
+/* Returns the number of the lowest bit that is set. bits must not be 0. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_lowest(uint64_t bits) {
     return (uint32_t)__ffsll((long long)bits) - 1;
 }
 
-/* What was copied to p is read from there from now on, not once more from where it came. */
+/* Makes the compiler read what was copied to p from p from now on, not again from the source. */
 TERN_MAILBOX_INLINE void tern_mailbox_settle(void *p) {
     __asm__ volatile("" : : "l"(p) : "memory");
 }
 
-/* Between two looks at a flag of somebody else. */
+/* Pauses between two looks at a flag that another thread writes. */
 TERN_MAILBOX_INLINE void tern_mailbox_pause(void) { __nanosleep(64); }
 
 #else
@@ -150,17 +150,17 @@ TERN_MAILBOX_INLINE int tern_mailbox_cas64(uint64_t *p, uint64_t expected, uint6
     return __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Of bits, which are not zero. */
+/* Returns the number of the lowest bit that is set. bits must not be 0. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_lowest(uint64_t bits) {
     return (uint32_t)__builtin_ctzll(bits);
 }
 
-/* What was copied to p is read from there from now on, not once more from where it came. */
+/* Makes the compiler read what was copied to p from p from now on, not again from the source. */
 TERN_MAILBOX_INLINE void tern_mailbox_settle(void *p) {
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* Between two looks at a flag of somebody else. */
+/* Pauses between two looks at a flag that another thread writes. */
 TERN_MAILBOX_INLINE void tern_mailbox_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -2,21 +2,23 @@
 #define TERN_MAILBOX_FLAGS_H
 
 /*
- * The flags of one side of a mailbox (tern/mailbox.h), one for each slot: its outbox, and the inbox
- * of the other side. Three layouts with one interface, chosen at compile time by defining
- * TERN_MAILBOX_LAYOUT, the same for everybody who shares the mailbox:
+ * The flags of one side of a mailbox (tern/mailbox.h), one for each slot. The side writes its
+ * flags, and the other side reads them. There are three layouts with one interface.
+ * TERN_MAILBOX_LAYOUT chooses one at compile time; all programs that share a mailbox must choose
+ * the same:
  *
  *   TERN_MAILBOX_LINES  a byte for each flag, each on a cache line of its own (the default), or
  *                       TERN_MAILBOX_STRIDE bytes apart; plain loads and stores are enough
  *   TERN_MAILBOX_BITS   a bit for each flag, changed by fetch-or and fetch-and (paper 002, 8.2)
- *   TERN_MAILBOX_CAS    the same changed by compare-and-swap, whose one success carries the changes
- *                       of everybody who is about to make one (paper 002, 8.3)
+ *   TERN_MAILBOX_CAS    a bit for each flag, changed by compare-and-swap; one that succeeds also
+ *                       publishes the changes of all workers about to make one (paper 002, 8.3)
  *
- * With a peer that is not trusted take lines: there a write is one store. Who keeps changing the
- * word that a swap is for could keep the swap from ever succeeding.
+ * If the other side is not trusted, use TERN_MAILBOX_LINES: there a write is a single store. With
+ * TERN_MAILBOX_CAS, a peer that keeps changing the shared word could keep a swap from ever
+ * succeeding.
  *
- * Whoever writes a flag holds its slot, so a flag has one writer at a time and its writer knows its
- * value. Nothing here is for applications.
+ * A worker that writes a flag holds its slot. So each flag has one writer at a time, and the writer
+ * knows its value. Nothing in this header is for applications.
  */
 
 #include "tern/mailbox_atomic.h"
@@ -35,7 +37,7 @@
 #define TERN_MAILBOX_STRIDE TERN_MAILBOX_LINE
 #endif
 
-/* Flags that one load shows. */
+/* Number of flags that one load reads. */
 #define TERN_MAILBOX_GROUP 1u
 #define TERN_MAILBOX_GROUP_BYTES (TERN_MAILBOX_STRIDE)
 
@@ -48,8 +50,8 @@ TERN_MAILBOX_INLINE tern_mailbox_flags tern_mailbox_flags_at(void *memory) {
     return flags;
 }
 
-/* The flags of a group, the first in the lowest bit. What their writers wrote before them is there
- * for whoever has seen them set, or cleared. */
+/* Loads the flags of a group, the first in the lowest bit. It acquires: a thread that sees a flag
+ * set or cleared also sees what the flag's writer wrote before that. */
 TERN_MAILBOX_INLINE uint64_t tern_mailbox_flags_load(const tern_mailbox_flags *flags,
                                                      uint32_t group) {
     return tern_mailbox_load8(flags->bytes + (size_t)group * TERN_MAILBOX_STRIDE);
@@ -60,7 +62,8 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_write(const tern_mailbox_flags *flag
     tern_mailbox_store8(flags->bytes + (size_t)slot * TERN_MAILBOX_STRIDE, (uint8_t)value);
 }
 
-/* Ends a write that its writer died in. */
+/* Completes a write during which its writer died. Here a write is one store, so nothing is left to
+ * do. */
 TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *flags, uint32_t slot) {
     (void)flags;
     (void)slot;
@@ -69,15 +72,16 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *fla
 #elif TERN_MAILBOX_LAYOUT == TERN_MAILBOX_BITS
 
 /*
- * Order: a read-modify-write of a neighbour's bit continues the release sequence of the one before,
- * so a reader that acquires the word is behind every write it finds in it, whoever was last.
+ * Order: a read-modify-write of another bit of the word continues the release sequence of the one
+ * before. So a reader that acquires the word sees what every writer whose bit it finds there wrote
+ * before it, whoever wrote the word last.
  */
 
 #define TERN_MAILBOX_GROUP 64u
 #define TERN_MAILBOX_GROUP_BYTES TERN_MAILBOX_LINE
 
 typedef struct tern_mailbox_flags {
-    uint8_t *words; /* a line for each 64 flags, the word at its start */
+    uint8_t *words; /* one cache line for each 64 flags, with the word at its start */
 } tern_mailbox_flags;
 
 TERN_MAILBOX_INLINE tern_mailbox_flags tern_mailbox_flags_at(void *memory) {
@@ -113,30 +117,32 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *fla
 #elif TERN_MAILBOX_LAYOUT == TERN_MAILBOX_CAS
 
 /*
- * 64 flags are two words: one that only this side touches, where its workers stage their changes,
- * and the shared one that the other side reads. A worker stages its bit, and then publishes the
- * whole staged word until it finds its bit in the shared one, whoever published it.
+ * 64 flags take two words: a staged word, which only this side touches, and a shared word, which
+ * the other side reads. A worker changes its bit in the staged word. Then it publishes the whole
+ * staged word, and repeats that until it finds its bit in the shared word, whoever published it.
  *
- * A worker that was suspended before its swap may hold an old state of the staged word, and the
- * shared word may have come back to the value that its swap expects; still the swap does no harm,
- * because it is tried only while the worker's own bit is unpublished. For let P be the first swap
- * that publishes a state of the staged word older than one published before, by R. Both are of the
- * time after P's worker staged its bit, so R's has the bit, and so has all that was published
- * since, P being the first to go back. But P expects a word without it, and fails. So states are
- * published in the order in which they were staged, and a bit once published stays until its
- * holder stages another. A swap without that look before it, even the first one, is wrong
- * (tests/spin/batch.pml shows both). A worker's swap fails at most once for each other worker that
- * was just publishing, since whoever loads the staged word later publishes this bit as well.
+ * A worker that was suspended before its swap may hold an old value of the staged word, and
+ * meanwhile the shared word may have returned to the value that its swap expects. Such a swap does
+ * no harm, because a worker tries a swap only while its own bit is unpublished. Proof: let P be the
+ * first swap that publishes a value of the staged word older than a value published before, by a
+ * swap R. Both values were staged after P's worker staged its bit, so R's value has the bit, and so
+ * do all values published since, because P is the first to go back. But P expects a shared word
+ * without the bit, and therefore fails. So values are published in the order in which they were
+ * staged, and a published bit stays until its holder stages another. The look before the swap is
+ * needed every time, even the first; without it the algorithm is wrong (tests/spin/batch.pml shows
+ * both). A worker's swap fails at most once for each other worker that was about to publish,
+ * because a worker that loads the staged word later publishes this bit as well.
  *
- * Order: staging releases, the load of the staged word acquires, the swap releases: whoever
- * acquires the shared word is behind what each bit's holder wrote before it staged.
+ * Order: the change of the staged word releases, the load of the staged word acquires, and the swap
+ * releases. So a thread that acquires the shared word sees what the holder of each bit wrote before
+ * it staged the bit.
  */
 
 #define TERN_MAILBOX_GROUP 64u
 #define TERN_MAILBOX_GROUP_BYTES (2 * TERN_MAILBOX_LINE)
 
 typedef struct tern_mailbox_flags {
-    uint8_t *words; /* two lines for each 64 flags: shared, staged */
+    uint8_t *words; /* two cache lines for each 64 flags: the shared word, then the staged word */
 } tern_mailbox_flags;
 
 TERN_MAILBOX_INLINE tern_mailbox_flags tern_mailbox_flags_at(void *memory) {
@@ -159,7 +165,8 @@ TERN_MAILBOX_INLINE uint64_t tern_mailbox_flags_load(const tern_mailbox_flags *f
     return tern_mailbox_load64(tern_mailbox_flags_shared(flags, group));
 }
 
-/* Publishes what is staged; also ends a write that its writer died in. */
+/* Publishes the staged word until it contains this slot's bit. It also completes a write during
+ * which its writer died. */
 TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *flags, uint32_t slot) {
     uint64_t *shared = tern_mailbox_flags_shared(flags, slot / TERN_MAILBOX_GROUP);
     uint64_t *staged = tern_mailbox_flags_staged(flags, slot / TERN_MAILBOX_GROUP);
@@ -188,12 +195,13 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_write(const tern_mailbox_flags *flag
 #error "TERN_MAILBOX_LAYOUT is TERN_MAILBOX_LINES, TERN_MAILBOX_BITS or TERN_MAILBOX_CAS"
 #endif
 
-/* Groups that hold so many slots' flags. */
+/* Returns the number of groups for that many slots. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_flags_groups(uint32_t slots) {
     return (slots + TERN_MAILBOX_GROUP - 1) / TERN_MAILBOX_GROUP;
 }
 
-/* Memory for them, from a cache line's start, zeroed: all flags clear. */
+/* Returns the bytes of memory for that many flags. The memory begins at the start of a cache line,
+ * and is zeroed at first: all flags are clear. */
 TERN_MAILBOX_INLINE size_t tern_mailbox_flags_bytes(uint32_t slots) {
     size_t bytes = (size_t)tern_mailbox_flags_groups(slots) * TERN_MAILBOX_GROUP_BYTES;
     return (bytes + TERN_MAILBOX_LINE - 1) / TERN_MAILBOX_LINE * TERN_MAILBOX_LINE;

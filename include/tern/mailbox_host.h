@@ -2,18 +2,21 @@
 #define TERN_MAILBOX_HOST_H
 
 /*
- * Mailboxes (tern/mailbox.h) between the processes of a node and their threads: shared memory, a
- * table of who takes part, calls with a deadline, and what the dead leave behind.
+ * Mailboxes (tern/mailbox.h) between the processes of a node and their threads. This header adds
+ * shared memory, a table of the workers that take part, calls with a deadline, and recovery from
+ * workers that have died.
  *
- * A share is the memory. A program makes one and passes its descriptor on, by fork or by a socket,
- * or the ranks of a node make one together; MPI is needed for the latter alone. Every thread that
- * takes part joins the share and gets a worker, for one thread at a time; a child of fork joins by
- * itself. All processes are of one user, who trusts them, and of one PID namespace.
+ * A share is the memory of a mailbox. A program makes a share and passes its descriptor on, by fork
+ * or over a socket, or the ranks of a node make a share together; only the second way needs MPI.
+ * Every thread that takes part joins the share and gets a worker, which one thread at a time may
+ * use. A child of fork joins for itself. All processes belong to one user, who trusts them, and to
+ * one PID namespace.
  *
- * A worker whose process died is found by its pidfd within milliseconds by whoever waits, and its
- * slots are reclaimed: what it called goes on without it, and what it served is answered with
- * TERN_ERR_PEER. One that is stopped, or does not end, keeps its slots; others do without them. So
- * does one whose process calls exec without leaving: it lives on under the same number.
+ * A worker that waits checks every 5 ms, through pidfds, whether the process of another worker has
+ * died, and reclaims the slots of a dead worker. The calls of a dead client go on without it; the
+ * clients of a dead server get TERN_ERR_PEER. A process that is stopped, or that does not end,
+ * keeps its slots; the others go on with the remaining slots. The same holds for a process that
+ * calls exec without leaving, because it lives on under the same number.
  */
 
 #include "tern/context.h"
@@ -25,20 +28,21 @@ extern "C" {
 
 typedef struct tern_mailbox_share tern_mailbox_share;
 
-/* Zeroed fields take the defaults in brackets. */
+/* Fields that are 0 take the default in brackets. */
 typedef struct tern_mailbox_options {
-    uint32_t slots;        /* calls that may be under way at once [64] */
-    uint32_t packet_bytes; /* [4,096]; at least 64 */
-    uint32_t workers;      /* that may take part at once [64]; at most 1,024 */
+    uint32_t slots;        /* largest number of calls under way at once [64] */
+    uint32_t packet_bytes; /* size of a packet in bytes [4,096]; at least 64 */
+    uint32_t workers;      /* largest number of workers that take part at once [64]; at most
+                              1,024 */
 } tern_mailbox_options;
 
 /* What a share is made for. Not for applications. */
 typedef struct tern_mailbox_shape {
     uint32_t layout, slots, packet, workers;
-    uint64_t bytes; /* of the mailbox alone */
+    uint64_t bytes; /* bytes of the mailbox alone */
 } tern_mailbox_shape;
 
-/* Not for applications: what the inlined functions below stand on. */
+/* Not for applications: the functions that the inlined functions below call. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
                                                               tern_mailbox_share **share);
 TERN_NODISCARD TERN_API tern_status tern_mailbox_share_on_node(tern_worker *worker,
@@ -63,16 +67,27 @@ static inline tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_option
     return shape;
 }
 
-/* A share in a sealed memfd, of which nothing is left once everybody has closed it. options NULL:
- * the defaults. [out] share. TERN_ERR_ARGUMENT: beyond a limit. TERN_ERR_SYSTEM. Local. */
+/** Creates a share in a sealed memfd. The kernel frees the memory once every process has closed it.
+ *
+ * @param options the sizes, or NULL for the defaults
+ * @param[out] share the share; the caller destroys it with tern_mailbox_destroy
+ * @return TERN_OK; TERN_ERR_ARGUMENT if an option is beyond its limit or share is NULL;
+ *     TERN_ERR_SYSTEM if the system refuses the memory; TERN_ERR_MEMORY
+ *
+ * Local; does not block. */
 TERN_NODISCARD static inline tern_status tern_mailbox_create(const tern_mailbox_options *options,
                                                              tern_mailbox_share **share) {
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     return tern_mailbox_share_create(&shape, share);
 }
 
-/* The same for the ranks of each node: collective over the context, with the same options
- * everywhere (TERN_ERR_MISMATCH). The share does not need the context any more. TERN_ERR_PEER. */
+/** Creates one share for the ranks of each node. Collective over the context; blocks.
+ *
+ * @param worker one worker of each rank
+ * @param options the sizes, the same on every rank, or NULL for the defaults
+ * @param[out] share as for tern_mailbox_create; it does not need the context any more
+ * @return the statuses of tern_mailbox_create, on every rank; TERN_ERR_MISMATCH if the options
+ *     differ; TERN_ERR_STATE in a handler; TERN_ERR_PEER if a rank has died */
 TERN_NODISCARD static inline tern_status
 tern_mailbox_create_on_node(tern_worker *worker, const tern_mailbox_options *options,
                             tern_mailbox_share **share) {
@@ -80,44 +95,51 @@ tern_mailbox_create_on_node(tern_worker *worker, const tern_mailbox_options *opt
     return tern_mailbox_share_on_node(worker, &shape, share);
 }
 
-/* The share behind a descriptor, which stays the caller's. [out] share. TERN_ERR_ARGUMENT: there is
- * none. TERN_ERR_MISMATCH: it was made by a program with another TERN_MAILBOX_LAYOUT or _STRIDE. */
+/** Attaches to the share behind a descriptor.
+ *
+ * @param fd the descriptor; it remains the caller's
+ * @param[out] share as for tern_mailbox_create
+ * @return TERN_OK; TERN_ERR_ARGUMENT if there is no share behind fd; TERN_ERR_MISMATCH if the
+ *     program that made the share has another TERN_MAILBOX_LAYOUT or TERN_MAILBOX_STRIDE;
+ *     TERN_ERR_SYSTEM; TERN_ERR_MEMORY */
 TERN_NODISCARD static inline tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
     return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
 }
 
-/* The descriptor to pass on; close-on-exec, and closed by tern_mailbox_destroy. Never fails. */
+/** Returns the descriptor to pass on. It is close-on-exec; tern_mailbox_destroy closes it. */
 TERN_API int tern_mailbox_fd(const tern_mailbox_share *share);
 
-/* Unmaps it here, after all of this process's workers have left. Local. NULL is fine. */
+/** Unmaps the share in this process, after all of this process's workers have left. Local. NULL is
+ * allowed. */
 TERN_API void tern_mailbox_destroy(tern_mailbox_share *share);
 
 /* ---- Workers ---- */
 
-/* What a worker does. */
+/* The part that a worker takes. */
 typedef enum tern_mailbox_role {
-    TERN_MAILBOX_CLIENT = 1, /* calls only */
-    TERN_MAILBOX_SERVER = 2  /* serves, and may call */
+    TERN_MAILBOX_CLIENT = 1, /* makes calls only */
+    TERN_MAILBOX_SERVER = 2  /* serves, and may make calls */
 } tern_mailbox_role;
 
-/* A place in the table of a share. Not for applications. */
+/* An entry of a share's table of workers. Not for applications. */
 typedef struct tern_mailbox_ticket {
     uint64_t word;
     uint32_t index, name;
 } tern_mailbox_ticket;
 
-/* One that takes part. The two sides are there for the functions of tern/mailbox.h. */
+/* One worker that takes part. Functions of tern/mailbox.h use client and server. */
 typedef struct tern_mailbox_worker {
     tern_mailbox_client client;
     tern_mailbox_server server;
     tern_mailbox_share *share;
     tern_mailbox_ticket ticket;
-    uint64_t looked; /* ns: when a wait last looked after the others */
-    int crowded;     /* there were more of them than cores */
-    uint32_t vain;   /* looks for something to serve since there was something */
+    uint64_t looked; /* ns: time at which a wait last checked the other workers */
+    int crowded;     /* 1: at that time there were more workers than cores */
+    uint32_t vain;   /* unsuccessful looks for something to serve since the last successful one */
 } tern_mailbox_worker;
 
-/* Not for applications. next_dead: whether there is one from index at on. */
+/* Not for applications. tern_mailbox_next_dead returns whether there is a dead worker at index at
+ * or later, and which. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_enter(tern_mailbox_share *share,
                                                        tern_mailbox_role role,
                                                        tern_mailbox_ticket *ticket);
@@ -125,8 +147,8 @@ TERN_API void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ti
 TERN_API int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
                                     tern_mailbox_ticket *ticket);
 
-/* Reclaims what workers held whose processes have died. How many slots. Calls that wait do this by
- * themselves; never blocks. */
+/** Reclaims the slots of workers whose processes have died, and returns the number of slots. Calls
+ * that wait do this by themselves. Never blocks. */
 static inline uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
     uint32_t at = 0, slots = 0;
     tern_mailbox_ticket dead;
@@ -134,14 +156,15 @@ static inline uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
         slots += tern_mailbox_client_reclaim(&worker->client, dead.name);
         slots += tern_mailbox_server_reclaim(&worker->server, dead.name,
                                              tern_mailbox_message_recover, NULL);
-        /* Names are not used again, so whoever is still at it finds no lock of this one. */
+        /* The name comes again only after this entry has been used a million times more. So another
+         * worker that is still reclaiming for the name finds no lock with it. */
         tern_mailbox_exit(worker->share, &dead);
         at = dead.index + 1;
     }
     return slots;
 }
 
-/* A worker of that share under a name. Not for applications. */
+/* Returns a worker of the share under a name. Not for applications. */
 static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *share, uint32_t name) {
     tern_mailbox_shape shape;
     void *memory = tern_mailbox_share_memory(share, &shape);
@@ -156,15 +179,21 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
     return worker;
 }
 
-/* Takes part. [out] worker, in the caller's memory. TERN_ERR_FULL: as many as the share was made
- * for take part and live. TERN_ERR_SYSTEM: /proc cannot be read. */
+/** Joins a share.
+ *
+ * @param share the share
+ * @param role the part that the worker takes
+ * @param[out] worker the worker, in the caller's memory
+ * @return TERN_OK; TERN_ERR_FULL if as many workers as the share was made for take part and live;
+ *     TERN_ERR_SYSTEM if /proc cannot be read */
 TERN_NODISCARD static inline tern_status
 tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role, tern_mailbox_worker *worker) {
     tern_mailbox_ticket ticket;
     tern_status status = tern_mailbox_enter(share, role, &ticket);
     if (status == TERN_ERR_FULL) {
-        /* The dead's places are free once they are reclaimed, under a name for the moment that has
-         * no place in the table: a process that is killed just here may leave a slot locked. */
+        /* Reclaiming frees the table entries of dead workers. This thread has no entry yet, so it
+         * reclaims under a name that belongs to no entry. If its process is killed at this point, a
+         * slot may stay locked. */
         tern_mailbox_worker passing = tern_mailbox_worker_of(share, TERN_MAILBOX_NAME_MAX);
         (void)tern_mailbox_reclaim(&passing);
         status = tern_mailbox_enter(share, role, &ticket);
@@ -176,7 +205,8 @@ tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role, tern_mailbo
     return TERN_OK;
 }
 
-/* Takes part no longer. Slots that it holds are given back, as those of the dead are. */
+/** Leaves a share. Slots that the worker still holds are reclaimed as those of a dead worker are.
+ */
 static inline void tern_mailbox_leave(tern_mailbox_worker *worker) {
     (void)tern_mailbox_client_reclaim(&worker->client, worker->client.name);
     (void)tern_mailbox_server_reclaim(&worker->server, worker->server.name,
@@ -186,29 +216,33 @@ static inline void tern_mailbox_leave(tern_mailbox_worker *worker) {
 
 /* ---- Waiting ---- */
 
-/* Where there are more workers than cores the hook below sleeps so long, after so many yields in
- * one wait, or in waits of tern_mailbox_attend in a row. */
+/* If there are more workers than cores, the hook below sleeps for TERN_MAILBOX_NAP_NS after
+ * TERN_MAILBOX_YIELDS yields in one wait, or in successive waits of tern_mailbox_attend. */
 #define TERN_MAILBOX_YIELDS 256u
 #define TERN_MAILBOX_NAP_NS 1000
 
-/* A timeout that never comes. */
+/* A timeout that never ends. */
 #define TERN_MAILBOX_FOREVER UINT64_MAX
 
-/* How long a worker waits, and what it sees to meanwhile. */
+/* How long a worker waits. tern_mailbox_idle gets it as its argument. */
 typedef struct tern_mailbox_patience {
     tern_mailbox_worker *worker;
     uint64_t timeout_ns;
     uint64_t began; /* ns; 0: not yet */
-    int calls;      /* 1: waits for a server, and no longer than another worker that is one lives */
+    int calls;      /* 1: waits for a server, and gives up when no server but this worker lives */
 } tern_mailbox_patience;
 
-/* Not for applications: gives the processor up, looks at the clock and now and then at the others.
- * calls: before this one, of the same wait. TERN_ERR_AGAIN: somebody died. */
+/* Not for applications: gives up the processor, checks the time, and every 5 ms checks the other
+ * workers. calls: number of earlier calls in this wait. Returns TERN_ERR_AGAIN if a worker has
+ * died. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience,
                                                                uint32_t calls);
 
-/* A hook for tern_mailbox_wait, with a tern_mailbox_patience: TERN_ERR_TIMEOUT after timeout_ns,
- * TERN_ERR_PEER when servers took part and none lives any more. Reclaims what the dead held. */
+/** A hook for tern_mailbox_wait, with a tern_mailbox_patience as its argument. It reclaims the
+ * slots of dead workers.
+ *
+ * @return 0 to go on; TERN_ERR_TIMEOUT after timeout_ns; TERN_ERR_PEER if the worker waits for a
+ *     server, servers have taken part, and none lives any more */
 static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
     tern_mailbox_patience *patience = (tern_mailbox_patience *)argument;
     tern_status status = tern_mailbox_patience_step(patience, calls);
@@ -218,19 +252,26 @@ static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
     return 0;
 }
 
-/* Not for applications: the status of an outcome, with its text. */
+/* Not for applications: turns an outcome into a status with its detail text. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes,
                                                          uint64_t room);
 
 /* ---- Calls ---- */
 
-/* Calls a server with a request of any length and waits for its reply, timeout_ns at most, which
- * goes to the room bytes at reply. [out] reply_bytes, NULL is fine: the length of the reply, known
- * also for TERN_ERR_RANGE: it has not all fitted.
- * TERN_ERR_TIMEOUT: no slot came free in time, or no answer: then the call goes on without this
- * worker, and its slot is nobody's until the server answers or dies. TERN_ERR_PEER: the server
- * died, or no server but this worker lives. TERN_ERR_ARGUMENT: the server takes no such request, or
- * has no memory for it or for the reply. */
+/** Calls a server with a request of any length, and waits for the reply.
+ *
+ * @param worker the calling worker
+ * @param request the request, bytes bytes; read until the function returns
+ * @param reply memory of room bytes for the reply
+ * @param[out] reply_bytes length of the reply, also with TERN_ERR_RANGE; may be NULL
+ * @param timeout_ns longest wait in nanoseconds, or TERN_MAILBOX_FOREVER
+ * @return TERN_OK; TERN_ERR_RANGE if the reply is longer than room, and reply has its first room
+ *     bytes; TERN_ERR_TIMEOUT if no slot became free or no answer came in time; TERN_ERR_PEER if
+ *     the server died, or no server but this worker lives; TERN_ERR_ARGUMENT if the server does
+ *     not accept the request, or has no memory for it or for the reply
+ *
+ * If TERN_ERR_TIMEOUT comes after the request was posted, the call goes on without this worker,
+ * and nobody can use its slot until the server answers or dies. */
 TERN_NODISCARD static inline tern_status
 tern_mailbox_request(tern_mailbox_worker *worker, const void *request, uint64_t bytes, void *reply,
                      uint64_t room, uint64_t *reply_bytes, uint64_t timeout_ns) {
@@ -244,20 +285,35 @@ tern_mailbox_request(tern_mailbox_worker *worker, const void *request, uint64_t 
     return outcome == TERN_MAILBOX_OK ? TERN_OK : tern_mailbox_outcome(outcome, total, room);
 }
 
-/* Opens a service: what handle and argument are is said in tern/mailbox_message.h. Requests longer
- * than request_max bytes are refused. Its sessions are one worker's: each server has a service of
- * its own, and one that leaves and joins again opens another. TERN_ERR_MEMORY. */
+/** Opens a service, with memory for one session per slot. tern/mailbox_message.h describes handle
+ * and argument.
+ *
+ * @param[out] service the service, in the caller's memory
+ * @param share the share that it serves
+ * @param request_max longest request in bytes; the service refuses longer ones
+ * @param handle the function that serves a request
+ * @param argument stored in the service for handle
+ * @return TERN_OK; TERN_ERR_ARGUMENT if service, share or handle is NULL; TERN_ERR_MEMORY
+ *
+ * The sessions belong to one worker. Each server opens a service of its own, and a server that
+ * leaves and joins again opens a new one. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_service_open(
     tern_mailbox_service *service, const tern_mailbox_share *share, uint64_t request_max,
     void (*handle)(tern_mailbox_service *service, uint32_t slot, const void *request,
                    uint64_t bytes),
     void *argument);
-/* Frees its sessions, after its worker has left. */
+/** Frees the service's sessions, after its worker has left. */
 TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
 
-/* Serves what is there, and waits for something to serve if there is nothing. [out] steps, NULL is
- * fine: how many; each packet takes two. TERN_ERR_TIMEOUT: nothing in timeout_ns. Reclaims what the
- * dead held while it waits, and handle runs in it. */
+/** Serves the packets that are there. If there are none, it waits for one.
+ *
+ * @param worker the serving worker
+ * @param service its service; handle runs in this call
+ * @param timeout_ns longest wait in nanoseconds
+ * @param[out] steps number of steps made, two for each packet; may be NULL
+ * @return TERN_OK; TERN_ERR_TIMEOUT if nothing came in timeout_ns
+ *
+ * While it waits, it reclaims the slots of dead workers. */
 TERN_NODISCARD static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
                                                              tern_mailbox_service *service,
                                                              uint64_t timeout_ns, uint32_t *steps) {
@@ -265,7 +321,8 @@ TERN_NODISCARD static inline tern_status tern_mailbox_attend(tern_mailbox_worker
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;
     int stop = 0;
-    /* Short waits in a row are one long one to who else needs the processor. */
+    /* vain counts over successive calls, so that many short waits give up the processor as one long
+     * wait does. */
     for (; stop == 0 && done == 0; worker->vain = done > 0 ? 0 : worker->vain + 1) {
         done = tern_mailbox_serve(&worker->server, tern_mailbox_message_work,
                                   tern_mailbox_message_clean, service);

@@ -2,69 +2,73 @@
 #define TERN_MAILBOX_MESSAGE_H
 
 /*
- * Requests and replies of any length through a mailbox (tern/mailbox.h; paper 002, 8.4): a client
- * holds its slot over as many round trips as it takes to pass the request, a packet at a time, and
- * to fetch the reply. The slot's number is the call's: the server gathers what comes there in a
- * session, and keeps the slot until the call is over. Freestanding as the mailbox; what a server
- * needs of memory it gets from a function of the program's; memcpy comes with the compiler.
+ * Requests and replies of any length through a mailbox (tern/mailbox.h; paper 002, 8.4). A client
+ * holds its slot for as many round trips as it needs to pass the request, one packet at a time, and
+ * to fetch the reply. The slot's number identifies the call: the server collects the packets of a
+ * slot in a session, and keeps the slot until the call is over. Freestanding like tern/mailbox.h: a
+ * function of the program gives the server its memory, and the compiler provides memcpy.
  *
- * A server believes nothing that it reads from a packet: it reads a header once, into memory of its
- * own, checks it against the session, and copies content before it looks at it.
+ * A server trusts nothing that it reads from a packet. It copies the packet's head once into its
+ * own memory and checks the copy against the session, and it copies content before it looks at it.
  */
 
 #include "tern/mailbox.h"
 
-/* What a call gave, beside what ended the wait, which is positive by convention. */
+/* The outcome of a call. A value of the hook that ended the wait is positive by convention. */
 enum {
     TERN_MAILBOX_OK = 0,
     TERN_MAILBOX_LOST = -1,     /* the server died or left during the call */
-    TERN_MAILBOX_REFUSED = -2,  /* no packet of a request, one too long, or no memory */
-    TERN_MAILBOX_TRUNCATED = -3 /* the reply has not all fitted */
+    TERN_MAILBOX_REFUSED = -2,  /* invalid packet, request too long, or no memory at the server */
+    TERN_MAILBOX_TRUNCATED = -3 /* the reply is longer than the memory for it */
 };
 
-/* The head of each packet, of a request's and of an answer. */
+/* The head of each packet: 24 bytes at its start, written by the client for a request and by the
+ * server for an answer. The content of the packet follows. */
 typedef struct tern_mailbox_head {
-    uint64_t total;  /* bytes of the whole request, or reply */
-    uint64_t offset; /* of this packet in it */
-    uint32_t bytes;  /* in this packet */
+    uint64_t total;  /* bytes of the whole request, or of the whole reply */
+    uint64_t offset; /* offset of this packet's content in it */
+    uint32_t bytes;  /* bytes of content in this packet */
     int32_t kind;    /* of a request: one of the two below; of an answer: its outcome */
 } tern_mailbox_head;
 
-#define TERN_MAILBOX_PUSH 1 /* a part of the request */
+#define TERN_MAILBOX_PUSH 1 /* carries a part of the request */
 #define TERN_MAILBOX_PULL 2 /* asks for the part of the reply at offset */
 
 /* A call at its server. Zeroed at first. */
 typedef struct tern_mailbox_session {
-    uint8_t *request, *reply; /* memory by resize */
+    uint8_t *request, *reply; /* memory from resize */
     uint64_t room, total, got;
     uint64_t reply_total, taken;
     uint32_t active, failed; /* failed: there was no memory for the reply */
 } tern_mailbox_session;
 
-/* One server's. The program fills in all of it; sessions: one for each slot. */
+/* A service of one server. The program fills in all fields; sessions has one element for each
+ * slot. */
 typedef struct tern_mailbox_service {
     tern_mailbox_session *sessions;
-    uint64_t request_max; /* longer ones are refused */
-    uint32_t packet;      /* the mailbox's bytes */
+    uint64_t request_max; /* longest request in bytes that is accepted */
+    uint32_t packet;      /* bytes of a packet of the mailbox */
     uint32_t slots;
-    /* As realloc, and as free for 0 bytes. NULL: there is no memory; the call is refused. */
+    /* Works like realloc, and like free if bytes is 0. NULL means that there is no memory; the call
+     * is then refused. */
     void *(*resize)(void *memory, uint64_t bytes, void *argument);
-    /* Does what a request asks for, which is in private memory until it returns. A reply goes into
-     * what tern_mailbox_reply gives; none: it is empty. */
+    /* Carries out a request. The request is in private memory until handle returns. handle writes
+     * the reply into the memory that tern_mailbox_reply returns; without such a call the reply is
+     * empty. */
     void (*handle)(struct tern_mailbox_service *service, uint32_t slot, const void *request,
                    uint64_t bytes);
     void *argument;
 } tern_mailbox_service;
 
-/* Content that a packet takes beside its head. */
+/* Returns the bytes of content that a packet holds beside its head. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_piece(uint32_t packet) {
     return packet > sizeof(tern_mailbox_head) ? packet - (uint32_t)sizeof(tern_mailbox_head) : 0;
 }
 
 /* ---- Server ---- */
 
-/* Memory for the reply of the call on slot, for handle to fill. NULL: there is none; the call is
- * refused. */
+/* Returns memory for the reply to the call on slot, which handle fills. Returns NULL if there is no
+ * memory; the call is then refused. */
 TERN_MAILBOX_INLINE void *tern_mailbox_reply(tern_mailbox_service *service, uint32_t slot,
                                              uint64_t bytes) {
     tern_mailbox_session *session = &service->sessions[slot];
@@ -78,7 +82,7 @@ TERN_MAILBOX_INLINE void *tern_mailbox_reply(tern_mailbox_service *service, uint
     return reply;
 }
 
-/* Ends a call. Memory for requests of a packet's size is kept for the next. */
+/* Ends a call. The session keeps a request buffer of up to a packet's size for the next call. */
 TERN_MAILBOX_INLINE void tern_mailbox_session_end(tern_mailbox_service *service, uint32_t slot) {
     tern_mailbox_session *session = &service->sessions[slot];
     if (session->room > service->packet) {
@@ -93,7 +97,7 @@ TERN_MAILBOX_INLINE void tern_mailbox_session_end(tern_mailbox_service *service,
     session->active = session->failed = 0;
 }
 
-/* Room for a request of total bytes in a new session: 1, or 0. */
+/* Begins a session with room for a request of total bytes. Returns 1 if it did, else 0. */
 TERN_MAILBOX_INLINE int tern_mailbox_session_begin(tern_mailbox_service *service, uint32_t slot,
                                                    uint64_t total) {
     tern_mailbox_session *session = &service->sessions[slot];
@@ -113,7 +117,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_session_begin(tern_mailbox_service *service
     return 1;
 }
 
-/* The answer that carries the next part of the reply. */
+/* Returns the answer that carries the next part of the reply. */
 TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_pull(tern_mailbox_service *service,
                                                         uint32_t slot, uint8_t *content) {
     tern_mailbox_session *session = &service->sessions[slot];
@@ -129,7 +133,7 @@ TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_pull(tern_mailbox_service *se
     return answer;
 }
 
-/* Takes a part of a request in; the last one is answered by the first part of the reply. */
+/* Takes in a part of a request. The answer to the last part carries the first part of the reply. */
 TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_push(tern_mailbox_service *service,
                                                         uint32_t slot,
                                                         const tern_mailbox_head *head,
@@ -158,7 +162,7 @@ TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_push(tern_mailbox_service *se
     return tern_mailbox_pull(service, slot, content);
 }
 
-/* The work of a server (tern_mailbox_serve), with the service as the argument. */
+/* The work function of a server (tern_mailbox_serve); argument is the service. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_service *service = (tern_mailbox_service *)argument;
     tern_mailbox_session *session = &service->sessions[slot];
@@ -167,7 +171,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, v
     __builtin_memcpy(&head, packet, sizeof head);
     tern_mailbox_settle(&head);
     if (head.offset > 0 && !session->active)
-        answer.kind = TERN_MAILBOX_LOST; /* by a server that is gone */
+        answer.kind = TERN_MAILBOX_LOST; /* the call was begun by a server that has left or died */
     else if (head.bytes > tern_mailbox_piece(service->packet))
         tern_mailbox_session_end(service, slot);
     else if (head.kind == TERN_MAILBOX_PUSH && (head.offset == 0 || head.offset == session->got))
@@ -180,7 +184,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, v
     return session->active != 0;
 }
 
-/* The clean of a server: the slot is kept while its call goes on. */
+/* The clean function of a server. The server keeps the slot while the call goes on. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_service *service = (tern_mailbox_service *)argument;
     uint32_t own = slot & ~TERN_MAILBOX_GONE;
@@ -190,7 +194,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, 
     return service->sessions[own].active != 0;
 }
 
-/* What answers in a dead server's place (tern_mailbox_server_reclaim). */
+/* Answers in place of a dead server (tern_mailbox_server_reclaim). */
 TERN_MAILBOX_INLINE int tern_mailbox_message_recover(void *packet, uint32_t slot, void *argument) {
     static const tern_mailbox_head lost = {0, 0, 0, TERN_MAILBOX_LOST};
     (void)slot;
@@ -239,7 +243,8 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, v
                      : TERN_MAILBOX_REFUSED;
     if (m->outcome != TERN_MAILBOX_OK || m->sent < m->bytes)
         return;
-    /* A server that is wrong cannot have more written than there is room for, nor for ever. */
+    /* These checks keep a faulty server from writing beyond the room for the reply, and from
+     * answering for ever without content. */
     int first = m->reply_taken == 0;
     if (head.offset != m->reply_taken || (!first && head.total != m->reply_total) ||
         head.bytes > m->piece || head.bytes > head.total - m->reply_taken ||
@@ -256,11 +261,16 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, v
     m->reply_total = head.total;
 }
 
-/* A call with request, on a slot that this client holds and goes on holding; its reply is written
- * to the room bytes at reply. [out] reply_bytes: how long the reply is, if the call came to an
- * answer; NULL is fine. One of the outcomes above, or what ended the wait: then the packet is not
- * to be touched any more, and the slot may be given back.
- * TERN_MAILBOX_TRUNCATED: reply has got what there is room for. Waits for the server. */
+/* Makes a call on a slot that this client holds and continues to hold.
+ *
+ * @param request the request, bytes bytes
+ * @param reply memory of room bytes for the reply
+ * @param[out] reply_bytes length of the reply, set if the call was answered; may be NULL
+ * @return one of the outcomes above, or the hook's value that ended the wait. With
+ *     TERN_MAILBOX_TRUNCATED, reply has the first room bytes. If the hook ended the wait, the
+ *     client must not touch the packet any more, and may give the slot back.
+ *
+ * Blocking: waits for the server. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *client, uint32_t slot,
                                                 const void *request, uint64_t bytes, void *reply,
                                                 uint64_t room, uint64_t *reply_bytes,
@@ -282,7 +292,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
         if (stop == 0 &&
             (m.outcome != TERN_MAILBOX_OK || (m.sent == m.bytes && m.reply_taken == m.reply_total)))
             break;
-        /* A long call has a deadline also where none of its packets is waited for. */
+        /* The deadline must also hold for a long call in which every answer comes before the hook's
+         * turn. */
         if (stop == 0 && packets % TERN_MAILBOX_SPINS == 0 && wait != NULL && wait->idle != NULL)
             stop = wait->idle(wait->argument, 0);
         if (stop != 0)
@@ -294,7 +305,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
                                                                 : m.outcome;
 }
 
-/* The same on any slot. */
+/* The same on any free slot. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_call(tern_mailbox_client *client, const void *request,
                                                   uint64_t bytes, void *reply, uint64_t room,
                                                   uint64_t *reply_bytes,

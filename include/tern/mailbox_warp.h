@@ -2,111 +2,118 @@
 #define TERN_MAILBOX_WARP_H
 
 /*
- * A slot of a mailbox (tern/mailbox.h) for the 32 lanes of a warp: on a GPU what calls, and what
- * holds a slot, is a warp (paper 002, sections 4 and 2.3; with a mask of its lanes, 9.3). The
- * packet is a head and a cache line for each lane:
+ * A slot of a mailbox (tern/mailbox.h) for the 32 lanes of a warp. On a GPU, a warp makes the calls
+ * and holds the slot (paper 002, sections 4 and 2.3; with a mask of its lanes, 9.3). The packet has
+ * a head and one cache line for each lane:
  *
- *     line 0        head: lanes that are asked for, number of the packet, lanes that go on
- *     line 1 + i    lane i: eight words, the request of its call and then the answer
+ *     offset        line    content
+ *     0             0       head: asked, number and single, written by the client;
+ *                           open and outcome, written by the server
+ *     64 + 64 * i   1 + i   lane i: eight words, its request, then its answer
  *
- * A lane that is not asked for is a no-op: nobody reads its line, so it need not be cleared after a
- * call as in the paper. A server works on all the lanes of a packet, and says of each whether its
- * call is over. The client posts again for those that are not, with the others left out, until all
- * calls are; so one lane can pass more than a line holds, and one whose answer is not there yet can
- * be asked again, while the answers of the others are out. The server keeps the slot meanwhile, and
- * knows the number of the packet to come: one that goes on with what another server has begun,
- * which died in between, is lost.
+ * Nobody reads the line of a lane that is not asked. So, unlike in the paper, the line need not be
+ * cleared after a call. A server works on all asked lanes of a packet, and reports for each lane
+ * whether its call is over. The client posts the packet again for the lanes whose calls are not
+ * over, until all calls are over. In this way a lane can pass more than one line holds, and a lane
+ * whose answer is not ready yet can be asked again after the other lanes have got their answers.
+ * The server keeps the slot meanwhile, and knows the number of the next packet. A packet that
+ * continues the call of another server, which died in between, is answered as lost.
  *
- * The same functions run on both sides of the bus. On a GPU each lane is a thread that has come
- * here together with others, a party; the lowest of them drives the slot, and between its steps and
- * the others' accesses to their lines stands a __syncwarp. On a host one thread plays all lanes.
- * Lanes of one warp that have diverged may be in different parties with a slot each: a lane that
- * waits stops nobody outside its party (compute capability 7.0 and more).
+ * The same functions run on both sides of the bus. On a GPU, each lane is a thread. The threads
+ * that come to a function together are a party. The thread of the lowest lane drives the slot, and
+ * a __syncwarp separates its steps from the other threads' accesses to their lines. On a host, one
+ * thread plays all lanes. Lanes of one warp that have diverged may be in different parties, with a
+ * slot for each party: a lane that waits stops only its own party (compute capability 7.0 and
+ * more).
  *
- * Order: what lanes wrote is before the __syncwarp, and that before the release of the one that
- * posts or answers; what it has acquired is before the next __syncwarp, and that before the others'
- * reads. Scopes add up, so lanes read and write their lines plainly.
+ * Order: what lanes wrote happens before the __syncwarp, and that happens before the release store
+ * of the leading thread that posts or answers. What the leading thread has acquired happens before
+ * the next __syncwarp, and that happens before the other lanes' reads. These orders of different
+ * scopes are transitive, so lanes read and write their lines by plain accesses.
  *
- * Freestanding: C11, C++ and CUDA. Both sides trust each other: a client's mask is taken from the
- * packet once, but the words of a line are the program's to check.
+ * Freestanding: C11, C++ and CUDA. Both sides trust each other. The server reads a client's mask
+ * from the packet once, but the program has to check the words of a line.
  */
 
 #include "tern/mailbox_message.h"
 
 #define TERN_MAILBOX_LANES 32u
 
-/* What a lane and its server tell each other. The program gives the words a meaning. */
+/* The message between a lane and its server. The program gives the words their meaning. */
 typedef struct tern_mailbox_lane {
     uint64_t word[TERN_MAILBOX_LINE / 8];
 } tern_mailbox_lane;
 
-/* A packet. A mailbox for warps has packets of sizeof(tern_mailbox_warp). The outcome is where a
- * tern_mailbox_head has its own, so what answers for dead servers is the same for messages and for
- * warps: tern_mailbox_message_recover. */
+/* A packet. A mailbox for warps has packets of sizeof(tern_mailbox_warp). outcome has the same
+ * offset as kind in a tern_mailbox_head, so tern_mailbox_message_recover answers for dead servers
+ * here, too. */
 typedef struct tern_mailbox_warp {
-    uint32_t asked;  /* by the client: lanes that are to be worked on, a bit for each */
-    uint32_t number; /* by the client: packets of the same calls before this one */
-    uint32_t open;   /* by the server: lanes of them whose calls are not over */
-    uint32_t
-        single; /* by the client: not 0, no packet follows, also for lanes that would be open */
+    uint32_t asked;  /* by the client: the lanes to work on, one bit for each */
+    uint32_t number; /* by the client: number of earlier packets of the same calls */
+    uint32_t open;   /* by the server: the asked lanes whose calls are not over */
+    /* by the client: not 0 means that no packet follows, even for lanes that would be open */
+    uint32_t single;
     uint32_t unused;
-    int32_t outcome; /* by the server: TERN_MAILBOX_OK; by who has taken its place: _LOST */
+    int32_t outcome; /* by the server: TERN_MAILBOX_OK or _LOST; in place of a dead one: _LOST */
     uint32_t unused_too[TERN_MAILBOX_LINE / 4 - 6];
     tern_mailbox_lane lane[TERN_MAILBOX_LANES];
 } tern_mailbox_warp;
 
-/* Lanes that come to a function together. All of them call it, with the same lanes. */
+/* Lanes that come to a function together. All of them call the function, with the same lanes. */
 typedef struct tern_mailbox_party {
-    uint32_t lanes; /* a bit for each */
-    uint32_t own;   /* those that the calling thread plays: one on a GPU, all of them on a host */
+    uint32_t lanes; /* one bit for each lane */
+    uint32_t own;   /* lanes that the calling thread plays: one on a GPU, all on a host */
 } tern_mailbox_party;
 
-/* Where a line is. */
+/* Identifies a line. */
 typedef struct tern_mailbox_place {
     uint32_t slot, lane;
-    uint32_t number; /* of the packet, among those of its lane's call */
+    uint32_t number; /* number of the packet, counted within the lane's call */
 } tern_mailbox_place;
 
-/* What a client does with a line: fill it, use it. On a GPU each lane has an argument of its own.
- */
+/* A function of a client that fills a line, or one that uses the answer in it. On a GPU each lane
+ * has an argument of its own. */
 typedef void tern_mailbox_lane_use(tern_mailbox_lane *line, tern_mailbox_place place,
                                    void *argument);
-/* What a server does with a line. Not 0: the lane's call is not over. */
+/* A function of a server that works on a line. It returns a value other than 0 if the lane's call
+ * is not over. */
 typedef int tern_mailbox_lane_work(tern_mailbox_lane *line, tern_mailbox_place place,
                                    void *argument);
 
-/* A server's. On a GPU it is made there: work is an address in the code of one processor. */
+/* What a server works with. For a server on a GPU, the GPU makes the crew, because the address work
+ * is valid on one processor only. */
 typedef struct tern_mailbox_crew {
     tern_mailbox_lane_work *work;
     void *argument;
-    /* By slot: packets of its call that this server has worked on, 0: it is on none. Zeroed at
-     * first; one server's alone, and one for all lanes of a warp. NULL: no server dies and leaves
-     * others, so nothing is checked. */
+    /* By slot: number of packets of the slot's call that this server has worked on; 0 if it serves
+     * no call there. Zeroed at first. Each server has its own array, which all lanes of a warp
+     * share. NULL means that no server dies while others go on, so nothing is checked. */
     uint32_t *worked;
 } tern_mailbox_crew;
 
 /* ---- Parties ---- */
 
-/* A host's thread that plays all these lanes. None is fine. */
+/* Returns the party of a host's thread that plays all these lanes. lanes may be 0. */
 TERN_MAILBOX_INLINE tern_mailbox_party tern_mailbox_party_whole(uint32_t lanes) {
     tern_mailbox_party party = {lanes, lanes};
     return party;
 }
 
-/* A GPU's thread that is one of these lanes. */
+/* Returns the party of a GPU's thread that is one of these lanes. */
 TERN_MAILBOX_INLINE tern_mailbox_party tern_mailbox_party_lane(uint32_t lanes, uint32_t lane) {
     tern_mailbox_party party = {lanes, (uint32_t)1 << lane};
     return party;
 }
 
-/* Whether this thread drives the slot: it plays the party's lowest lane. */
+/* Returns whether this thread drives the slot, that is, whether it plays the party's lowest
+ * lane. */
 TERN_MAILBOX_INLINE int tern_mailbox_party_leads(tern_mailbox_party party) {
     return (party.own & party.lanes & (~party.lanes + 1)) != 0;
 }
 
-/* Not for applications: the three ways in which lanes come together; each orders memory. sync;
- * share: the leader's value for all; gather: what own lanes' bits are in all. TERN_MAILBOX_PLAYED:
- * in a test, threads of a host play the lanes. */
+/* Not for applications: the three ways in which lanes meet. Each orders memory. sync only meets;
+ * share gives the leader's value to all lanes; gather gives each lane the bits of all lanes. With
+ * TERN_MAILBOX_PLAYED, threads of a host play the lanes, for a test. */
 #if defined(__CUDA_ARCH__) || defined(TERN_MAILBOX_PLAYED)
 
 TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) {
@@ -114,7 +121,7 @@ TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) {
 }
 
 TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int value) {
-    /* A shuffle passes a register on, and orders nothing else. */
+    /* A shuffle passes a register on, but orders no memory accesses. */
     value = __shfl_sync(party.lanes, value, (int)tern_mailbox_lowest(party.lanes));
     __syncwarp(party.lanes);
     return value;
@@ -144,7 +151,7 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party,
 
 /* ---- Client ---- */
 
-/* Not for applications: this thread's share of filling or using a packet. */
+/* Not for applications: fills or uses the lines that this thread plays. */
 TERN_MAILBOX_INLINE void tern_mailbox_warp_lines(tern_mailbox_warp *packet, uint32_t lanes,
                                                  tern_mailbox_place place,
                                                  tern_mailbox_lane_use *use, void *argument) {
@@ -154,8 +161,9 @@ TERN_MAILBOX_INLINE void tern_mailbox_warp_lines(tern_mailbox_warp *packet, uint
     }
 }
 
-/* Not for applications: what precedes a packet, in the thread that leads: its slot is quiet. A long
- * call has a deadline also where none of its packets is waited for. 0, or what ended the wait. */
+/* Not for applications: the leading thread's step before a packet, after which the slot is quiet.
+ * It calls the hook now and then, so that the deadline also holds for a long call in which every
+ * answer comes before the hook's turn. Returns 0, or the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox_client *client,
                                                tern_mailbox_place place,
                                                const tern_mailbox_wait *wait) {
@@ -166,8 +174,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox_client *client
     return stop != 0 ? stop : tern_mailbox_await_quiet(client, place.slot, wait);
 }
 
-/* Not for applications: fills a packet for these lanes of the party and posts it. 0, or what ended
- * the wait for a slot that an earlier call is still on. */
+/* Not for applications: fills a packet for these lanes of the party and posts it. Returns 0, or the
+ * hook's value that ended the wait for a slot that still has an earlier call on it. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client,
                                                tern_mailbox_place place, tern_mailbox_party party,
                                                uint32_t asked, int single,
@@ -192,13 +200,17 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client
     return 0;
 }
 
-/* Calls by the lanes of a party, on a slot that the client holds and goes on holding, in as many
- * round trips as the last of them takes. (Or has by its number; if servers take locks it is to own
- * it all the same where a call may take several packets.) use NULL: there is nothing to read in
- * answers. 0. TERN_MAILBOX_LOST: the server died; some lanes may have been answered before. Or what
- * ended the wait: the packet is not to be touched any more, and the slot may be given back. The
- * same for all lanes. Waits for the server, in the thread that leads, which alone calls the hook.
- */
+/* Makes calls by the lanes of a party, on a slot that the client holds and continues to hold, in as
+ * many round trips as the longest call takes. The slot may also belong to the warp by its number;
+ * then the client must still own the slot (tern_mailbox_client_own) if servers take locks and a
+ * call may take several packets.
+ *
+ * use is NULL if there is nothing to read in the answers. All lanes get the same result: 0;
+ * TERN_MAILBOX_LOST if the server died, and then some lanes may have been answered before; or the
+ * hook's value that ended the wait. In the last case the packet must not be touched any more, and
+ * the slot may be given back.
+ *
+ * Blocking: the leading thread waits for the server, and only that thread calls the hook. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *client, uint32_t slot,
                                                   tern_mailbox_party party,
                                                   tern_mailbox_lane_use *fill,
@@ -228,7 +240,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *cli
     return 0;
 }
 
-/* Not for applications: a slot for the party. 0, or what ended the wait. */
+/* Not for applications: takes a slot for the party. Returns 0, or the hook's value that ended the
+ * wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_take(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                const tern_mailbox_wait *wait, uint32_t *slot) {
@@ -241,8 +254,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_take(tern_mailbox_client *client,
     return stop;
 }
 
-/* The same on any slot, which is given back. On a GPU each lane has a client of its own, all of a
- * warp's under one name. */
+/* The same on any free slot, which is given back. On a GPU each lane has a client of its own; all
+ * clients of a warp have the same name. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill,
@@ -260,9 +273,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
     return stop;
 }
 
-/* Asynchronous calls, of one packet each, whose answers nobody reads (8.1): the server lets go of
- * the slot also if it would have had more. 0, or what ended the wait for a slot: then nothing was
- * posted. */
+/* Makes asynchronous calls of one packet each, whose answers nobody reads (8.1). The server gives
+ * the slot back even if a lane's call would take more packets. Returns 0, or the hook's value that
+ * ended the wait for a slot; then nothing was posted. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill, void *argument,
@@ -281,16 +294,16 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
 
 /* ---- Server ---- */
 
-/* Not for applications: whether this server has worked on all packets of the call before this one.
- */
+/* Not for applications: returns whether this server has worked on all earlier packets of the
+ * call. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_follows(const tern_mailbox_crew *crew,
                                                   tern_mailbox_place place) {
     return place.number == 0 || crew->worked == NULL || crew->worked[place.slot] == place.number;
 }
 
-/* Works on a packet's lines, this thread on those that it plays, and writes what the client is to
- * know of them: also that the call is lost, if another server has begun it. The lanes whose calls
- * are not over. */
+/* Works on the lines of a packet that this thread plays, and writes the result for the client,
+ * which is that the call is lost if another server began it. Returns the lanes whose calls are not
+ * over. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet, uint32_t slot,
                                                        tern_mailbox_party party,
                                                        const tern_mailbox_crew *crew) {
@@ -314,15 +327,15 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
     return open;
 }
 
-/* The work of a server on a host (tern_mailbox_serve), with a tern_mailbox_crew as the argument. */
+/* The work function of a server on a host (tern_mailbox_serve); argument is a tern_mailbox_crew. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_work(void *packet, uint32_t slot, void *argument) {
     return tern_mailbox_warp_work_on((tern_mailbox_warp *)packet, slot,
                                      tern_mailbox_party_whole(~(uint32_t)0),
                                      (const tern_mailbox_crew *)argument) != 0;
 }
 
-/* The clean of a server on a host, with the same argument: the slot is kept while calls go on that
- * this server has worked on, and their client is there. */
+/* The clean function of a server on a host, with the same argument. The server keeps the slot while
+ * calls go on that it has worked on and whose client has not left. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, void *argument) {
     const tern_mailbox_crew *crew = (const tern_mailbox_crew *)argument;
     if (!(slot & TERN_MAILBOX_GONE))
@@ -333,10 +346,10 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, voi
     return 0;
 }
 
-/* One step on a slot that the party holds as a server, or has by its number: works on what was
- * posted, or cleans what was finished. Whether there was something to do, the same for all lanes. A
- * whole warp serves: lanes that are not in the party are not worked on, and are answered all the
- * same. Never blocks, but for what the work does. */
+/* Makes one step on a slot that the party holds as a server, or that belongs to the party by its
+ * number: works on a posted packet, or cleans a finished one. Returns whether there was a step to
+ * make, the same for all lanes. A whole warp must serve: lanes outside the party are not worked on,
+ * but the packet is answered for them too. Blocks only if the work function does. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_serve_on(const tern_mailbox_server *server, uint32_t slot,
                                                    tern_mailbox_party party,
                                                    const tern_mailbox_crew *crew) {

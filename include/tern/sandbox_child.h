@@ -3,24 +3,25 @@
 
 /*
  * For programs that run in a sandbox (tern/sandbox.h). Freestanding: there is no libc, and every
- * system call but exit_group and sched_yield ends the program. What is outside is reached by calls
- * to the server, which answers -errno to what it does not allow.
+ * system call except exit_group and sched_yield ends the program. The program reaches the outside
+ * by calls to the server, which returns -errno for a call that it does not allow.
  *
- * A program is a position-independent executable that needs no library, whose entry is
+ * A program is a position-independent executable that needs no library. Its entry point is
  *
  *     int tern_sandbox_main(tern_sandbox_box *box);
  *
- * and whose status is what that returns. With gcc or clang:
+ * and its exit status is the value that this function returns. Build it with gcc or clang:
  *
  *     cc -O2 -ffreestanding -fPIE -fno-stack-protector -nostdlib -static-pie
  *        -Wl,-e,tern_sandbox_main -Wl,--no-dynamic-linker program.c -o program
  *
- * and for aarch64 with -mno-outline-atomics too, as atomics are otherwise functions that need libc.
+ * For aarch64 add -mno-outline-atomics; without it, atomics are calls of functions that need libc.
  *
- * One file of it defines TERN_SANDBOX_PROGRAM before it includes this header, and so gets memcpy,
- * memmove, memset and memcmp, which compilers call by themselves. The program has 1 MiB of stack,
- * one thread, static data that it may write (and run: nothing protects it from itself), and no
- * thread-local variables. The mailbox is of the layout TERN_MAILBOX_LINES.
+ * One source file of the program defines TERN_SANDBOX_PROGRAM before it includes this header. That
+ * defines memcpy, memmove, memset and memcmp, which compilers call on their own. The program has 1
+ * MiB of stack, one thread, and no thread-local variables. It may write its static data, and may
+ * also execute them: nothing protects the program from itself. The layout of the mailbox is
+ * TERN_MAILBOX_LINES.
  */
 
 #include <stddef.h>
@@ -36,16 +37,17 @@
 extern "C" {
 #endif
 
-/* What a program is given. */
+/* What the program gets at its start. */
 typedef struct tern_sandbox_box {
     tern_mailbox_client client;
-    uint8_t *memory; /* shared with the server; what is not allocated is not there to be touched */
-    uint64_t memory_bytes;   /* that can be allocated in all */
-    const uint8_t *argument; /* as the server's program has given it */
+    /* Shared with the server. Touching a byte that is not allocated ends the program. */
+    uint8_t *memory;
+    uint64_t memory_bytes;   /* most bytes that can be allocated in all */
+    const uint8_t *argument; /* the argument that the server's caller gave */
     uint32_t argument_bytes;
 } tern_sandbox_box;
 
-/* Of the program itself. */
+/* The program defines this function. */
 int tern_sandbox_main(tern_sandbox_box *box);
 
 /* ---- The two system calls that are left ---- */
@@ -68,7 +70,7 @@ static inline long tern_sandbox_system(long number, long argument) {
 #endif
 }
 
-/* Ends the program with a status of 0 to 255. */
+/* Ends the program with a status from 0 to 255. */
 static inline void tern_sandbox_exit(int status) {
 #if defined(__x86_64__)
     enum { EXIT_GROUP = 231 };
@@ -79,7 +81,7 @@ static inline void tern_sandbox_exit(int status) {
         (void)tern_sandbox_system(EXIT_GROUP, status);
 }
 
-/* A hook for tern_mailbox_wait: lets others have the processor, the server for one. */
+/* A hook for tern_mailbox_wait: lets other processes run, such as the server. */
 static inline int tern_sandbox_yield(void *argument, uint32_t calls) {
 #if defined(__x86_64__)
     enum { SCHED_YIELD = 24 };
@@ -94,15 +96,15 @@ static inline int tern_sandbox_yield(void *argument, uint32_t calls) {
 
 /* ---- Calls ---- */
 
-/* A call: the program fills in all but result and reply_bytes. */
+/* A call. The program fills in all fields except result and reply_bytes. */
 typedef struct tern_sandbox_message {
     uint32_t operation;
-    uint32_t bytes; /* of data, at most TERN_SANDBOX_DATA */
+    uint32_t bytes; /* bytes of data, at most TERN_SANDBOX_DATA */
     uint64_t arguments[TERN_SANDBOX_ARGUMENTS];
     const void *data;
-    void *reply; /* gets at most room bytes; NULL for room 0 */
+    void *reply; /* memory for room bytes of the reply; NULL if room is 0 */
     uint32_t room;
-    uint32_t reply_bytes; /* that came */
+    uint32_t reply_bytes; /* bytes of the reply that were stored */
     int64_t result;
 } tern_sandbox_message;
 
@@ -130,8 +132,8 @@ static inline void tern_sandbox_use(void *packet, uint32_t slot, void *argument)
         __builtin_memcpy(m->reply, (uint8_t *)packet + sizeof head, m->reply_bytes);
 }
 
-/* Makes a call and waits for its end. Its result: what the operation gave, or -errno. -22 (EINVAL):
- * more data than a call carries. */
+/** Makes a call and waits for its answer. Returns the result of the operation, or -errno; -22
+ * (EINVAL) if there is more data than a call carries. */
 static inline int64_t tern_sandbox_call(tern_sandbox_box *box, tern_sandbox_message *message) {
     tern_mailbox_wait wait = {tern_sandbox_yield, 0};
     if (message->bytes > TERN_SANDBOX_DATA)
@@ -147,7 +149,8 @@ static inline size_t tern_sandbox_length(const char *text) {
     return length;
 }
 
-/* Opens a file beneath the server's directory. A handle, 0 or more. */
+/** Opens a file beneath the server's directory, with flags of tern/sandbox_protocol.h. Returns a
+ * handle, which is 0 or more, or -errno. */
 static inline int64_t tern_sandbox_open(tern_sandbox_box *box, const char *path, uint64_t flags) {
     size_t length = tern_sandbox_length(path);
     if (length > TERN_SANDBOX_DATA)
@@ -157,7 +160,8 @@ static inline int64_t tern_sandbox_open(tern_sandbox_box *box, const char *path,
     return tern_sandbox_call(box, &m);
 }
 
-/* Reads up to bytes from an offset on. How many came, which may be fewer; 0: the file's end. */
+/** Reads up to bytes bytes at offset. Returns how many it read, which may be fewer, 0 at the end of
+ * the file, or -errno. */
 static inline int64_t tern_sandbox_read(tern_sandbox_box *box, int64_t handle, uint64_t offset,
                                         void *to, uint64_t bytes) {
     uint32_t piece = bytes < TERN_SANDBOX_DATA ? (uint32_t)bytes : TERN_SANDBOX_DATA;
@@ -166,7 +170,7 @@ static inline int64_t tern_sandbox_read(tern_sandbox_box *box, int64_t handle, u
     return tern_sandbox_call(box, &m);
 }
 
-/* Writes up to bytes from an offset on. How many it took, which may be fewer. */
+/** Writes up to bytes bytes at offset. Returns how many it wrote, which may be fewer, or -errno. */
 static inline int64_t tern_sandbox_write(tern_sandbox_box *box, int64_t handle, uint64_t offset,
                                          const void *from, uint64_t bytes) {
     uint32_t piece = bytes < TERN_SANDBOX_DATA ? (uint32_t)bytes : TERN_SANDBOX_DATA;
@@ -180,21 +184,21 @@ static inline int64_t tern_sandbox_close(tern_sandbox_box *box, int64_t handle) 
     return tern_sandbox_call(box, &m);
 }
 
-/* ns of a clock that only grows, or (which 1) since 1970. */
+/** Returns nanoseconds of a clock that only grows (which 0), or since 1970 (which 1), or -errno. */
 static inline int64_t tern_sandbox_clock(tern_sandbox_box *box, uint64_t which) {
     tern_sandbox_message m = {TERN_SANDBOX_CLOCK, 0, {which, 0, 0, 0}, 0, 0, 0, 0, 0};
     return tern_sandbox_call(box, &m);
 }
 
-/* Memory that the server sees too, zeroed and from a cache line's start, for as long as the program
- * runs. NULL: there is no more. */
+/** Returns memory that the server also sees. It is zeroed, begins at the start of a cache line, and
+ * lasts as long as the program. Returns NULL if there is no more. */
 static inline void *tern_sandbox_allocate(tern_sandbox_box *box, uint64_t bytes) {
     tern_sandbox_message m = {TERN_SANDBOX_ALLOCATE, 0, {bytes, 0, 0, 0}, 0, 0, 0, 0, 0};
     int64_t at = tern_sandbox_call(box, &m);
     return at < 0 ? 0 : box->memory + at;
 }
 
-/* Prints text, a call for each TERN_SANDBOX_DATA bytes. bytes, or -errno. */
+/** Prints text, by one call for each TERN_SANDBOX_DATA bytes. Returns bytes, or -errno. */
 static inline int64_t tern_sandbox_print(tern_sandbox_box *box, const char *text, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
         size_t left = bytes - done;
@@ -211,7 +215,8 @@ static inline int64_t tern_sandbox_print(tern_sandbox_box *box, const char *text
 
 #ifdef TERN_SANDBOX_PROGRAM
 
-/* The empty statements keep a compiler from making these loops calls of the very functions. */
+/* The empty asm statements keep a compiler from turning each loop into a call of the function
+ * itself. */
 
 void *memcpy(void *to, const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {

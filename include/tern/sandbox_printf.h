@@ -2,9 +2,9 @@
 #define TERN_SANDBOX_PRINTF_H
 
 /*
- * printf for programs in a sandbox (tern/sandbox_child.h): %d, %i, %u and %x with l, ll or z, %c,
- * %s, %p and %%, without widths and precisions. Each call of it is one print of the server's, or
- * more where the text is longer than a packet.
+ * printf for programs in a sandbox (tern/sandbox_child.h): %d, %i, %u and %x with l, ll or z, and
+ * %c, %s, %p and %%, without widths and precisions. A call of printf makes one print call to the
+ * server for each 512 bytes of its text.
  */
 
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 extern "C" {
 #endif
 
-/* Text on its way. */
+/* Text that is collected for the next print call. */
 typedef struct tern_sandbox_text {
     tern_sandbox_box *box;
-    int64_t printed; /* or -errno: no more is printed */
+    int64_t printed; /* bytes printed, or -errno, after which nothing more is printed */
     uint32_t bytes;
     char text[512];
 } tern_sandbox_text;
@@ -56,8 +56,8 @@ static inline void tern_sandbox_text_string(tern_sandbox_text *out, const char *
         tern_sandbox_text_put(out, *from);
 }
 
-/* As vprintf: bytes printed, or -errno of the first print that failed. A conversion that is none of
- * those above is printed as it stands. */
+/** Works like vprintf. Returns the number of bytes printed, or -errno of the first print call that
+ * failed. A conversion other than those above is printed unchanged. */
 __attribute__((format(printf, 2, 0))) static inline int64_t
 tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
     tern_sandbox_text out;
@@ -72,7 +72,7 @@ tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
         const char *at = format + 1;
         while (*at == 'l' || *at == 'z')
             at++;
-        int wide = at > format + 1; /* long, long long and size_t are of 64 bits */
+        int wide = at > format + 1; /* long, long long and size_t have 64 bits */
         switch (*at) {
         case 'd':
         case 'i':

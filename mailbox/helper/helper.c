@@ -1,7 +1,8 @@
 /*
- * What a sandbox's process runs first: a program of its own, without libc, that the library carries
- * as bytes (mailbox/sandbox_process.c). It maps the channel, gives everything up, and loads the
- * program only then, so that not a line of the program, nor a look at its file, happens outside.
+ * The first program of a sandbox's process. It has no libc, and the library carries it as bytes
+ * (mailbox/sandbox_process.c). It maps the channel, gives up its rights, and only then loads the
+ * program. So no instruction of the program runs outside of the sandbox, and its file is not even
+ * parsed there.
  */
 
 #include <linux/audit.h>
@@ -57,7 +58,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
 #endif
 }
 
-/* There is no sandbox here, and this is why. */
+/* Ends the process because no sandbox can be set up here; the signal tells the server why. */
 static void give_up(int why) {
     long own = call(SYS_getpid, 0, 0, 0, 0, 0, 0);
     (void)call(SYS_kill, own, TERN_SANDBOX_SIGNAL + why, 0, 0, 0, 0);
@@ -73,7 +74,8 @@ static void *map(uint64_t bytes, long protection, long flags, long fd, int why) 
     return (void *)memory;
 }
 
-/* Nothing of what these allow could be asked for any more; they hold should the filter fail. */
+/* The filter already forbids the calls that these limits concern. The limits are a second barrier,
+ * in case the filter fails. */
 static void limit(void) {
     static const struct {
         int what;
@@ -92,7 +94,9 @@ static void control(long what, long value) {
         give_up(TERN_SANDBOX_NO_PRCTL);
 }
 
-/* Only by the right architecture's numbers: 32-bit calls have other ones. x32's have a bit more. */
+/* Allows two system calls, by their numbers on this architecture. 32-bit calls have other
+ * numbers and are killed by the first test; calls of x32 have one more bit in their number and
+ * match none. */
 static void filter(void) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -144,7 +148,7 @@ void helper_main(void) {
     (void)call(SYS_prctl, PR_SET_NAME, (long)"tern-sandbox", 0, 0, 0, 0);
     control(PR_SET_DUMPABLE, 0);
     control(PR_SET_PDEATHSIG, SIGNAL_KILL);
-    /* It may have died before that. */
+    /* The server may have died before PR_SET_PDEATHSIG took effect. */
     if (call(SYS_getppid, 0, 0, 0, 0, 0, 0) != c.server)
         give_up(TERN_SANDBOX_NO_PARENT);
     control(PR_SET_NO_NEW_PRIVS, 1);
@@ -155,7 +159,7 @@ void helper_main(void) {
     tern_sandbox_box mine = {tern_mailbox_client_at(&box, 1), channel + c.memory, c.memory_bytes,
                              channel + c.argument, (uint32_t)c.argument_bytes};
     program_main *program = load(channel + c.image, c.image_bytes, room, c.room);
-    if (program == NULL) /* the server has checked these bytes: they have been changed since */
+    if (program == NULL) /* the server checked these bytes: they have changed since */
         __builtin_trap();
     tern_sandbox_exit(program(&mine));
 }
