@@ -8,10 +8,12 @@
 #include "tern/collective.h"
 
 /*
- * Playing a move: its node becomes the root, and what lies below stays. Each rank marks what it is
- * told of and what it finds from there, in its own slabs, and tells others of the children that
- * they have; when nobody has anything left to mark, what is not marked is freed. A list through the
- * nodes themselves holds those that are marked and not looked at yet, so handlers only add to it.
+ * Playing a move: the move's node becomes the root, and the part of the tree below it stays. Each
+ * rank marks the nodes that others tell it of and the nodes that it reaches from there, all in its
+ * own slabs. It tells the other ranks which of their nodes are children of its nodes. When no rank
+ * has anything left to mark, each rank frees its unmarked nodes. A list through the nodes
+ * themselves holds the marked nodes whose children are not marked yet, so a handler only has to add
+ * to that list.
  */
 
 typedef struct mark {
@@ -39,7 +41,7 @@ static tern_status tern_mcts_on_mark(tern_call_info *call, const void *arguments
 }
 TERN_FUNCTION(tern_mcts_on_mark)
 
-/* The children of one node. */
+/* Marks the children of one node. */
 static tern_status mark_children(tern_worker *worker, tern_search *s, tern_mcts_edges *edges) {
     tern_status status = TERN_OK;
     for (uint32_t i = 0; edges != NULL && i < edges->count && status == TERN_OK; i++) {
@@ -78,7 +80,7 @@ static tern_status mark_all(tern_worker *worker, tern_search *s) {
     return status;
 }
 
-/* Edges may come from another worker's slab than their node. */
+/* A node's edges may lie in the slab of another worker than the node. */
 static void free_edges(tern_search *s, tern_mcts_edges *edges) {
     for (uint32_t i = 0; i < s->workers && edges != NULL; i++) {
         tern_mcts_slab *slab = &s->worker[i].slab;
@@ -107,7 +109,7 @@ static void sweep(tern_search *s, tern_mcts_slab *slab) {
     }
 }
 
-/* The child that move leads to. 0: it has none. */
+/* Returns the child that the move leads to, or 0 if there is none. */
 static uint64_t child_of(const tern_search *s, uint32_t move) {
     const tern_mcts_node *root = tern_mcts_node_of(s, s->root);
     tern_mcts_edges *edges = tern_mcts_edges_of(root);
@@ -118,7 +120,7 @@ static uint64_t child_of(const tern_search *s, uint32_t move) {
     return 0;
 }
 
-/* The next root, known to all. */
+/* Makes the child the root on all ranks, or makes a new root if there is no child. */
 static tern_status find_root(tern_worker *worker, tern_search *s, uint32_t move) {
     uint64_t child = tern_mcts_has_root(s) ? child_of(s, move) : 0;
     tern_status status = tern_collective_sum(s->context, worker, &child, 1);
@@ -167,7 +169,7 @@ tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t mo
         status = mark_all(worker, s);
     for (uint32_t i = 0; i < s->workers && status == TERN_OK; i++)
         sweep(s, &s->worker[i].slab);
-    /* Nobody looks for nodes here before it is through. */
+    /* No rank may look for nodes here before this rank has freed its own. */
     if (status == TERN_OK)
         status = tern_collective_barrier(s->context, worker);
     if (status != TERN_OK)

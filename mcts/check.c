@@ -5,13 +5,13 @@
 #include "src/collective.h"
 #include "src/once.h"
 
-/* Whether every count that went up the tree is accounted for. Each rank sums up what the edges to
- * its nodes say, and compares. */
+/* Checks that every count that went up the tree is accounted for. Each rank adds up the counts of
+ * the edges that lead to its nodes, and compares the sums with the counts of the nodes. */
 
 typedef struct claim {
     tern_mcts_head head;
     uint64_t name;
-    uint64_t visits, won; /* of player 0 */
+    uint64_t visits, won; /* half points of player 0 */
 } claim;
 
 static tern_status receive(tern_search *s, const claim *c) {
@@ -41,7 +41,8 @@ static tern_status wrong(uint64_t name, const char *what, uint64_t is, uint64_t 
                      (unsigned long long)due);
 }
 
-/* An edge tells its child, or has all for itself. */
+/* Checks one edge. If the edge has a child, it reports its counts to the child's owner. If it has
+ * none, its own loose counts must explain all of them. */
 static tern_status check_edge(tern_worker *worker, tern_search *s, const tern_mcts_node *node,
                               uint64_t name, uint32_t slot) {
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
@@ -83,7 +84,7 @@ static tern_status check_node(tern_worker *worker, tern_search *s, uint64_t name
     return status;
 }
 
-/* Points of player 0 that the node has, by its edges and its own. */
+/* Returns the half points of player 0 that the node has, by its edges and its own. */
 static uint64_t won_of(const tern_search *s, const tern_mcts_node *node) {
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint64_t won = node->own_won;
@@ -97,13 +98,15 @@ static tern_status check_sums(const tern_search *s, const tern_mcts_worker *w, u
     uint64_t name = tern_mcts_name(w->number, index);
     const tern_mcts_node *node = tern_mcts_node_of(s, name);
     const tern_mcts_sums *sums = &w->sums[index];
-    /* The edges of a root, and some of those of shared nodes, may be gone. */
+    /* The edges that led to the root, and some of those that led to shared nodes, may have been
+     * freed. */
     if (node == NULL || name == s->root)
         return TERN_OK;
     if (sums->edges == 0)
         return wrong(name, "edges to it", 0, 1);
     const uint64_t won = won_of(s, node);
-    /* What edges that are gone brought is between nothing and all that their visits could win. */
+    /* The points that freed edges brought are unknown, but lie between 0 and the most that the
+     * visits by these edges could win. */
     const bool some = w->slab.heads != NULL && s->forgotten;
     const uint64_t visits = some && sums->visits < node->visits ? node->visits - sums->visits : 0;
     if (sums->visits + visits != node->visits)

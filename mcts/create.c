@@ -7,7 +7,7 @@
 #include "mcts/work.h"
 #include "src/collective.h"
 
-/* Making, resetting and destroying a search. */
+/* Creating, resetting and destroying a search. */
 
 enum { SIMULATIONS = 16, UNDER_WAY = 16, ROUND = 4096, ROLLOUTS_MOST = 65535 };
 static const double exploration = 1.4;
@@ -34,7 +34,7 @@ static tern_status check_game(const tern_game *g) {
 
 static tern_status check_options(const tern_context *context, const tern_game *g,
                                  const tern_search_options *o) {
-    /* A creation is the longest message: a state, and less than 256 bytes beside it. */
+    /* The longest message is a creation: a state and less than 256 bytes beside it. */
     size_t message = 256 + g->state_bytes, room = context->config.ring_size / 2 - 64;
     size_t least = tern_mcts_slab_least(g->state_bytes, g->moves_max) * context->config.workers;
     if (o->exploration != o->exploration || o->exploration > 1e6)
@@ -141,7 +141,7 @@ static void free_search(tern_search *s) {
     free(s);
 }
 
-/* What this rank has of its own. [out] search: to be freed on an error too. */
+/* Allocates this rank's part of the search. [out] search must be freed on an error too. */
 static tern_status allocate(tern_context *context, const tern_game *game,
                             const tern_search_options *options, tern_search **search) {
     tern_search *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
@@ -173,7 +173,7 @@ static tern_status allocate(tern_context *context, const tern_game *game,
     return TERN_OK;
 }
 
-/* Agrees on the nonce; from then on calls find the search. */
+/* Agrees on the nonce. From then on calls find the search. */
 static tern_status introduce(tern_worker *worker, tern_search *s) {
     tern_context *context = s->context;
     uint64_t random = 0;
@@ -217,7 +217,8 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
     status = tern_collective_agree(context, worker, allocate(context, game, &o, &s), name);
     if (status == TERN_OK)
         status = introduce(worker, s);
-    /* No message comes before every rank has added the search: each needs a reset first. */
+    /* No message can come before every rank has added the search, because each rank needs a reset
+     * first. */
     if (status == TERN_OK) {
         tern_object_add(context, &s->object, "tree search");
         *search = s;
@@ -245,7 +246,7 @@ tern_status tern_mcts_plant(tern_search *s) {
     if (s->options.placement == TERN_PLACE_HASH)
         owner = (uint32_t)(s->game.hash(s->root_state, s->game.argument) % s->all);
     tern_mcts_worker *w = tern_mcts_local(s, tern_mcts_name(owner, 0));
-    /* The first of its slab. */
+    /* The root is the first node of its owner's slab. */
     s->root = tern_mcts_name(owner, 1);
     if (w != NULL && tern_mcts_make(w, s->root_state, 0, 0, 0) != s->root)
         return tern_fail(TERN_ERR_MEMORY, "no memory for the first node");
@@ -286,13 +287,14 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     tern_status status = tern_worker_may_wait(worker, "tern_search_destroy");
     if (status != TERN_OK)
         return status;
-    /* Behind the barrier nobody sends any more. After a death there is none. */
+    /* After the barrier no rank sends to this search any more. After a death there is no
+     * barrier. */
     tern_peers *peers = &worker->context->peers;
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
     if (status == TERN_ERR_MISMATCH)
-        return status; /* the others have not come to destroy it */
+        return status; /* the other ranks have called another collective function */
     tern_object_remove(s->context, &s->object);
     free_search(s);
     return status;

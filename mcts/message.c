@@ -6,8 +6,8 @@
 #include "rma/ring.h"
 #include "src/once.h"
 
-/* The calls that carry tokens. What finds no room is kept by its worker and sent later, so that no
- * token is lost and no handler has to be run twice. */
+/* The calls that carry tokens. A message that does not fit into a ring is kept by its worker and
+ * sent later. So no token is lost, and no handler has to run twice. */
 
 enum {
     BACK_BYTES = offsetof(tern_mcts_message, from),
@@ -39,7 +39,8 @@ tern_status tern_mcts_stray(void) {
     return tern_fail(TERN_ERR_STATE, "no such search or node here; was the search destroyed?");
 }
 
-/* The worker that a message has come to, and the message. NULL: it is not for it. */
+/* Returns the worker to which a message has come, and copies the message. Returns NULL if the
+ * message is not valid here. */
 static tern_mcts_worker *open_message(const tern_call_info *call, const void *arguments,
                                       size_t bytes, size_t due, tern_mcts_message *m) {
     tern_search *s = tern_mcts_search_of(call, arguments, bytes, due);
@@ -51,10 +52,11 @@ static tern_mcts_worker *open_message(const tern_call_info *call, const void *ar
     return &s->worker[index];
 }
 
-/* What a message is for: a node, an edge of it, or either (the slot says which). */
+/* The target of a message: a node, an edge of it, or either, as its slot says. */
 typedef enum tern_mcts_at { AT_NODE, AT_EDGE, AT_EITHER } tern_mcts_at;
 
-/* The same for a message to a node: one that this worker may touch, and that has the edge. */
+/* Does the same for a message to a node. The worker must be allowed to touch the node, and the node
+ * must have the edge. */
 static tern_mcts_worker *open_node(const tern_call_info *call, const void *arguments, size_t bytes,
                                    size_t due, tern_mcts_message *m, tern_mcts_at at) {
     tern_mcts_worker *w = open_message(call, arguments, bytes, due, m);
@@ -68,14 +70,14 @@ static tern_mcts_worker *open_node(const tern_call_info *call, const void *argum
     return (edges != NULL && edge < edges->count) ? w : NULL;
 }
 
-/* Whether a name that tokens are to go to or to come back to can be one: of a worker that there is,
- * and here of a node. */
+/* Returns whether tokens may go to a name or come back to it: its worker must exist, and if that is
+ * a worker of this process, its node too. */
 static bool named(const tern_search *s, uint64_t name) {
     return tern_mcts_owner(name) < s->all && (uint32_t)name != 0 &&
            (tern_mcts_local(s, name) == NULL || tern_mcts_node_of(s, name) != NULL);
 }
 
-/* The same of an edge. Elsewhere, whoever has it looks. */
+/* Does the same for an edge. The owner of a node in another process checks the edge itself. */
 static bool named_edge(const tern_search *s, uint64_t name, uint32_t slot) {
     if (!named(s, name) || tern_mcts_local(s, name) == NULL)
         return named(s, name);
@@ -101,7 +103,8 @@ static tern_status tern_mcts_on_create(tern_call_info *call, const void *argumen
     if (w == NULL || call->buffer_bytes != w->search->game.state_bytes ||
         !named_edge(w->search, m.name, m.slot))
         return tern_mcts_stray();
-    /* In place: the buffer is aligned as arguments are, which is not enough for every state. */
+    /* The state is copied because the buffer has the alignment of arguments, which is not enough
+     * for every state. */
     memcpy(w->state, call->buffer, call->buffer_bytes);
     uint64_t child = tern_mcts_make(w, w->state, m.name, m.slot, m.depth);
     tern_mcts_message answer = {.name = m.name, .slot = m.slot, .count = 1, .from = child};
@@ -144,7 +147,8 @@ static tern_status create(tern_worker *worker, tern_worker_id target, const tern
                           &options);
 }
 
-/* Constant sizes make the short way inlined; what that does not take has a reason. */
+/* Constant sizes let the compiler inline the short way. tern_call_try sends what the short way does
+ * not take, or returns why it cannot. */
 static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
                             const tern_mcts_message *m, const char *state) {
     tern_worker *worker = w->worker;
@@ -170,8 +174,8 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
     return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
 }
 
-/* What a message takes in a ring. A state goes behind the message, and in front of both the length
- * of the message. */
+/* Returns the bytes of a message in a ring. In a creation the length of the message comes first,
+ * then the message, then the state. */
 static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
     switch (kind) {
     case TERN_MCTS_CREATE:
@@ -200,7 +204,8 @@ static bool sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
 void tern_mcts_send(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target, tern_mcts_message *m,
                     const char *state) {
     m->head = tern_mcts_head_to(w->search);
-    /* Behind those that wait, which would else wait for ever. */
+    /* If messages are kept already, this one goes behind them; otherwise they could wait for
+     * ever. */
     if (w->kept.first == NULL && sent(w, kind, target, m, state))
         return;
     tern_mcts_record *record = tern_mcts_record_take(w);

@@ -8,9 +8,9 @@
 #include "src/collective.h"
 #include "src/once.h"
 
-/* At a quiet point every leader may read all nodes of its process. The one that has the root makes
- * the result and asks the others' leaders for the steps of the principal variation; then all get
- * it. */
+/* Makes the result. Nothing is under way, so the leader of each rank may read all nodes of its
+ * process. The leader that has the root makes the result, and asks the other leaders for the steps
+ * of the principal variation. Then all ranks get the result. */
 
 typedef struct best_of_node {
     uint64_t child; /* 0: the line ends with this move */
@@ -26,7 +26,7 @@ static best_of_node look(const tern_mcts_node *node) {
         /* R9: tern_mcts_await; behind a round that is quiet */
         uint64_t visits = atomic_load_explicit(&edges->pair[i].visits, memory_order_relaxed);
         const tern_mcts_link *link = &tern_mcts_links(edges)[i];
-        /* Ties go as in by_visits. */
+        /* Moves with equal visits are ordered as in by_visits. */
         if (visits < most || visits == 0 || (visits == most && link->move > best.move))
             continue;
         most = visits;
@@ -58,7 +58,7 @@ static tern_status tern_mcts_on_look(tern_call_info *call, const void *arguments
 }
 TERN_FUNCTION(tern_mcts_on_look)
 
-/* The most visited move at each step. */
+/* Follows the most visited move at each step. */
 static tern_status follow(const tern_mcts_worker *w, uint64_t *length) {
     const tern_search *s = w->search;
     best_of_node best = {s->root, 0, 1};
@@ -106,7 +106,7 @@ static uint64_t list_moves(const tern_search *s) {
     return count;
 }
 
-/* From the one that has the root to all. */
+/* Broadcasts from the leader that has the root to all leaders. */
 static tern_status share(const tern_mcts_worker *w, void *data, size_t bytes) {
     const tern_search *s = w->search;
     return tern_collective_broadcast(s->context, w->worker, tern_mcts_owner(s->root) / s->workers,
@@ -124,7 +124,7 @@ tern_status tern_mcts_result(tern_mcts_worker *w) {
         known.moves = list_moves(s);
         status = follow(w, &known.line);
     }
-    /* Those that only wait for the result hear here that there is none; until then they answer. */
+    /* The other leaders answer questions until this point, where they also learn of a failure. */
     status = tern_collective_agree(s->context, w->worker, status, "the result of tern_search_run");
     if (status == TERN_OK)
         status = share(w, &known, sizeof known);

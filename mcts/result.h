@@ -1,14 +1,15 @@
 #ifndef TERN_MCTS_RESULT_H
 #define TERN_MCTS_RESULT_H
 
-/* What a search has found out. */
+/* The result of a run. */
 
 #include "mcts/search.h"
 
-/* The most that a principal variation has. */
+/* Most moves of a principal variation. */
 enum { TERN_MCTS_LINE = 128 };
 
-/* By the leaders, at a quiet point: fills search->result on every rank. */
+/* Fills search->result on every rank. The leader of each rank calls it while nothing is under
+ * way. */
 tern_status tern_mcts_result(tern_mcts_worker *w);
 
 #endif

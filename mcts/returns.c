@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Twice as many; all new ones are free. */
+/* Doubles the array. The new elements are free. */
 static bool grow(tern_mcts_worker *w) {
     uint32_t size = w->returns_size > 0 ? 2 * w->returns_size : 256;
     tern_mcts_return *more = realloc(w->returns, size * sizeof *more);
@@ -36,7 +36,7 @@ void tern_mcts_return_pop(tern_mcts_worker *w, tern_mcts_node *node, uint64_t *f
     uint32_t i = node->returns;
     *from = i != 0 ? w->returns[i].name : 0;
     *slot = i != 0 ? w->returns[i].slot : 0;
-    if (i == 0) /* after a failure, or a message that nobody of this search sent */
+    if (i == 0) /* after a failure, or for a message that no worker of this search sent */
         return;
     node->returns = w->returns[i].next;
     w->returns[i].next = w->returns_free;

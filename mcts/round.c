@@ -9,19 +9,20 @@
 #include "src/wait.h"
 
 /*
- * A round: the process that owns the root starts rollouts, and everybody works, until all of them
- * are back at the root. Each rollout is one token, so the root's process counts them alone: what it
- * has started is either under way or has come back. Then nobody has tokens, but answers to
- * creations may still be on their way: workers send what they have kept, and a quiescence ends the
- * round.
+ * A round: the process that owns the root starts rollouts, and all workers work until all rollouts
+ * are back at the root. Each rollout is one token, so only the root's process counts them: each
+ * rollout that it has started is either under way or back. When all are back, no worker has a
+ * token, but answers to creations may still be on their way. The workers then send the messages
+ * that they have kept, and a quiescence (tern_quiesce) ends the round.
  */
 
 typedef struct over_message {
     tern_mcts_head head;
     uint64_t round;
     uint64_t last;
-    uint32_t status; /* of the sender: what others stop for too */
-    uint32_t dead;   /* of TERN_ERR_PEER: who, as far as the sender knows */
+    uint32_t status; /* the sender's failure, which ends the search on the other ranks too; or
+                        TERN_OK */
+    uint32_t dead;   /* with TERN_ERR_PEER: the rank that is dead, as far as the sender knows */
 } over_message;
 
 static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -50,8 +51,8 @@ TERN_FUNCTION(tern_mcts_on_over)
 
 bool tern_mcts_has_root(const tern_search *s) { return tern_mcts_local(s, s->root) != NULL; }
 
-/* To the leader of a rank, in a search that has failed. Some are dead; others may have returned
- * already and take no more calls, hence not for ever. */
+/* Tells the leader of a rank that the search has failed. The leader may be dead, or may have
+ * returned and take no more calls, so this function gives up after one second. */
 static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const over_message *m) {
     uint64_t end = tern_now() + 1000000000;
     tern_worker_id leader = {rank, 0};
@@ -64,10 +65,11 @@ static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const 
     }
 }
 
-/* By the leader, to those of all ranks. */
+/* Tells the leaders of all ranks that a round is over, or that the search has failed. */
 static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
     const tern_search *s = w->search;
-    /* What was learnt from others goes on to those that they may not have told yet. */
+    /* A death that this rank learned of from another rank is passed on too, because that rank may
+     * not have told all others yet. */
     uint32_t dead = tern_peers_dead(&s->context->peers);
     dead = dead == TERN_NOBODY ? s->dead : dead;
     for (uint32_t rank = 0; rank < s->context->size; rank++) {
@@ -102,7 +104,7 @@ static bool has_failed(const tern_search *s) {
     return atomic_load_explicit(&s->failed, memory_order_relaxed) != TERN_OK;
 }
 
-/* After a round that has found something to do, or has not. */
+/* Ends one iteration of a wait; busy says whether it found something to do. */
 static void rest(tern_mcts_worker *w, tern_wait_state *wait, bool busy) {
     tern_status status = tern_wait_round(w->search->context, wait, busy, TERN_ANYBODY);
     if (status != TERN_OK)
@@ -119,7 +121,8 @@ tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uin
 
 static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >= s->until; }
 
-/* Gives back what has come back and starts rollouts, as many as may be under way, in time. */
+/* Takes the rollouts that came back out of the count, and starts new ones, as many as may be under
+ * way, unless the time is over. */
 static bool start(tern_mcts_worker *w) {
     tern_search *s = w->search;
     const uint64_t back = w->back, most = s->options.under_way;
@@ -143,8 +146,8 @@ static bool start(tern_mcts_worker *w) {
     return some > 0;
 }
 
-/* By the leader that has the root, until all that was started is back and the others know. due: how
- * many of this round. */
+/* For the leader that has the root: when all started rollouts are back, tells the others and
+ * returns true. due: number of rollouts of this round. */
 static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan,
                   uint64_t *due) {
     tern_search *s = w->search;
@@ -161,8 +164,10 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
     return true;
 }
 
-/* A round of progress costs as much as a small part of a simulation: not one for each. Others wait
- * for this worker meanwhile, so not for long either. One worker repeats itself: no clock there. */
+/* Works on several records, because a round of progress costs as much as a small part of a
+ * simulation and should not be paid for each record. It stops after TERN_MCTS_SHORT_NS, because
+ * other workers wait for this one meanwhile. With a single worker there is no burst: the clock
+ * would keep runs from being repeatable. */
 static bool work_a_while(tern_mcts_worker *w) {
     enum { BURST = 8 };
     uint64_t began = tern_now();
@@ -174,7 +179,7 @@ static bool work_a_while(tern_mcts_worker *w) {
     return true;
 }
 
-/* A worker that had work has none, or the other way round. since: 0, it has some. */
+/* Notes that the worker has run out of work or has work again. since is 0 while it has work. */
 static void turn(tern_mcts_worker *w, uint64_t *since) {
     uint64_t now = tern_now();
     if (*since != 0)
@@ -184,8 +189,8 @@ static void turn(tern_mcts_worker *w, uint64_t *since) {
     atomic_store_explicit(&w->idle, *since != 0, memory_order_relaxed);
 }
 
-/* What has come. From far ranks each round of progress takes one message; the more of them are
- * answered together, the fewer messages the answers are. */
+/* Takes in what has come. From remote ranks each round of progress takes one message. Answering
+ * several of them together takes fewer messages. */
 static bool take_in(tern_mcts_worker *w) {
     const int most = tern_rma_of(w->search->context)->far != NULL ? 8 : 1;
     int rounds = 0;
@@ -217,7 +222,7 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
         turn(w, &idle_since);
 }
 
-/* What is left of the round when it is over: answers that nobody waits for. */
+/* Sends the messages that are left when the round is over: answers that no token waits for. */
 static void send_rest(tern_mcts_worker *w) {
     tern_wait_state wait = TERN_WAIT_START;
     while (w->kept.first != NULL && !has_failed(w->search)) {

@@ -5,8 +5,9 @@
 #include "src/collective.h"
 #include "src/wait.h"
 
-/* Runs: rounds until a limit is reached. Worker 0 of each process leads; the others follow what it
- * finds out and wait for what it does with the other leaders. */
+/* A run consists of rounds, until a limit is reached. Worker 0 of each process is its leader. The
+ * other workers learn from the leader how the run begins, and wait while it talks to the other
+ * leaders. */
 
 static tern_status check(tern_worker *worker, const tern_search *s,
                          const tern_search_limits *limits, const tern_search_result *result) {
@@ -30,7 +31,7 @@ static tern_status check_limits(const tern_search *s, const tern_search_limits *
     return TERN_OK;
 }
 
-/* By the leaders. */
+/* For the leaders: checks and agrees on the limits. */
 static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
     tern_status status = check_limits(s, limits);
@@ -43,7 +44,7 @@ static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) 
     return status;
 }
 
-/* By the leaders. Not before all workers here know how the run before began. */
+/* For the leaders: begins a run, once all workers of the process know how the run before began. */
 static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
     tern_status status = tern_mcts_await(w, &s->heard, (w->run - 1) * (s->workers - 1));
@@ -61,7 +62,7 @@ static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
     return s->begun;
 }
 
-/* By the others. */
+/* For the other workers: waits for the leader to begin the run. */
 static tern_status hear(tern_mcts_worker *w) {
     tern_search *s = w->search;
     tern_status status = tern_mcts_await(w, &s->run, w->run);
@@ -77,9 +78,9 @@ static void set_policy(tern_mcts_worker *w) {
     if (w->policy_set || s->options.publish == TERN_PUBLISH_WRITE)
         return;
     w->policy_set = true;
-    /* What is gathered nobody works on meanwhile: no more than half of a worker's share of the
-     * tokens, at about 64 bytes each. The paper's 4 KiB would hold them all, and workers would take
-     * turns. */
+    /* No worker works on calls while they are gathered. So a batch has at most half of a worker's
+     * share of the tokens, at about 64 bytes for each. The paper's 4 KiB would hold all of them,
+     * and the workers would take turns. */
     size_t gather = (size_t)32 * s->options.under_way / s->all + 1,
            most = s->context->config.publish_bytes;
     gather = gather < most ? gather : most;

@@ -2,13 +2,13 @@
 #define TERN_MCTS_SCAN_H
 
 /*
- * Which move has the largest share + wide * seldom, by vectors: at the root every rollout asks, and
- * only the process that has it can answer. Vectors are a GNU extension, of gcc and clang alike, for
- * every processor.
+ * Finds the move with the largest share + wide * seldom, by vectors, because every rollout asks for
+ * it at the root, and only the process that has the root can answer. Vectors are a GNU extension of
+ * gcc and clang for every processor.
  *
- * Others may store values meanwhile. Those are relaxed, and any of the last few will do; but C has
- * no atomic loads of vectors, so these are plain ones, in which each aligned float is whole on
- * every machine that has vectors of them.
+ * Other threads may store values meanwhile, by relaxed stores, and any recent value will do. C has
+ * no atomic loads of vectors, so these loads are plain. On every machine with vectors of floats,
+ * each aligned float in such a load is read as a whole.
  */
 
 #include "mcts/slab.h"
@@ -17,7 +17,8 @@ enum { TERN_MCTS_WIDTH = 4, TERN_MCTS_HALVES = TERN_MCTS_LANES / TERN_MCTS_WIDTH
 typedef float tern_mcts_floats __attribute__((vector_size(4 * TERN_MCTS_WIDTH), may_alias));
 typedef int32_t tern_mcts_ints __attribute__((vector_size(4 * TERN_MCTS_WIDTH)));
 
-/* The first one of the largest; 0 if all are 0, as those that were not drawn yet are. */
+/* Returns the first of the moves with the largest value, or 0 if all values are 0, as they are for
+ * moves that have not been drawn. */
 __attribute__((no_sanitize("thread"))) static inline uint32_t
 tern_mcts_scan(const tern_mcts_values *values, uint32_t count, float wide) {
     tern_mcts_floats most[TERN_MCTS_HALVES] = {{0}};

@@ -2,13 +2,13 @@
 #define TERN_MCTS_SEARCH_H
 
 /*
- * What a search is made of. A *token* is a rollout under way: it goes down the tree, becomes a
- * simulation and goes back up, and is at one place at any time: in a step on some node, in a call,
- * in a record of a worker, or counted at an edge whose node is being made. Tokens at one place are
- * alike, so that only their number is kept.
+ * The data structures of a search. A token is a rollout under way. It goes down the tree, becomes a
+ * simulation, and goes back up. At any time it is at one place: in a step at a node, in a call, in
+ * a record of a worker, or counted at an edge whose node is being made. Tokens at one place are
+ * alike, so only their number is kept.
  *
- * A node is named by its owner's number and its index there (tern_mcts_name); names that come in
- * calls are checked before they are used.
+ * The owner's number and an index name a node (tern_mcts_name). A name that comes in a call is
+ * checked before it is used.
  */
 
 #include <stdatomic.h>
@@ -21,33 +21,43 @@
 #include "tern/call.h"
 #include "tern/mcts.h"
 
-/* In place of an edge: the node itself. */
+/* Used in place of an edge: the node itself. */
 #define TERN_MCTS_OWN UINT32_MAX
 
-/* Depth at which tokens end: below any tree, but a bound where equal hashes make a circle. */
+/* Depth at which tokens end. No game tree is as deep, but equal hashes can make a circle. */
 enum { TERN_MCTS_DEPTH = 1024 };
 
-/* A rollout to be started, in a search's tokens. */
+/* One rollout to be started, as counted in tokens of a search. */
 #define TERN_MCTS_START (UINT64_C(1) << 32)
 
-/* Names the search in a call's target; first in every message. */
+/* Identifies the search for the target of a call; at the beginning of every message. */
 typedef struct tern_mcts_head {
     uint64_t nonce;
 } tern_mcts_head;
 
-/* All messages are beginnings of this, so that one list keeps those that have to wait. */
+/* A message. The messages of all kinds are beginnings of this structure, so that one list can keep
+ * those that have to wait. It has 40 bytes:
+ *
+ *     offset   field    select             create          created         back
+ *     0        head     nonce              nonce           nonce           nonce
+ *     8        name     the node           the parent      the parent      the node
+ *     16       slot     edge of from       edge of name    edge of name    edge of name, or _OWN
+ *     20       count    tokens             1               1               half points of player 0
+ *     24       from     the parent, or 0   unused          child, or 0     (ends here)
+ *     32       depth    of name            of the child    (ends here) */
 typedef struct tern_mcts_message {
     tern_mcts_head head;
-    uint64_t name; /* of the node that it is for; of create: the parent */
-    uint32_t slot; /* an edge of name, or TERN_MCTS_OWN; of select: of from */
+    uint64_t name; /* the node that the message is for; create: the parent */
+    uint32_t slot; /* an edge of name, or TERN_MCTS_OWN; select: an edge of from */
     uint32_t
-        count; /* select: tokens. back: half points of player 0. created: 1, a node of its own */
-    uint64_t from;  /* select: the parent, created: the child, or 0. Back ends before it */
-    uint32_t depth; /* select: of name, create: of the child. Created ends before it */
+        /* select: number of tokens; back: half points of player 0; create and created: 1 */
+        count;
+    uint64_t from;  /* select: the parent; created: the child; or 0. back ends before it */
+    uint32_t depth; /* select: depth of name; create: of the child. created ends before it */
     uint32_t unused;
 } tern_mcts_message;
 
-/* In a slot: the token was simulated at an edge that has no node. */
+/* Flag in a slot: the token was simulated at an edge that has no node. */
 #define TERN_MCTS_LOOSE (UINT32_C(1) << 30)
 
 typedef enum tern_mcts_kind {
@@ -55,17 +65,17 @@ typedef enum tern_mcts_kind {
     TERN_MCTS_CREATE,
     TERN_MCTS_CREATED,
     TERN_MCTS_BACK,
-    TERN_MCTS_SIMULATE, /* from here on: only in records */
+    TERN_MCTS_SIMULATE, /* this kind and the next occur only in records */
     TERN_MCTS_RETRY     /* tokens back at an edge whose node could not be made */
 } tern_mcts_kind;
 
-/* A message that waits for room, a simulation, or tokens to go on. Taken from the worker's own
- * list, given back to the one that it came from. */
+/* A kept message, a simulation, or tokens to go on. A worker takes it from its own list, and gives
+ * it back to the worker from which it came. */
 typedef struct tern_mcts_record {
     struct tern_mcts_record *next;
     struct tern_mcts_worker *home;
     tern_mcts_kind kind;
-    uint32_t target; /* of a message: the worker's number */
+    uint32_t target; /* of a message: the number of the target worker */
     tern_mcts_message message;
     _Alignas(16) char state[];
 } tern_mcts_record;
@@ -74,43 +84,45 @@ typedef struct tern_mcts_list {
     tern_mcts_record *first, **end;
 } tern_mcts_list;
 
-/* Of a shared node: where a token came from. */
+/* At a shared node: where a token came from. */
 typedef struct tern_mcts_return {
     uint64_t name;
     uint32_t slot;
-    uint32_t next; /* 0: the last */
+    uint32_t next; /* index of the next element; 0: none */
 } tern_mcts_return;
 
-/* What the edges to a node say, while somebody checks. */
+/* Sums over the edges that lead to a node, while tern_mcts_check runs. */
 typedef struct tern_mcts_sums {
     uint64_t edges, visits, won;
 } tern_mcts_sums;
 
-/* A worker's part. Everything but the two stacks is written by its thread alone; its slab's nodes
- * by all of the process unless calls_only. */
+/* A worker's part of the search. Only the worker's thread writes it, with three exceptions: other
+ * threads of the process push on the stacks inbox and returned, and, unless calls_only is set,
+ * count in the nodes of the slab. idle and each stack have a cache line of their own. */
 typedef struct tern_mcts_worker {
     tern_mcts_slab slab;
     struct tern_search *search;
-    tern_worker *worker; /* that runs now */
+    tern_worker *worker; /* in the current run */
     uint32_t number;     /* rank * workers + index */
     uint32_t index;
     tern_random random;
     tern_mcts_record *records; /* free ones */
     tern_mcts_list work;       /* simulations and tokens of this worker */
-    tern_mcts_list kept;       /* messages that wait for room */
+    tern_mcts_list kept;       /* messages that did not fit into a ring yet */
     struct tern_mcts_chunk *chunks;
-    tern_mcts_return *returns; /* of shared nodes; [0] is not used */
+    tern_mcts_return *returns; /* of shared nodes; element 0 is not used */
     uint32_t returns_free, returns_size;
-    uint64_t run, round; /* the last that it took part in */
-    uint32_t back;       /* rollouts that came back here; not given back to tokens yet */
+    uint64_t run, round; /* number of the last that it took part in */
+    uint32_t back;       /* rollouts that came back here and are still counted in tokens */
     bool alone;          /* no other thread touches its nodes */
     bool policy_set;
-    bool slow;            /* its last simulation was longer than calls for far ranks may wait */
-    uint32_t *moves;      /* room for moves_max */
-    char *state, *played; /* for a state each */
+    /* Its last simulation took longer than calls to remote ranks may wait. */
+    bool slow;
+    uint32_t *moves;      /* moves_max elements */
+    char *state, *played; /* one state each */
     tern_search_statistics statistics;
-    tern_mcts_sums *sums;                           /* by node; NULL: nobody checks */
-    _Alignas(64) atomic_bool idle;                  /* has nothing to do; to others a hint */
+    tern_mcts_sums *sums;                           /* by node; NULL: no check is running */
+    _Alignas(64) atomic_bool idle;                  /* 1: has nothing to do; a hint for others */
     _Alignas(64) _Atomic(tern_mcts_record *) inbox; /* simulations from other workers */
     _Alignas(64) _Atomic(tern_mcts_record *) returned;
 } tern_mcts_worker;
@@ -121,47 +133,52 @@ struct tern_search {
     tern_callee callee;
     tern_game game;
     tern_search_options options; /* with defaults filled in */
-    float share;                 /* of a half point in what a visit can win */
-    uint32_t workers;            /* of each process */
-    uint32_t all;                /* of all */
+    float share;                 /* converts won / visits to a share of the points */
+    uint32_t workers;            /* workers of each process */
+    uint32_t all;                /* workers of all processes */
     uint64_t nonce;
     tern_mcts_worker *worker;
     char *root_state;
     uint64_t root;          /* name; 0: no state yet */
-    uint32_t plies;         /* moves played while the tree was kept: the root's depth in it */
+    uint32_t plies;         /* moves played since the tree was planted: depth of the root in it */
     bool forgotten;         /* shared nodes may have lost parents */
-    tern_mcts_node *marked; /* nodes that stay, and whose children are not marked yet */
+    tern_mcts_node *marked; /* marked nodes whose children are not marked yet */
 
-    /* A run. Worker 0 of each process leads. Each of these numbers only grows. Each is written by
-     * release and waited for by acquire (tern_mcts_await), so that what was done before the one is
-     * seen behind the other; but last, which is relaxed since over follows it. */
-    atomic_uint_fast64_t run;      /* begun */
-    atomic_uint_fast64_t over;     /* round that is over: no token is left in it */
-    atomic_uint_fast64_t stopped;  /* workers that have nothing left to send, over all rounds */
-    atomic_uint_fast64_t quiet;    /* round in which nothing is under way any more */
-    atomic_uint_fast64_t finished; /* run whose result is there */
-    atomic_uint_fast64_t last;     /* round that ended, or will end, a run */
-    atomic_uint_fast64_t heard;    /* by workers other than the leader: begun, over all runs */
-    tern_status begun;             /* outcome of the run's beginning */
+    /* A run. Worker 0 of each process is its leader. Each of the next seven numbers only grows.
+     * Each is written by release and waited for by acquire (tern_mcts_await), so a thread that sees
+     * the number also sees what was done before it was written. last is the exception: it is
+     * relaxed, because over follows it. */
+    atomic_uint_fast64_t run;  /* number of the run that has begun */
+    atomic_uint_fast64_t over; /* number of the round that is over: it has no token left */
+    /* Workers that have nothing left to send, added up over all rounds. */
+    atomic_uint_fast64_t stopped;
+    atomic_uint_fast64_t quiet;    /* number of the round of which nothing is under way */
+    atomic_uint_fast64_t finished; /* number of the run whose result is ready */
+    atomic_uint_fast64_t last;     /* number of the round that ended, or will end, a run */
+    /* Workers other than the leader that know how a run began, added up over all runs. */
+    atomic_uint_fast64_t heard;
+    tern_status begun; /* status with which the run began */
     char begun_why[256];
     tern_search_limits limits;
-    uint64_t began, until; /* of this process (tern_now); until 0: no limit of time */
+    uint64_t began, until; /* times of this process (tern_now); until 0: no limit */
     tern_search_result result;
     tern_search_move *result_moves;
     uint32_t *result_line;
-    uint64_t result_rollouts; /* so far */
+    uint64_t result_rollouts; /* of this run, so far */
 
-    /* The first failure. Claimed, then written, then failed by release; tern_mcts_failure acquires
-     * it and reads why. */
+    /* The first failure. A thread claims failing, writes why, and then stores failed by release;
+     * tern_mcts_failure acquires failed and reads why. */
     atomic_bool failing;
     _Atomic tern_status failed;
     char why[256];
-    uint32_t dead; /* the rank that the leader was told has died, or TERN_NOBODY; its alone */
+    /* The rank that the leader was told has died, or TERN_NOBODY. Only the leader uses it. */
+    uint32_t dead;
 
-    /* Of the process that owns the root: rollouts still to be started in this round, times
-     * TERN_MCTS_START, and those under way. The leader stores it by release, workers take from it
-     * and give back to it by acquire and release, and the leader acquires the 0 that ends the
-     * round: what rollouts have left is seen by whoever starts others, and by the leader. */
+    /* Used in the process that owns the root: rollouts still to be started in this round, times
+     * TERN_MCTS_START, plus the rollouts under way. The leader stores it by release; workers take
+     * from it and give back to it by acquire and release; the leader acquires the 0 that ends the
+     * round. So the worker that starts further rollouts, and the leader, see what completed
+     * rollouts have written. */
     _Alignas(64) atomic_uint_fast64_t tokens;
 };
 
@@ -170,13 +187,13 @@ static inline uint64_t tern_mcts_name(uint32_t worker, uint32_t node) {
 }
 static inline uint32_t tern_mcts_owner(uint64_t name) { return (uint32_t)(name >> 32); }
 
-/* The worker of a name whose owner is of this process; NULL: it is not. */
+/* Returns the owner of a name if it is a worker of this process, else NULL. */
 static inline tern_mcts_worker *tern_mcts_local(const tern_search *s, uint64_t name) {
     uint32_t index = tern_mcts_owner(name) - s->context->rank * s->workers;
     return index < s->workers ? &s->worker[index] : NULL;
 }
 
-/* Not 0 only if this worker may touch the node. */
+/* Returns the node if this worker may touch it, else NULL. */
 static inline tern_mcts_node *tern_mcts_reach(const tern_mcts_worker *w, uint64_t name) {
     const tern_mcts_worker *owner = tern_mcts_local(w->search, name);
     if (owner == NULL || (owner != w && w->search->options.calls_only))
@@ -184,7 +201,7 @@ static inline tern_mcts_node *tern_mcts_reach(const tern_mcts_worker *w, uint64_
     return tern_mcts_node_at(&owner->slab, (uint32_t)name);
 }
 
-/* Of a node that is met so far below the root, its depth in the tree; and back. */
+/* Convert a distance below the root to a depth in the tree, and back. */
 static inline uint32_t tern_mcts_depth(const tern_search *s, uint32_t below) {
     return below + s->plies;
 }
@@ -192,15 +209,16 @@ static inline uint32_t tern_mcts_below(const tern_search *s, const tern_mcts_nod
     return node->depth > s->plies ? node->depth - s->plies : 0;
 }
 
-/* Half points of player 0 as those of the player who moves at node, and back. */
+/* Converts half points of player 0 to half points of the player who moves at node, and back. */
 static inline uint64_t tern_mcts_turn(const tern_mcts_node *node, uint64_t won, uint64_t visits,
                                       uint32_t simulations) {
     return node->player == 0 ? won : 2 * visits * simulations - won;
 }
 
-/* Ends the search: nobody waits any more, and all its functions give the first such status. */
+/* Ends the search: no worker waits any more, and all functions of the search return the first such
+ * status. */
 void tern_mcts_fail(tern_search *search, tern_status status);
-/* The first failure, as this thread's. */
+/* Returns the first failure, with its text as this thread's detail. */
 tern_status tern_mcts_failure(tern_search *search);
 
 #endif

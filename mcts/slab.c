@@ -9,8 +9,8 @@ static size_t node_bytes(size_t state_bytes) {
     return (sizeof(tern_mcts_node) + state_bytes + LINE - 1) / LINE * LINE;
 }
 
-/* Counts are rounded up to eight sizes an octave, so that edges freed at one depth serve at others.
- * [out] class: the number of that size. */
+/* Rounds counts up to eight sizes for each power of two, so that edges freed at one depth can be
+ * used at another. [out] class: number of the size. */
 static uint32_t round_up(uint32_t count, uint32_t *class) {
     uint32_t shift = count > 16 ? 28 - (uint32_t)__builtin_clz(count) : 0;
     uint32_t units = (uint32_t)(((uint64_t)count + (UINT64_C(1) << shift) - 1) >> shift);
@@ -29,7 +29,7 @@ size_t tern_mcts_slab_least(size_t state_bytes, uint32_t moves_max) {
     return (nodes + edges_bytes(round_up(moves_max, &class))) / 3 * 4;
 }
 
-/* Reserved, and given by the system where it is touched. */
+/* Reserves address space. The system provides the pages when they are touched. */
 static void *reserve(size_t bytes) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
@@ -92,9 +92,9 @@ uint32_t tern_mcts_node_take(tern_mcts_slab *slab) {
     tern_mcts_node *node = tern_mcts_node_at(slab, index);
     memset(node, 0, sizeof *node);
     node->live = 1;
-    /* Who looks whether an index is in use finds a whole node there. */
+    /* A thread that finds an index in use must find a complete node there. */
     if (index == used)
-        /* R1: tern_mcts_reach; a node is whole before its index is in use */
+        /* R1: tern_mcts_node_of; a node is whole before its index is in use */
         atomic_store_explicit(&slab->nodes, used + 1, memory_order_release);
     return index;
 }
@@ -106,7 +106,7 @@ void tern_mcts_node_give(tern_mcts_slab *slab, uint32_t index) {
     slab->free_nodes = index;
 }
 
-/* Some that are free, of this class or of the next larger ones. */
+/* Takes free edges of this class, or of the next larger one up to last. */
 static tern_mcts_edges *take_free(tern_mcts_slab *slab, uint32_t class, uint32_t last) {
     for (uint32_t c = class; c <= last; c++) {
         tern_mcts_edges *edges = slab->free_edges[c];

@@ -2,19 +2,32 @@
 #define TERN_MCTS_SLAB_H
 
 /*
- * Nodes and their edges, from memory of each worker. Nodes are of one size and grow from the slab's
- * beginning, so that an index names one; edges are made when a node is first left by one of its
- * moves, and grow from the slab's end. Only the worker that has the slab allocates; all of the
- * process read and count.
+ * Memory for nodes and their edges, one slab for each worker. All nodes have one size and grow from
+ * the beginning of the slab, so an index names a node. Edges are allocated when a token first
+ * leaves a node by a move, and grow from the end of the slab. Only the worker that has the slab
+ * allocates; all threads of the process read nodes and count in them, unless calls_only is set.
  *
- * A node and its first lines, as a step down touches them:
+ * A node (a multiple of 64 bytes):
  *
- *     node    | visits edges parent slot depth ... own | state
- *     edges   | count next | visits won | visits won | ... | child move | ... | 8 shares 8 seldom |
- *             | ...
+ *     0     visits, edges, parent         64    chain, next
+ *     24    slot, depth, returns          72    above
+ *     36    player, result, live, marked  80    state
+ *     40    own_visits, own_won, hash
  *
- * The step reads the node's first line and the values of those moves that have been tried, and
- * writes one pair, its value and the node's visits; of the links it reads one.
+ * The edges of a node with n moves (from a cache line's start):
+ *
+ *     0               free, count, next, class
+ *     24              n pairs of 16 bytes: visits, won
+ *     24 + 16 * n     n links of 32 bytes: child, loose_visits, loose_won, deferred, move
+ *     next line       values of 8 moves each, one line: 8 times share, 8 times seldom
+ *
+ * During a run every thread of the process (with calls_only, the owner's alone) writes the counters
+ * visits, won, own_visits, own_won, loose_visits, loose_won and deferred, and next, child and the
+ * values. The worker that has the slab writes the other fields before others can reach the node or
+ * the edges. Between runs only one worker of each rank touches them.
+ *
+ * A step down the tree reads the first line of a node and the values of the moves that have been
+ * tried. It writes one pair, the values of that move and the node's visits, and reads one link.
  */
 
 #include <stdatomic.h>
@@ -23,71 +36,75 @@
 #include <stdint.h>
 
 typedef struct tern_mcts_pair {
-    atomic_uint_fast64_t visits; /* tokens that went this way */
-    atomic_uint_fast64_t won;    /* half points of those that are back, of the player who moves */
+    atomic_uint_fast64_t visits; /* tokens that took this move */
+    atomic_uint_fast64_t won;    /* half points of those that are back, for the player who moves */
 } tern_mcts_pair;
 
-/* What a scan for the best move reads, made from the pair by whoever has just changed it, so that
- * the scan takes neither division nor root. Of two at once the slower may leave what it saw before
- * the other: the next that passes mends it, and the pair itself is always exact. A line holds as
- * many moves as the scan takes at a time (mcts/scan.h). */
+/* The values that the scan for the best move reads. A thread that has changed a pair computes them
+ * from the pair, so that the scan needs no division and no root. Of two threads that do so at once,
+ * the slower may store values that miss the other's change. The next token that takes the move
+ * corrects them, and the pair itself is always exact. A line holds as many moves as one step of the
+ * scan takes (mcts/scan.h). */
 #define TERN_MCTS_LANES 8
 typedef struct tern_mcts_values {
-    _Alignas(64) _Atomic float share[TERN_MCTS_LANES]; /* won, of all that the visits could win */
+    _Alignas(64) _Atomic float share[TERN_MCTS_LANES]; /* won / all that the visits could win */
     _Atomic float seldom[TERN_MCTS_LANES];             /* 1 / sqrt(visits); 0: not drawn yet */
 } tern_mcts_values;
 
-/* child: 0, none yet; TERN_MCTS_MAKING; or the name of a node. */
+/* child is 0 if there is none yet, TERN_MCTS_MAKING, or the name of a node. */
 #define TERN_MCTS_MAKING UINT64_MAX
 typedef struct tern_mcts_link {
     atomic_uint_fast64_t child;
-    atomic_uint_fast64_t loose_visits, loose_won; /* simulated without a node, for want of memory */
-    atomic_uint deferred;                         /* tokens that wait for the child */
+    /* Tokens that were simulated without a node, for want of memory. */
+    atomic_uint_fast64_t loose_visits, loose_won;
+    atomic_uint deferred; /* tokens that wait for the child */
     uint32_t move;
 } tern_mcts_link;
 
 typedef struct tern_mcts_edges {
-    struct tern_mcts_edges *free; /* the next one that is */
+    struct tern_mcts_edges *free; /* next free edges of the class */
     uint32_t count;
-    atomic_uint next; /* moves before it, which are in random order, have been tried */
-    uint32_t class;   /* of its size */
+    /* The moves are in random order. Moves before this index have been tried. */
+    atomic_uint next;
+    uint32_t class; /* number of its size */
     tern_mcts_pair pair[];
-    /* then count links, then, at a line's start, the values of count moves */
+    /* Links and values follow. */
 } tern_mcts_edges;
 
 typedef struct tern_mcts_node {
     atomic_uint_fast64_t visits;
-    _Atomic(tern_mcts_edges *) edges; /* NULL: a leaf */
-    uint64_t parent;                  /* name; 0: the root, or a node that is shared */
-    uint32_t slot;                    /* at the parent */
-    uint32_t depth;                   /* as deep as it was ever met, from the first root */
+    _Atomic(tern_mcts_edges *) edges; /* NULL: no token has left the node yet */
+    uint64_t parent;                  /* name; 0: the root, or a shared node */
+    uint32_t slot;                    /* edge of the parent */
+    uint32_t depth;                   /* greatest depth at which it was met, from the first root */
     uint32_t returns;                 /* of a shared node: where its tokens came from */
-    uint8_t player;                   /* to move, while open */
+    uint8_t player;                   /* to move, if the game is open */
     uint8_t result;                   /* tern_game_result */
     uint8_t live, marked;
-    atomic_uint_fast64_t own_visits; /* tokens that ended here, and are back */
+    atomic_uint_fast64_t own_visits; /* tokens that ended here and are back */
     atomic_uint_fast64_t own_won;    /* half points of player 0 */
     uint64_t hash;
-    uint32_t chain;               /* the next node of the same head */
-    uint32_t next;                /* while free: the next one that is */
-    struct tern_mcts_node *above; /* while marked: the next one of those to be looked at */
+    uint32_t chain;               /* next node with the same head */
+    uint32_t next;                /* of a free node: the next free node */
+    struct tern_mcts_node *above; /* of a marked node: next in the list of tern_search.marked */
     _Alignas(16) char state[];
 } tern_mcts_node;
 
 enum { TERN_MCTS_CLASSES = 136 };
 
 typedef struct tern_mcts_slab {
-    /* What others need to reach a node. */
+    /* Fields that other threads need to reach a node. */
     char *memory;
     size_t bytes;
     size_t node_bytes;
-    uint32_t *heads; /* of shared nodes, by hash; NULL: none are */
+    uint32_t *heads; /* first nodes by hash; NULL: nodes are not shared */
     uint32_t heads_mask;
-    /* What the owner writes all the time, hence in another line. Of these others read nodes alone,
-     * once for each name that comes in a call. */
+    /* Fields that the owner writes all the time, therefore in another cache line. Other threads
+     * read only nodes, once for each name that comes in a call. */
     _Alignas(64) size_t edges_at; /* offset of the lowest edges */
-    atomic_uint nodes; /* indices below it have been used; 0 never is. Released behind the node it
-                          adds, acquired by who gets a name in a call (tern_mcts_node_of) */
+    /* Indices below it have been used; index 0 never is. The owner stores it by release after it
+     * has written the new node; tern_mcts_node_of acquires it for a name that comes in a call. */
+    atomic_uint nodes;
     uint32_t free_nodes;
     tern_mcts_edges *free_edges[TERN_MCTS_CLASSES];
 } tern_mcts_slab;
@@ -116,24 +133,26 @@ static inline tern_mcts_edges *tern_mcts_edges_of(const tern_mcts_node *node) {
     return atomic_load_explicit(&node->edges, memory_order_acquire);
 }
 
-/* For shared nodes bytes include a table of heads. False: the system has no such memory. */
+/* Opens a slab. If shared is set, bytes include the table of heads. Returns false if the system
+ * does not provide the memory. */
 bool tern_mcts_slab_open(tern_mcts_slab *slab, size_t bytes, size_t state_bytes, bool shared);
 void tern_mcts_slab_close(tern_mcts_slab *slab);
-/* As it was at first. */
+/* Empties the slab. */
 void tern_mcts_slab_clear(tern_mcts_slab *slab);
 
-/* The least that a slab must have for a node with so many moves. */
+/* Returns the smallest size in bytes of a slab in which a node with moves_max moves fits. */
 size_t tern_mcts_slab_least(size_t state_bytes, uint32_t moves_max);
 
-/* A node that is all zero but for its state, which is undefined. 0: no room. */
+/* Allocates a node. All its fields are zero except live; its state is undefined. Returns 0 if there
+ * is no room. */
 uint32_t tern_mcts_node_take(tern_mcts_slab *slab);
 void tern_mcts_node_give(tern_mcts_slab *slab, uint32_t index);
 
-/* Edges that are all zero but for their count. NULL: no room. */
+/* Allocates edges. All fields are zero except count and class. Returns NULL if there is no room. */
 tern_mcts_edges *tern_mcts_edges_take(tern_mcts_slab *slab, uint32_t count);
 void tern_mcts_edges_give(tern_mcts_slab *slab, tern_mcts_edges *edges);
 
-/* Shared nodes. find: 0, none. */
+/* Shared nodes: find returns the index of the node with a hash, or 0; enter adds a node. */
 uint32_t tern_mcts_slab_find(const tern_mcts_slab *slab, uint64_t hash);
 void tern_mcts_slab_enter(tern_mcts_slab *slab, uint32_t index);
 

@@ -6,17 +6,18 @@
 #include "mcts/work.h"
 
 /*
- * The steps of a token (paper 000, 2.1 and 5.3). Counters of nodes are atomic and relaxed: threads
- * of one process count at once, and sums are only looked at when nothing is under way. What a node
- * or its edges consist of is published by release and read by acquire, of the node's edges or of
- * the link that names it, or comes in a call.
+ * The steps of a token (paper 000, 2.1 and 5.3). The counters of nodes are atomic and relaxed:
+ * threads of one process count at the same time, and sums are only compared when nothing is under
+ * way. The contents of a node or of its edges are published by a release store and read after an
+ * acquire load: of the node's edges, or of the link that names the node. If the name comes in a
+ * call, the call orders them.
  */
 
 enum { RELAXED = memory_order_relaxed };
 
-/* Adds to a counter of a node; what it was before. Where no other thread comes a plain addition
- * does: one that is locked waits until all stores before it have got where they go, those to the
- * rings of other processes too, and a rollout makes a dozen. */
+/* Adds to a counter of a node and returns its value before. If no other thread touches the nodes, a
+ * plain addition is enough. A locked one waits until all earlier stores have completed, also those
+ * into the rings of other processes, and a rollout makes a dozen additions. */
 static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, uint64_t more) {
     if (!w->alone)
         /* R4 */
@@ -26,7 +27,7 @@ static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, ui
     return before;
 }
 
-/* The next move that has not been tried; count if all have. */
+/* Returns the next move that has not been tried, or count if all have been. */
 static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
     /* R4 */
     uint32_t next = atomic_load_explicit(&edges->next, RELAXED);
@@ -39,7 +40,7 @@ static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
     return next;
 }
 
-/* Whether it is this token that makes the child of an edge that has none. */
+/* Returns whether this token makes the child of an edge that has none. */
 static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
     if (!w->alone)
         /* R6: settle; one token makes the child */
@@ -48,7 +49,7 @@ static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *chi
     return true;
 }
 
-/* Of a pair that this worker has just changed. */
+/* Computes the values of a pair that this worker has just changed. */
 static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
     tern_mcts_values *values = &tern_mcts_values_of(edges)[slot / TERN_MCTS_LANES];
     /* R4 */
@@ -61,8 +62,8 @@ static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t sl
     atomic_store_explicit(&values->seldom[lane], sqrtf(one), RELAXED);
 }
 
-/* UCB: the share of points won, and more for what is seldom visited. A visit that is not back yet
- * has won nothing: so tokens keep out of each other's way. */
+/* UCB: the share of points won, plus a bonus for moves that are seldom visited. A visit that is not
+ * back yet has won nothing, so tokens keep away from each other. */
 static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
                         tern_mcts_edges *edges) {
     /* R4 */
@@ -71,8 +72,8 @@ static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
     return tern_mcts_scan(tern_mcts_values_of(edges), edges->count, wide);
 }
 
-/* In random order, so that the next one is a random one of those that are left. In the worker's
- * own memory, which its caches have, before they go to the edges. */
+/* Stores the moves in random order, so that the next untried move is a random one. It shuffles in
+ * the worker's own memory, which is in its caches, and writes each move to the edges once. */
 static void shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
     tern_mcts_link *links = tern_mcts_links(edges);
     for (uint32_t i = edges->count; i-- > 0;) {
@@ -82,7 +83,7 @@ static void shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
     }
 }
 
-/* The node's edges, made now if need be. NULL: no room for them. */
+/* Returns the node's edges, and makes them if there are none. Returns NULL if there is no room. */
 static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
     const tern_game *game = &w->search->game;
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
@@ -103,7 +104,7 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
         return NULL;
     }
     shuffle(w, made);
-    /* Two threads may come here at once: the first one's stay. */
+    /* Two threads may come here at once; the edges of the first one stay. */
     /* R1: tern_mcts_edges_of */
     if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
                                                 memory_order_acquire))
@@ -112,7 +113,8 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
     return edges;
 }
 
-/* The edge by which to leave the node; its visit is counted. TERN_MCTS_OWN: no room for edges. */
+/* Returns the edge by which a token leaves the node, and counts its visit. Returns TERN_MCTS_OWN if
+ * there is no room for edges. */
 static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
     tern_mcts_edges *edges = edges_for(w, node);
     if (edges == NULL)
@@ -125,8 +127,8 @@ static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
     return slot;
 }
 
-/* Tokens that waited for an edge's child go on: to it, or, if it could not be made, to another
- * try. */
+/* Lets the tokens that waited for an edge's child go on: to the child, or, if the child could not
+ * be made, to another attempt. */
 static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* R3: at_edge; either it sees the child, or this the token */
@@ -141,7 +143,8 @@ static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, ui
         tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(child), &m, NULL);
         return;
     }
-    /* Not from here: a chain of such edges must not become a chain of calls. */
+    /* They go on from a record, not from here: otherwise a chain of such edges would become a chain
+     * of nested function calls. */
     tern_mcts_record *record = tern_mcts_record_take(w);
     if (record == NULL)
         return;
@@ -155,8 +158,8 @@ static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, ui
 static void settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
                    uint64_t child) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
-    /* Pairs with the load behind the addition in at_edge: either that one sees the child, or the
-     * load in release sees the token. */
+    /* Pairs with the addition and the load after it in at_edge: either at_edge sees the child, or
+     * the load in release sees the token. */
     /* R3: at_edge; then release looks for tokens */
     atomic_store_explicit(&link->child, child,
                           w->alone ? memory_order_release : memory_order_seq_cst);
@@ -174,8 +177,8 @@ static uint32_t place(tern_mcts_worker *w, const char *state) {
     return (uint32_t)(s->game.hash(state, s->game.argument) % s->all);
 }
 
-/* The child of an edge is made, here or by a call of its owner, which takes the token too. Returns
- * the child if the token is still here. */
+/* Makes the child of an edge, here or by a call to its owner, which also takes the token. Returns
+ * the child if the token is still here, else 0. */
 static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
                      uint32_t depth) {
     const tern_game *game = &w->search->game;
@@ -188,8 +191,8 @@ static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, u
         tern_mcts_send(w, TERN_MCTS_CREATE, owner, &m, w->played);
         return 0;
     }
-    /* The owner shares this process: nobody is called, and this worker owns the child, since only
-     * its thread takes memory from a slab. */
+    /* The drawn owner is in this process, so no call is needed. This worker owns the child, because
+     * only the worker's own thread allocates from a slab. */
     uint64_t child = tern_mcts_make(w, w->played, name, slot, depth);
     if (child == 0)
         tern_mcts_simulate(w, w->played, name, slot | TERN_MCTS_LOOSE, depth);
@@ -197,7 +200,8 @@ static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, u
     return child;
 }
 
-/* A token is at an edge. Returns the child that it goes on to, or 0: it is elsewhere by now. */
+/* Moves a token on from an edge. Returns the child to which it goes, or 0 if the token is elsewhere
+ * now. */
 static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
                         uint32_t depth) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
@@ -288,7 +292,7 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
     }
 }
 
-/* Counts what a token brings to a node. */
+/* Adds the result of a token to a node. */
 static void count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot, uint32_t won) {
     if (slot == TERN_MCTS_OWN) {
         add(w, &node->own_visits, 1);
@@ -323,7 +327,7 @@ void tern_mcts_back(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t 
             slot = node->slot;
         }
     }
-    /* Over the root, hence in its process. */
+    /* The token left the tree at the root, which is therefore in this process. */
     w->statistics.rollouts++;
     w->back++;
 }

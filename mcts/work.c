@@ -6,7 +6,7 @@
 #include "rma/state.h"
 #include "src/wait.h"
 
-/* Records, simulations, and the list of what a worker does next. */
+/* Records, simulations, and the list of a worker's next steps. */
 
 enum { CHUNK = 64 };
 
@@ -19,7 +19,7 @@ static size_t record_bytes(const tern_mcts_worker *w) {
     return (sizeof(tern_mcts_record) + w->search->game.state_bytes + 63) / 64 * 64;
 }
 
-/* More records: as many as tokens are on this worker at once, and messages that wait. */
+/* Allocates more records. A worker needs as many as it has tokens and kept messages at once. */
 static bool more_records(tern_mcts_worker *w) {
     size_t bytes = record_bytes(w);
     tern_mcts_chunk *chunk = aligned_alloc(64, sizeof *chunk + CHUNK * bytes);
@@ -52,7 +52,8 @@ tern_mcts_record *tern_mcts_record_take(tern_mcts_worker *w) {
     return record;
 }
 
-/* On a stack that others push on and its owner takes as a whole: no entry leaves it in between. */
+/* Pushes a record on a stack from which the owner takes all records at once. No single record is
+ * ever popped, so the compare-and-swap has no ABA problem. */
 static void push(_Atomic(tern_mcts_record *) *stack, tern_mcts_record *record) {
     /* R8: tern_mcts_record_take, empty_inbox */
     record->next = atomic_load_explicit(stack, memory_order_relaxed);
@@ -78,8 +79,8 @@ void tern_mcts_records_free(tern_mcts_worker *w) {
     }
 }
 
-/* The thread that is to play: a random one of the process if it has nothing else to do, else this
- * one, which has the leaf in its caches. */
+/* Chooses the thread that plays: a random worker of the process if that one is idle, otherwise this
+ * worker, which has the leaf in its caches. */
 static tern_mcts_worker *who_plays(tern_mcts_worker *w) {
     tern_search *s = w->search;
     if (s->workers == 1)
@@ -111,7 +112,7 @@ void tern_mcts_simulate(tern_mcts_worker *w, const char *state, uint64_t name, u
         push(&player->inbox, record);
 }
 
-/* One game, by the functions that every game has. */
+/* Plays one game with the functions that every game has. */
 static uint32_t play_out(tern_mcts_worker *w, const char *state) {
     const tern_game *game = &w->search->game;
     tern_game_result result;
@@ -119,7 +120,7 @@ static uint32_t play_out(tern_mcts_worker *w, const char *state) {
     while ((result = game->result(w->played, game->argument)) == TERN_GAME_OPEN) {
         uint32_t count = game->moves(w->played, w->moves, game->argument);
         if (count == 0)
-            return TERN_GAME_DRAWN; /* of a game that makes no sense, which tree.c says */
+            return TERN_GAME_DRAWN; /* the game is invalid, which tree.c reports */
         game->play(w->played, w->moves[tern_random_below(&w->random, count)], game->argument);
     }
     return result;
@@ -135,8 +136,8 @@ static uint32_t play_all(tern_mcts_worker *w, const char *state) {
     return won;
 }
 
-/* What was gathered for far ranks does not wait for a long simulation: one is expected to be as
- * long as the last was. */
+/* Plays; before a long simulation it sends the calls gathered for remote ranks. A simulation is
+ * expected to take as long as the last one. */
 static uint32_t play_in_turn(tern_mcts_worker *w, const char *state) {
     if (tern_rma_of(w->search->context)->far == NULL)
         return play_all(w, state);
@@ -160,7 +161,7 @@ static void simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
     tern_mcts_back(w, record->message.name, record->message.slot, won);
 }
 
-/* What other threads of the process left, oldest first. */
+/* Takes over the records that other threads of the process left, oldest first. */
 static void empty_inbox(tern_mcts_worker *w) {
     /* R8: push */
     tern_mcts_record *stack = atomic_exchange_explicit(&w->inbox, NULL, memory_order_acquire);

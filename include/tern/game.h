@@ -2,10 +2,10 @@
 #define TERN_GAME_H
 
 /*
- * A game for two, as a tree search sees it (tern/mcts.h): a table of functions over states. A state
- * is plain memory of a fixed size, without pointers: it is copied byte by byte, also to other
- * ranks. All functions may run in several threads at once, on states of their own, and must not
- * wait. A game without chance and hidden parts; the players are 0 and 1.
+ * A game for two players, as a tree search sees it (tern/mcts.h): a table of functions over states.
+ * A state is plain memory of a fixed size without pointers, because it is copied byte by byte, also
+ * to other ranks. All functions may run in several threads at once, each on its own states, and
+ * must not wait. The game has neither chance nor hidden information. The players are 0 and 1.
  */
 
 #include <stddef.h>
@@ -17,53 +17,57 @@
 extern "C" {
 #endif
 
-/* What a state is worth for player 0, in half points, so that sums are exact. */
+/* The value of a state for player 0, in half points, so that sums are exact. */
 typedef enum tern_game_result {
     TERN_GAME_LOST = 0,
     TERN_GAME_DRAWN = 1,
     TERN_GAME_WON = 2,
-    TERN_GAME_OPEN = 3 /* it is not over */
+    TERN_GAME_OPEN = 3 /* the game is not over */
 } tern_game_result;
 
-/* Random numbers: xoroshiro128++ (Blackman and Vigna), one generator for each thread. */
+/* Random numbers by xoroshiro128++ (Blackman and Vigna), one generator for each thread. */
 typedef struct tern_random {
     uint64_t state[2];
 } tern_random;
 
-/* A generator for each seed and stream: those of different streams are independent. */
+/** Returns a generator for a seed and a stream. Generators of different streams are independent. */
 static inline tern_random tern_random_seeded(uint64_t seed, uint64_t stream);
 
-/* The next 64 random bits. */
+/** Returns the next 64 random bits. */
 static inline uint64_t tern_random_next(tern_random *random);
 
-/* A random number below bound, which is 1 or more; biased by bound / 2^32 at most. */
+/** Returns a random number less than bound, which is 1 or more. Its bias is at most bound / 2^32.
+ */
 static inline uint32_t tern_random_below(tern_random *random, uint32_t bound);
 
-/* A game. Every rank describes the same one. argument: passed to all functions; what it points to
- * must not change while a search uses the game. */
+/* A game. Every rank describes the same game. argument is passed to all functions; what it points
+ * to must not change while a search uses the game. */
 typedef struct tern_game {
     const char *name;
     size_t state_bytes; /* 1 to TERN_GAME_STATE_MAX */
-    uint32_t moves_max; /* the most moves that a state has, 1 to TERN_GAME_MOVES_MAX */
+    uint32_t moves_max; /* the most moves of a state, 1 to TERN_GAME_MOVES_MAX */
 
-    /* The moves that the player to move has, in any fixed order. [out] moves: room for moves_max.
-     * Returns how many: 1 or more while the state is open, and 0 when the game is over. */
+    /* Stores the moves of the player to move, in any fixed order. [out] moves has room for
+     * moves_max. Returns their number: 1 or more if the state is open, and 0 if the game is
+     * over. */
     uint32_t (*moves)(const void *state, uint32_t *moves, void *argument);
 
     /* Makes one of these moves. */
     void (*play)(void *state, uint32_t move, void *argument);
 
-    /* The player to move, 0 or 1; of a state that is open. */
+    /* Returns the player to move, 0 or 1, of an open state. */
     int (*player)(const void *state, void *argument);
 
     tern_game_result (*result)(const void *state, void *argument);
 
-    /* Optional. Plays count games from an open state to the end, each move at random with equal
-     * chances; returns the sum of the results. NULL: done by the functions above. */
+    /* Optional. Plays count games from an open state to the end, each move drawn with equal
+     * chances, and returns the sum of the results. If it is NULL, the search does this with the
+     * functions above. */
     uint32_t (*rollouts)(const void *state, uint32_t count, tern_random *random, void *argument);
 
-    /* Optional. The same number for states from which all goes on the same way, and hardly ever for
-     * others (Zobrist); for searches that place or share nodes by it. */
+    /* Optional; needed by searches that place or share nodes by hash. Returns the same number
+     * for states with the same future, and almost never the same number for others (Zobrist
+     * hashing). */
     uint64_t (*hash)(const void *state, void *argument);
 
     void *argument;
@@ -85,7 +89,7 @@ static inline uint32_t tern_random_below(tern_random *random, uint32_t bound) {
     return (uint32_t)(((tern_random_next(random) >> 32) * bound) >> 32);
 }
 
-/* The finalizer of SplitMix64, from which the first states come: never both words 0. */
+/* The finalizer of SplitMix64, which makes the first states; these are never all zero. */
 static inline uint64_t tern_random_mix(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
