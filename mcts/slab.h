@@ -24,7 +24,9 @@
  * During a run every thread of the process (with calls_only, the owner's alone) writes the counters
  * visits, won, own_visits, own_won, loose_visits, loose_won and deferred, and next, child and the
  * values. The worker that has the slab writes the other fields before others can reach the node or
- * the edges. Between runs only one worker of each rank touches them.
+ * the edges, with two exceptions: any thread may set a node's edges, by one compare-and-swap, and
+ * the owner changes returns and depth of a shared node. Between runs only one worker of each rank
+ * touches nodes and edges.
  *
  * A step down the tree reads the first line of a node and the values of the moves that have been
  * tried. It writes one pair, the values of that move and the node's visits, and reads one link.
