@@ -9,10 +9,11 @@ static int player(const void *state, void *argument) {
     return __builtin_popcountll(taken(state)) % 2;
 }
 
-/* The lowest cell of each column, and the one above the highest. */
+/* The lowest cell of each column, and the bit above its highest cell. */
 static const uint64_t bottom = UINT64_C(0x0040810204081), above = UINT64_C(0x1020408102040);
 
-/* The free cell of each column that has one. Adding to the lowest cell carries past all stones. */
+/* Returns the lowest free cell of each column that has one. Adding 1 at the lowest cell carries
+ * past all stones of the column. */
 static uint64_t landings(const connect4_state *s) { return (taken(s) + bottom) & ~above; }
 
 static bool has_four(uint64_t stones) {
@@ -49,7 +50,7 @@ static tern_game_result result(const void *state, void *argument) {
     return landings(s) == 0 ? TERN_GAME_DRAWN : TERN_GAME_OPEN;
 }
 
-/* One of the bits, each with equal chances. */
+/* Returns one of the bits, each with the same chance. */
 static uint64_t draw(uint64_t bits, tern_random *random) {
     uint32_t skip = tern_random_below(random, (uint32_t)__builtin_popcountll(bits));
     while (skip-- > 0)
@@ -76,7 +77,8 @@ static uint32_t rollouts(const void *state, uint32_t count, tern_random *random,
     return sum;
 }
 
-/* Of two words, mixed: as good as Zobrist's, whose point is to follow single moves. */
+/* Hashes the two words. The result is as good as a Zobrist hash; nothing here would gain from
+ * updating a hash move by move. */
 static uint64_t hash(const void *state, void *argument) {
     const connect4_state *s = state;
     (void)argument;

@@ -40,8 +40,8 @@ int hex_stone(const hex_geometry *g, const hex_board *b, uint32_t cell) {
     return hex_bit(&b->stones[0], at) ? 0 : hex_bit(&b->stones[1], at) ? 1 : -1;
 }
 
-/* The numbers of which a key is made: of a player's stone on a bit, then of who is to move, then of
- * a first stone that may be taken over. */
+/* A key combines numbers for: each player's stone on each bit; the player to move (MOVER); and a
+ * first stone that may be taken over (SWAPPABLE). */
 enum { MOVER = 2 * 64 * HEX_WORDS, SWAPPABLE };
 
 static uint64_t part_of_key(uint32_t what) {

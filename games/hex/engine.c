@@ -20,26 +20,26 @@ typedef enum order_kind {
     ORDER_STOP
 } order_kind;
 
-/* What all workers do together. */
+/* An order, which all workers carry out together. */
 typedef struct order {
     order_kind kind;
-    uint32_t size, swap; /* ORDER_SIZE: a search for boards of this size */
-    uint32_t move;       /* ORDER_MOVE: that was made */
-    hex_board board;     /* ORDER_BOARD: to begin anew with */
+    uint32_t size, swap; /* ORDER_SIZE: make a search for boards of this size */
+    uint32_t move;       /* ORDER_MOVE: the move that was made */
+    hex_board board;     /* ORDER_BOARD: the board to begin with */
     tern_search_limits limits;
 } order;
 
-/* Orders that have come to a worker and are not carried out yet. Rank 0 gives no order before it
- * has carried out the one before, and no worker falls back by more than one: runs are collective.
- */
+/* Most orders that have come to a worker and are not carried out yet. Rank 0 gives an order only
+ * after it has carried out the one before, and because runs are collective, no worker is more than
+ * one order behind. */
 enum { ORDERS = 4 };
 
 typedef struct hand {
     hex_engine *engine;
     tern_worker *worker;
     pthread_t thread;
-    uint32_t come;            /* orders */
-    _Atomic uint32_t reached; /* the number of the order that is being carried out */
+    uint32_t come;            /* number of orders that have come */
+    _Atomic uint32_t reached; /* number of the order that is being carried out */
     order order[ORDERS];
 } hand;
 
@@ -47,20 +47,20 @@ struct hex_engine {
     tern_context *context;
     tern_search_options options;
     hex_geometry geometry;
-    hex_board board; /* that the search holds */
-    bool holds;      /* it holds one */
-    uint32_t seen;   /* moves that led to it */
+    hex_board board; /* the board of the search */
+    bool holds;      /* the search has a board */
+    uint32_t seen;   /* number of moves that led to it */
     uint32_t move[HEX_MOVES_MOST];
     tern_search *search;
     tern_search_result result;
     tern_search_statistics statistics;
     uint32_t workers;
-    hand *hand;          /* of each worker */
-    uint32_t threads;    /* that were started */
+    hand *hand;          /* one for each worker */
+    uint32_t threads;    /* number of threads that were started */
     _Atomic bool ending; /* no more orders will come */
 };
 
-/* One engine in a process, where handlers find it. */
+/* A process has one engine, which handlers find here. */
 static hex_engine *the_engine;
 
 static tern_status hex_take_order(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -80,8 +80,8 @@ static void nap(void) {
     (void)nanosleep(&millisecond, NULL);
 }
 
-/* The next order for h; NULL: none will come. A worker that finds nothing for a while sleeps:
- * people think for long. */
+/* Waits for the next order for h and returns it, or NULL if none will come. After some time without
+ * work the worker sleeps between two looks, because people think for a long time. */
 static const order *wait_for_order(hand *h) {
     for (uint32_t idle = 0; h->come == h->reached; idle++)
         if (tern_progress(h->worker) > 0)
@@ -93,8 +93,8 @@ static const order *wait_for_order(hand *h) {
     return &h->order[h->reached % ORDERS];
 }
 
-/* Until all workers of this process are at the same order, and so have done with the one before; or
- * some have left for good. */
+/* Waits until all workers of this process have reached the same order, and so have completed the
+ * one before, or until the engine is ending. */
 static void meet(hand *h) {
     hex_engine *e = h->engine;
     uint32_t here = atomic_fetch_add(&h->reached, 1) + 1;
@@ -157,7 +157,7 @@ static tern_status carry_out(hand *h, const order *o) {
     }
 }
 
-/* [out] kind: of the order that was carried out. */
+/* [out] kind: kind of the order that was carried out. */
 static tern_status serve_one(hand *h, order_kind *kind) {
     const order *o = wait_for_order(h);
     *kind = o != NULL ? o->kind : ORDER_STOP;
@@ -167,8 +167,8 @@ static tern_status serve_one(hand *h, order_kind *kind) {
     return carry_out(h, o);
 }
 
-/* An error ends no worker, or those that still take part in an order would wait for it; but the
- * death of a rank ends all. Returns the first one. */
+/* Carries out orders. An error does not end a worker, because workers that still carry out the
+ * order would wait for it. But the death of a rank ends all workers. Returns the first error. */
 static tern_status serve(hand *h) {
     order_kind kind;
     tern_status status, first = TERN_OK;
@@ -195,8 +195,8 @@ static bool give(hex_engine *e, const order *o) {
            serve_one(e->hand, &kind) == TERN_OK;
 }
 
-/* Brings the search to where the game is: by the moves that it has not seen, if it has followed
- * so far. */
+/* Brings the search to the position of the game: by the moves that it has not seen, if it has
+ * followed the game so far, otherwise by a new board. */
 static bool follow(hex_engine *e, const hex_record *r) {
     const hex_geometry *g = &r->geometry;
     if (e->search == NULL || e->geometry.size != g->size || e->geometry.swap != g->swap) {

@@ -2,8 +2,8 @@
 #define TERN_GAMES_HEX_ENGINE_H
 
 /*
- * The player: tern's tree search on all workers of all ranks. Rank 0 gives orders, which all
- * workers carry out; the others wait for orders and sleep in between.
+ * The player: tern's tree search on all workers of all ranks. Rank 0 gives orders that all workers
+ * carry out. The other workers wait for orders, and sleep when none come.
  */
 
 #include "games/hex/record.h"
@@ -12,27 +12,27 @@
 
 typedef struct hex_engine hex_engine;
 
-/* Collective: makes a context, with a thread for each worker of config. Errors are printed. NULL:
- * there was one. */
+/* Collective. Makes a context, with a thread for each worker of config. Prints errors, and returns
+ * NULL if there was one. */
 hex_engine *hex_engine_start(const tern_config *config, const tern_search_options *options);
 
-/* On ranks other than 0: carries out orders until hex_engine_stop is called on rank 0. Returns
- * false if an error ended it. */
+/* For ranks other than 0: carries out orders until rank 0 calls hex_engine_stop. Returns false if
+ * there was an error. */
 bool hex_engine_serve(hex_engine *engine);
 
-/* On rank 0: thinks about a game, which is not over, until one of the limits is reached. What
- * earlier thinking has found out about it is used. [out] result: until the next call. Returns false
- * if the engine has failed; tern_error_detail says why. */
+/* For rank 0: thinks about a game, which must not be over, until one of the limits is reached. It
+ * uses what it has found out about the game before. [out] result: valid until the next call.
+ * Returns false if the engine has failed; tern_error_detail then says why. */
 bool hex_engine_think(hex_engine *engine, const hex_record *record,
                       const tern_search_limits *limits, tern_search_result *result);
 
-/* On rank 0: statistics since the tree was begun. */
+/* For rank 0: statistics since the tree was begun. */
 bool hex_engine_statistics(hex_engine *engine, tern_search_statistics *statistics);
 
-/* On rank 0: ends the others' hex_engine_serve. */
+/* For rank 0: ends hex_engine_serve on the other ranks. */
 void hex_engine_stop(hex_engine *engine);
 
-/* Collective. */
+/* Collective. Frees the engine. */
 void hex_engine_free(hex_engine *engine);
 
 #endif

@@ -23,7 +23,7 @@ static int player(const void *state, void *argument) {
     return (int)((const hex_board *)state)->player;
 }
 
-/* Nobody but who moved last can have connected since. */
+/* Only the player who moved last can have connected their sides by that move. */
 static tern_game_result result(const void *state, void *argument) {
     const hex_board *b = state;
     if (b->plies == 0 || !hex_connects(argument, b, 1 - b->player))

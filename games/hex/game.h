@@ -6,7 +6,8 @@
 #include "games/hex/board.h"
 #include "tern/game.h"
 
-/* The game on boards of geometry, which must live as long. States are hex_boards. */
+/* Returns the game on boards of a geometry, which must live as long as the game. States are
+ * hex_boards. */
 tern_game hex_game(const hex_geometry *geometry);
 
 #endif

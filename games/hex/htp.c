@@ -15,13 +15,14 @@ typedef struct request {
     hex_htp *htp;
     int count;
     char *argument[ARGUMENTS_MOST];
-    FILE *out; /* text of the answer, behind "= " or "? " */
+    FILE *out; /* text of the answer, which follows "= " or "? " */
 } request;
 
-/* A command's function writes the answer, or why there is none, and returns which. */
+/* A command. run writes the answer and returns true, or writes why there is none and returns
+ * false. */
 typedef struct command {
     const char *name;
-    int least, most; /* arguments */
+    int least, most; /* least and most arguments */
     bool (*run)(request *q);
 } command;
 
@@ -96,7 +97,7 @@ static bool play(request *q) {
     return true;
 }
 
-/* Thinks about the position with player to move. */
+/* Thinks about the position as if player were to move. */
 static bool think(request *q, uint32_t player) {
     hex_htp *h = q->htp;
     if (hex_record_winner(&h->record) >= 0)
@@ -134,7 +135,7 @@ static bool showboard(request *q) {
     return true;
 }
 
-/* Those from argument at on: seconds, and how many stones they are for. */
+/* Reads the arguments from number at on: seconds, and for how many stones they are. */
 static bool read_times(const request *q, int at, double value[ARGUMENTS_MOST]) {
     for (int i = at; i < q->count; i++)
         if (!hex_number_parse(q->argument[i], 0, 1e9, &value[i]))
@@ -142,8 +143,8 @@ static bool read_times(const request *q, int at, double value[ARGUMENTS_MOST]) {
     return true;
 }
 
-/* main time, then byo-yomi time and moves, which Hex does not have: times are added up. By the
- * protocol a byo-yomi time for no moves means that there is no limit. */
+/* The arguments are main time, byo-yomi time and byo-yomi moves. Hex has no byo-yomi, so the times
+ * are added. By the protocol, a byo-yomi time for no moves means that there is no limit. */
 static bool time_settings(request *q) {
     double seconds[ARGUMENTS_MOST];
     hex_record *r = &q->htp->record;
@@ -183,7 +184,7 @@ static bool all_legal_moves(request *q) {
     return true;
 }
 
-/* The player named, or whose turn it is. */
+/* The player that the command names, or else the player to move. */
 static bool analyzed_player(request *q, uint32_t *player) {
     *player = q->htp->record.board.player;
     return q->count == 0 || read_player(q, 0, player);
@@ -222,7 +223,7 @@ static bool statistics(request *q) {
     return true;
 }
 
-/* What HexGui puts into its menu: how the answer is shown, a title, the command. */
+/* Entries for HexGui's menu: how to show the answer, a title, and the command. */
 static bool analyze_commands(request *q) {
     fputs("pspairs/Win rates/tern-win_rates\n"
           "var/Principal variation/tern-principal_variation\n"
@@ -255,7 +256,8 @@ static const command commands[] = {
     {NULL, 0, 0, NULL},
 };
 
-/* The protocol has tabs as spaces, no other control characters, and comments behind #. */
+/* The protocol treats tabs as spaces, ignores other control characters, and has comments after
+ * #. */
 static void clean(char *line) {
     char *to = line;
     for (; *line != 0 && *line != '#'; line++)
@@ -299,7 +301,7 @@ bool hex_htp_answer(hex_htp *htp, char *line, FILE *out) {
     }
     bool good = run(htp, word, rest, answer);
     (void)fclose(answer);
-    /* An empty line ends an answer. */
+    /* An empty line ends an answer, so the text must not end with one. */
     while (bytes > 0 && text[bytes - 1] == '\n')
         text[--bytes] = 0;
     fprintf(out, "%c%s %s\n\n", good ? '=' : '?', number, text);

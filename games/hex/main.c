@@ -1,5 +1,6 @@
 /*
- * Hex by Monte-Carlo tree search on all ranks of an MPI job. Run: mpirun -n 2 tern-hex --play black
+ * Plays Hex by Monte-Carlo tree search on all ranks of an MPI job. Run: mpirun -n 2 tern-hex --play
+ * black
  */
 
 #include <mpi.h>

@@ -35,7 +35,7 @@ bool hex_move_parse(const hex_geometry *g, const char *text, uint32_t *move) {
 bool hex_number_parse(const char *text, double least, double most, double *value) {
     char *end;
     *value = strtod(text, &end);
-    /* strtod takes hexadecimal numbers, infinity and what is no number as well. */
+    /* strtod also accepts hexadecimal numbers, infinity and NaN; this test excludes them. */
     return end != text && *end == 0 && strspn(text, "+-.0123456789Ee") == strlen(text) &&
            *value >= least && *value <= most;
 }

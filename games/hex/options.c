@@ -87,7 +87,7 @@ static bool take(int option, const char *value, options *o) {
     case 'x':
         good = hex_number_parse(value, 0, 100, &o->search.exploration);
         if (good && o->search.exploration <= 0)
-            o->search.exploration = -1; /* 0 would be the default of tern_search_options */
+            o->search.exploration = -1; /* 0 would select the default of tern_search_options */
         return good;
     case 'g':
         good = whole(value, 1, 65535, &n);

@@ -59,8 +59,8 @@ bool hex_record_undo(hex_record *r) {
 double hex_record_seconds(const hex_record *r, uint32_t player, double usual) {
     if (!r->clock)
         return usual;
-    /* Games end with about half of the board full: each player has a quarter of the cells to come,
-     * and never fewer than a few. */
+    /* Games end with about half of the board full. So each player still has about a quarter of the
+     * free cells to play, and never fewer than three moves are assumed. */
     uint32_t cells = hex_cells(&r->geometry),
              moves = r->board.plies < cells ? (cells - r->board.plies) / 4 + 3 : 3;
     double share = r->left[player] / moves;

@@ -1,7 +1,7 @@
 #ifndef TERN_GAMES_HEX_RECORD_H
 #define TERN_GAMES_HEX_RECORD_H
 
-/* A game that is being played: the board, what led to it, and the clocks. */
+/* A game in progress: the board, the moves that led to it, and the clocks. */
 
 #include "games/hex/board.h"
 
@@ -10,31 +10,32 @@ enum { HEX_MOVES_MOST = HEX_SIZE_MAX * HEX_SIZE_MAX + 1 };
 typedef struct hex_record {
     hex_geometry geometry;
     hex_board board;
-    uint32_t count; /* moves so far */
+    uint32_t count; /* number of moves so far */
     uint32_t move[HEX_MOVES_MOST];
     uint8_t player[HEX_MOVES_MOST];
     bool clock;     /* there is a limit for the whole game */
     double full;    /* seconds that each player has for it */
-    double left[2]; /* on each player's clock */
+    double left[2]; /* seconds left on each player's clock */
 } hex_record;
 
-/* Begins a game, with as much time as was set last. */
+/* Begins a game, with the time that was set last. */
 void hex_record_clear(hex_record *r);
 void hex_record_resize(hex_record *r, uint32_t size, bool swap);
 
-/* NULL, or why player may not play move. */
+/* Returns NULL, or the reason why player may not play move. */
 const char *hex_record_objection(const hex_record *r, uint32_t player, uint32_t move);
 
-/* Plays a move there is nothing to object to. */
+/* Plays a move for which hex_record_objection returns NULL. */
 void hex_record_play(hex_record *r, uint32_t player, uint32_t move);
 
-/* Takes the last move back. Returns false if there is none. */
+/* Takes back the last move. Returns false if there is none. */
 bool hex_record_undo(hex_record *r);
 
-/* The player who has connected their sides, or -1. */
+/* Returns the player who has connected their sides, or -1. */
 int hex_record_winner(const hex_record *r);
 
-/* Seconds that a move of player may take: usual, or with a clock a share of what is left on it. */
+/* Returns the seconds that a move of player may take: usual, or with a clock a share of the time
+ * left. */
 double hex_record_seconds(const hex_record *r, uint32_t player, double usual);
 
 #endif

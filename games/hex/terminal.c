@@ -29,7 +29,7 @@ static bool think(hex_terminal *t, tern_search_result *result) {
     return false;
 }
 
-/* What the engine thinks, of whose turn it is. */
+/* Prints what the engine thinks about the move of the player to move. */
 static void tell(const hex_terminal *t, const char *who, const tern_search_result *result) {
     char text[HEX_NAME];
     printf("%s %s, which wins %.0f %% of %llu games in %.1f s: ", who,
@@ -74,7 +74,7 @@ static void move(hex_terminal *t, const char *word) {
         hex_record_play(&t->record, t->person, at);
 }
 
-/* Returns false if the engine has failed; [out] left: the person has gone. */
+/* Returns false if the engine has failed. [out] left: the person has left the game. */
 static bool person_moves(hex_terminal *t, bool *left) {
     char line[256] = "";
     printf("%s> ", hex_player_name[t->person]);

@@ -9,14 +9,14 @@
 typedef struct hex_terminal {
     hex_record record;
     hex_engine *engine;
-    tern_search_limits limits; /* of one move of the engine */
+    tern_search_limits limits; /* for one move of the engine */
     uint32_t person;           /* the player who is at the terminal */
     bool colours;
-    bool progress; /* is shown while the engine thinks */
+    bool progress; /* show progress while the engine thinks */
 } hex_terminal;
 
-/* Reads moves from standard input until the game is over or left. Returns false if the engine has
- * failed. */
+/* Reads moves from standard input until the game is over or the person leaves. Returns false if the
+ * engine has failed. */
 bool hex_terminal_play(hex_terminal *terminal);
 
 #endif

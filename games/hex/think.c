@@ -1,6 +1,6 @@
 #include "games/hex/think.h"
 
-/* Short enough to show progress and long enough not to be felt. */
+/* Short enough to show progress, and long enough not to cost noticeable time. */
 static const double RUN_SECONDS = 0.25;
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -11,7 +11,8 @@ bool hex_think(hex_engine *engine, const hex_record *record, const tern_search_l
     double taken = 0, done = 0;
     uint64_t rollouts = 0;
     while (done < 1) {
-        /* Without anybody who watches, one run: so it can be repeated, with a limit of rollouts. */
+        /* If nobody watches, there is one run only. With a limit of rollouts it can be repeated
+         * exactly. */
         tern_search_limits run = {.seconds = show != NULL ? RUN_SECONDS : 0};
         if (limits->rollouts > 0)
             run.rollouts = limits->rollouts - rollouts;
@@ -27,7 +28,7 @@ bool hex_think(hex_engine *engine, const hex_record *record, const tern_search_l
         if (show != NULL)
             show(record, result, done);
     }
-    /* The first rollout of a tree tries no move. */
+    /* The first rollout of a tree tries no move, so a very short run may have found none. */
     if (result->move_count == 0) {
         const tern_search_limits few = {.rollouts = 16};
         if (!hex_engine_think(engine, record, &few, result))

@@ -1,5 +1,5 @@
-/* Connect Four: its rules against plain ones, and positions in which one move wins, or is the only
- * one that does not lose at once. */
+/* Connect Four: its rules against a plain implementation, and positions in which one move wins, or
+ * in which only one move does not lose at once. */
 
 #include "fixture.h"
 
@@ -7,7 +7,7 @@
 
 enum { COLUMNS = CONNECT4_COLUMNS, ROWS = CONNECT4_ROWS };
 
-/* The plain rules: who has each cell, '.' for nobody. */
+/* A plain board: the stone in each cell, or '.' for none. */
 typedef struct board {
     char cell[COLUMNS][ROWS];
 } board;
@@ -66,7 +66,8 @@ static void random_games_are_fair(void) {
     connect4_state s = {{0, 0}};
     tern_random random = tern_random_seeded(tern_test_seed(), 0);
     uint32_t sum = connect4.rollouts(&s, 20000, &random, NULL);
-    /* Known from long runs: who begins has 0.556 of the points; 0.02 is six deviations. */
+    /* Long runs gave 0.556 of the points to the player who begins. 0.02 is six standard
+     * deviations. */
     CU_ASSERT_DOUBLE_EQUAL(sum / 40000.0, 0.556, 0.02);
     CU_ASSERT(connect4_play(&s, "010101"));
     CU_ASSERT(connect4.hash(&s, NULL) != connect4.hash(&(connect4_state){{0, 0}}, NULL));
@@ -78,7 +79,7 @@ static void random_games_are_fair(void) {
     CU_ASSERT_FALSE(connect4_play(&s, "0000000"));
 }
 
-/* How many moves win at once. [out] move: the last of them. */
+/* Returns how many moves win at once. [out] move: the last of them. */
 static uint32_t wins(const connect4_state *s, uint32_t *move) {
     uint32_t moves[COLUMNS], count = connect4.moves(s, moves, NULL), found = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -93,7 +94,7 @@ static uint32_t wins(const connect4_state *s, uint32_t *move) {
     return found;
 }
 
-/* A position after some random moves in which one move wins. */
+/* Returns a position after some random moves in which exactly one move wins. */
 static connect4_state draw_a_win(uint64_t *random, uint32_t *best) {
     for (;;) {
         connect4_state s = {{0, 0}};
@@ -118,7 +119,8 @@ static void expect_best(fixture *f, tern_search *search, const connect4_state *s
 }
 
 static void wins_and_blocks_are_found(void) {
-    /* The opponent has three: upright, level at either side, upright on another stone. */
+    /* The opponent has three in a row: vertical; horizontal, open at the right or at the left;
+     * vertical on top of another stone. */
     static const struct {
         const char *played;
         uint32_t best;

@@ -1,7 +1,7 @@
 /*
- * What is known of small boards of Hex, for the solver and for the search. Rows from the top; B and
- * W are stones, a cross is a move by which black, who is to move, wins, and no other move does; a
- * dot is an empty cell. Nobody takes over.
+ * Known results on small boards of Hex, for tests of the solver and of the search. Rows are listed
+ * from the top. B and W are stones. Black is to move; x marks a move with which black wins, and all
+ * other moves lose. A dot is another empty cell. No stone is taken over.
  */
 
 #ifndef TERN_TESTS_HEX_KNOWN_H
@@ -15,7 +15,7 @@ typedef struct known_position {
     const char *cells;
 } known_position;
 
-/* The openings by which black wins: as many as 1, 2, 5 and 4. */
+/* The openings with which black wins: 1, 2, 5 and 4 of them. */
 static const known_position known_openings[] = {
     {"1x1", 1, "x"},
     {"2x2", 2,
@@ -73,7 +73,7 @@ enum {
     KNOWN_POSITIONS = sizeof known_positions / sizeof *known_positions
 };
 
-/* [out] winning: the crosses. */
+/* Returns the position. [out] winning: bits of the cells with x. */
 static inline hex_position known_read(const known_position *k, uint64_t *winning) {
     hex_position p = {{0, 0}, 0};
     *winning = 0;

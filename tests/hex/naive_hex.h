@@ -1,7 +1,7 @@
 #ifndef TERN_TESTS_HEX_NAIVE_HEX_H
 #define TERN_TESTS_HEX_NAIVE_HEX_H
 
-/* Hex, simply: an array of cells, searched from neighbour to neighbour. */
+/* A simple implementation of Hex: an array of cells, searched from neighbour to neighbour. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ typedef struct naive_hex {
     int cell[NAIVE_SIZE_MAX][NAIVE_SIZE_MAX]; /* 0: empty, 1: black, 2: white */
 } naive_hex;
 
-/* Whether black (0) has connected top and bottom, or white (1) left and right. */
+/* Returns whether black (0) has connected top and bottom, or white (1) left and right. */
 bool naive_hex_connects(const naive_hex *b, int player);
 
 #endif

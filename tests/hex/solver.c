@@ -4,25 +4,26 @@
 #include <string.h>
 
 /*
- * Negamax with a table. With who wins comes a set of empty cells, the *carrier*, inside which the
- * winner can win whatever the loser plays: cells outside of it make no difference. So once the
- * answer to a move is known to win inside a carrier, only moves into the carrier are left to try.
+ * Negamax with a table of positions. Besides the winner, a verdict has a carrier: a set of empty
+ * cells inside which the winner can win whatever the loser plays. Cells outside of it make no
+ * difference. So once the answer to a move is known to win inside a carrier, only moves into that
+ * carrier have to be tried.
  */
 
 typedef struct verdict {
-    bool wins; /* who is to move */
+    bool wins; /* the player to move wins */
     uint64_t carrier;
 } verdict;
 
 typedef struct entry {
-    hex_position position; /* no stones: nothing is remembered here */
+    hex_position position; /* without stones: the entry is empty */
     verdict verdict;
 } entry;
 
 struct hex_solver {
     uint32_t size;
     uint64_t all;              /* bits of the cells */
-    uint64_t begin[2], end[2]; /* of the two sides that each player connects */
+    uint64_t begin[2], end[2]; /* by player: bits of the two sides that the player connects */
     size_t mask;
     entry *table;
 };
@@ -54,7 +55,7 @@ void hex_solver_close(hex_solver *s) {
     free(s);
 }
 
-/* The cells around those of bits. Nothing goes over the left or the right side. */
+/* Returns the cells around those of bits. It does not wrap around the left or the right side. */
 static uint64_t around(const hex_solver *s, uint64_t bits) {
     uint64_t to_left = bits & ~s->begin[1], to_right = bits & ~s->end[1];
     uint32_t n = s->size;
@@ -93,7 +94,7 @@ static uint64_t empty_of(const hex_solver *s, const hex_position *p) {
     return s->all & ~(p->stones[0] | p->stones[1]);
 }
 
-/* One of moves: in the middle if there is one, as most is decided there. */
+/* Returns one of moves, near the middle, because most positions are decided there. */
 static uint64_t pick(const hex_solver *s, uint64_t moves) {
     uint32_t middle = s->size * s->size / 2;
     uint64_t upper = moves >> middle << middle, lower = moves & ~upper;
@@ -118,7 +119,7 @@ static verdict try_all(hex_solver *s, const hex_position *p) {
     return lost;
 }
 
-/* Nobody but who moved last can have connected since. */
+/* Only the player who moved last can have connected their sides by that move. */
 static verdict judge(hex_solver *s, hex_position p) {
     if (hex_solver_connects(s, p.stones[1 - p.mover], 1 - p.mover))
         return (verdict){false, 0};

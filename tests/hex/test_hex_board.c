@@ -1,4 +1,5 @@
-/* games/hex without a search: the rules against naive ones, and random games against their odds. */
+/* games/hex without a search: its rules against naive ones, and its random games against their
+ * exact chances. */
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void naive_swap(naive_hex *b) {
             }
 }
 
-/* A random move in both. */
+/* Plays the same random move on both boards. */
 static void go_on(pair *p, const hex_geometry *g, uint64_t *random) {
     tern_game game = hex_game(g);
     uint32_t moves[HEX_SIZE_MAX * HEX_SIZE_MAX];
@@ -57,7 +58,7 @@ static tern_game_result naive_result(const naive_hex *b) {
     return black ? TERN_GAME_WON : white ? TERN_GAME_LOST : TERN_GAME_OPEN;
 }
 
-/* Random games: stones, who has won, which moves there are, until the end. */
+/* Random games: the stones, the winner and the list of moves agree until the end. */
 static void games_follow_the_rules(void) {
     uint64_t random = tern_test_seed() + 1;
     uint32_t moves[HEX_SIZE_MAX * HEX_SIZE_MAX];
@@ -72,7 +73,7 @@ static void games_follow_the_rules(void) {
                 uint32_t taken = plies;
                 for (uint32_t cell = 0; cell < hex_cells(&g); cell++)
                     taken -= hex_stone(&g, &p.board, cell) >= 0;
-                CU_ASSERT(taken <= 1); /* a swap */
+                CU_ASSERT(taken <= 1); /* after a takeover */
                 uint32_t count = game.moves(&p.board, moves, game.argument);
                 CU_ASSERT_EQUAL(count, hex_cells(&g) - plies + taken + (g.swap && plies == 1));
                 CU_ASSERT_EQUAL(game.player(&p.board, game.argument), (int)(plies % 2));
@@ -104,7 +105,7 @@ static void one_player_connects_on_a_full_board(void) {
     }
 }
 
-/* Whatever the order of the moves, and only for the same position. */
+/* A key does not depend on the order of the moves, and differs for other positions. */
 static void keys_name_positions(void) {
     hex_geometry g = hex_geometry_of(4, true);
     hex_board a = hex_board_empty(), b = a, c = a;
@@ -115,7 +116,7 @@ static void keys_name_positions(void) {
         CU_ASSERT_EQUAL(a.key == b.key, i == 3);
     }
     CU_ASSERT_EQUAL(memcmp(&a, &b, sizeof a), 0);
-    /* Taken over: the stone, mirrored, is the other's, and nobody may take it over again. */
+    /* After a takeover the mirrored stone is the other player's, and cannot be taken over again. */
     hex_play(&g, &c, 1);
     uint64_t before = c.key;
     hex_play(&g, &c, 16);
@@ -123,7 +124,7 @@ static void keys_name_positions(void) {
     CU_ASSERT_EQUAL(hex_stone(&g, &c, 1), -1);
     CU_ASSERT_EQUAL(hex_stone(&g, &c, 4), 1);
     CU_ASSERT(!hex_may_swap(&g, &c));
-    /* The same stones with the other to move. */
+    /* The same stones, put by hex_put, with the other player to move. */
     hex_board d = hex_board_empty();
     hex_put(&g, &d, 1, 4);
     CU_ASSERT_EQUAL(d.player, c.player);
@@ -132,7 +133,7 @@ static void keys_name_positions(void) {
     hex_put(&g, &c, 1, 2);
     hex_put(&g, &d, 1, 2);
     CU_ASSERT_EQUAL(c.key, d.key);
-    /* Nobody takes over their own stone, also when it is their turn again. */
+    /* No player can take over their own stone, even if it is their turn again. */
     hex_board e = hex_board_empty();
     hex_put(&g, &e, 0, 5);
     CU_ASSERT(hex_may_swap(&g, &e));
@@ -150,7 +151,7 @@ static void keys_name_positions(void) {
     CU_ASSERT_EQUAL(e.key, h.key);
 }
 
-/* The chance of black when every move is drawn with equal chances. */
+/* Returns the chance of black when every move is drawn with the same chance. */
 static double chance(const tern_game *game, const hex_board *b) {
     uint32_t moves[16];
     tern_game_result result = game->result(b, game->argument);
@@ -166,7 +167,7 @@ static double chance(const tern_game *game, const hex_board *b) {
     return sum / count;
 }
 
-/* Within five standard deviations: a wrong alarm in two million. */
+/* Within five standard deviations: a false alarm in two million. */
 static void expect_share(double won, double games, double wanted) {
     double bound = 5 * sqrt(wanted * (1 - wanted) / games) + 1e-12;
     CU_ASSERT(fabs(won / games - wanted) <= bound);
@@ -182,7 +183,7 @@ static void random_games_have_their_odds(void) {
             tern_game game = hex_game(&g);
             pair p;
             begin(&p, &g);
-            /* The exact chance takes time that grows as the factorial of the empty cells. */
+            /* The time for the exact chance grows as the factorial of the number of empty cells. */
             uint32_t least = hex_cells(&g) > 7 ? hex_cells(&g) - 7 : 0;
             uint32_t plies = least + (uint32_t)i / 2 % 4;
             while (p.board.plies < plies && naive_result(&p.naive) == TERN_GAME_OPEN)
@@ -202,7 +203,7 @@ static bool black_wins(const tern_game *game, hex_board b, uint64_t *random) {
     return game->result(&b, game->argument) == TERN_GAME_WON;
 }
 
-/* On boards too large for exact odds: as many wins as games that are played move by move. */
+/* For boards that are too large for exact chances: as many wins as in games played move by move. */
 static void random_games_are_those_played_move_by_move(void) {
     enum { GAMES = 3000, SLOWLY = GAMES / 10 };
     uint64_t random = tern_test_seed() + 4;
@@ -223,8 +224,8 @@ static void random_games_are_those_played_move_by_move(void) {
     }
 }
 
-/* A cell that decides belongs to the one to move as often as the other: in numbers of games that
- * do not fill whole groups, too. */
+/* On a board of one cell the player to move wins every game. The numbers of games include some that
+ * do not fill all walks at once. */
 static void any_number_of_games(void) {
     hex_geometry g = hex_geometry_of(1, false);
     hex_board b = hex_board_empty();

@@ -1,4 +1,4 @@
-/* The search plays small boards of Hex as the solver says: it finds a winning move where there is
+/* The search agrees with the solver on small boards of Hex: it finds a winning move if there is
  * one, and knows who is winning. */
 
 #include <stdio.h>
@@ -38,14 +38,14 @@ static hex_board board_of(const hex_geometry *g, const hex_position *p) {
     return b;
 }
 
-/* Whether the search says what winning says, the bits of the moves that win. */
+/* Returns whether the search agrees with winning, the bits of the moves that win. */
 static bool agrees(const tern_search_result *result, uint64_t winning) {
     return (result->score > 0.5) == (winning != 0) &&
            (winning == 0 || (winning >> result->best & 1) != 0);
 }
 
-/* It does after so many rollouts, or some times as many, and still does after as many again: how
- * soon depends on what is under way at once, and so on who runs when. */
+/* The search agrees within 20 runs of so many rollouts, and still agrees after the next run. How
+ * soon it does depends on the rollouts under way at once, and so on the scheduling of the ranks. */
 static void finds(fixture *f, tern_search *search, const hex_geometry *g, const hex_position *p,
                   uint64_t rollouts, uint64_t winning) {
     enum { TIMES = 20 };
@@ -78,8 +78,8 @@ static void replies(uint32_t size, uint64_t openings, uint32_t workers,
     close_search(&f, search);
 }
 
-/* Openings, but for those that are others turned by half a circle; with several ranks, which may
- * share processors, some. */
+/* Returns the openings to test: without those that are another one turned by 180 degrees. With
+ * several ranks, which may share processors, it returns only some. */
 static uint64_t openings_of(uint32_t size, uint64_t some) {
     if (tern_test_full())
         return (UINT64_C(1) << size * size) - 1;

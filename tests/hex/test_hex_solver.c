@@ -1,5 +1,5 @@
-/* The solver of small boards against trying everything, against what is known, and games/hex's own
- * idea of who has won against the solver's. */
+/* Tests the solver of small boards against brute force and against known results, and compares the
+ * winner by games/hex with the winner by the solver. */
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static naive_hex naive_of(uint32_t size, const hex_position *p) {
     return b;
 }
 
-/* Everything is tried, as often as it can be reached. */
+/* Tries every move, however often a position is reached. */
 static bool naive_wins(naive_hex *b, int mover) {
     if (naive_hex_connects(b, 1 - mover))
         return false;
@@ -40,7 +40,7 @@ static bool naive_wins(naive_hex *b, int mover) {
     return false;
 }
 
-/* Nobody has won in p. */
+/* The position must not have a winner yet. */
 static void agree(hex_solver *s, uint32_t size, hex_position p) {
     naive_hex b = naive_of(size, &p);
     uint64_t winning = hex_solver_winning_moves(s, p);
@@ -61,7 +61,8 @@ static bool nobody_has_won(const hex_solver *s, const hex_position *p) {
     return !hex_solver_connects(s, p->stones[0], 0) && !hex_solver_connects(s, p->stones[1], 1);
 }
 
-/* All positions of 2x2, whoever is to move, and as many of 3x3 as there is time for. */
+/* All positions of 2x2 with either player to move, and up to 200 random ones of 3x3 (2,000 with
+ * --full). */
 static void solver_and_brute_force_agree(void) {
     uint64_t random = tern_test_seed() + 1;
     hex_solver *two = hex_solver_open(2, 256), *three = hex_solver_open(3, 1024);
