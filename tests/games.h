@@ -1,6 +1,6 @@
 /*
- * Two games that can be solved: tic-tac-toe, and Nim, where who takes the last stone wins. For
- * tests of the tree search.
+ * Two games that can be solved, for tests of the tree search: tic-tac-toe, and Nim, in which the
+ * player who takes the last stone wins.
  */
 
 #ifndef TERN_TESTS_GAMES_H
@@ -10,7 +10,7 @@
 
 #include "tern/game.h"
 
-/* Bits of the cells that each player has; player 0 begins. */
+/* Bits of the cells that each player has. Player 0 begins. */
 typedef struct tic_tac_toe_state {
     uint16_t cells[2];
 } tic_tac_toe_state;
@@ -26,13 +26,13 @@ typedef struct nim_state {
 extern const tern_game tic_tac_toe; /* has a hash, and no rollouts of its own */
 extern const tern_game nim;         /* has neither */
 
-/* The result under best play by both, by trying everything. */
+/* Returns the result under best play of both players, by trying all moves. */
 tern_game_result game_solve(const tern_game *game, const void *state);
 
-/* Whether move keeps the result that game_solve gives for state. */
+/* Returns whether move keeps the result that game_solve returns for state. */
 bool game_is_best(const tern_game *game, const void *state, uint32_t move);
 
-/* A state after plies random moves that is not over, or false. */
+/* Plays plies random moves from start. Returns false if the resulting state is over. */
 bool game_random_state(const tern_game *game, const void *start, int plies, uint64_t *random,
                        void *state);
 

@@ -1,6 +1,6 @@
 /*
- * What the suites of the tree search share: a context of some workers, and runs in which each of
- * them takes part by a thread of its own.
+ * Shared by the suites of the tree search: a context with several workers, and runs in which each
+ * worker takes part from a thread of its own.
  */
 
 #ifndef TERN_TESTS_SEARCH_TOOLS_H
@@ -36,7 +36,7 @@ static inline void *search_work(void *argument) {
     return NULL;
 }
 
-/* A search that begins at this state. */
+/* Creates a search that begins at this state. */
 static inline tern_search *search_create(fixture *f, const tern_game *game,
                                          const tern_search_options *options, const void *state) {
     tern_search *search = NULL;
@@ -45,7 +45,8 @@ static inline tern_search *search_create(fixture *f, const tern_game *game,
     return search;
 }
 
-/* By all workers of this process. The status is that of worker 0, with its detail. */
+/* Runs the search on all workers of this process. Returns the status of worker 0, with its detail
+ * text. */
 static inline tern_status search_run(fixture *f, tern_search *search,
                                      const tern_search_limits *limits, tern_search_result *result) {
     uint32_t workers = tern_context_workers(f->context);
@@ -79,8 +80,8 @@ static inline bool search_open(fixture *f, uint32_t workers, size_t ring_size) {
     return fixture_open(f, &config);
 }
 
-/* The books balance, and the moves of the root have as many visits as they should: all but the
- * first one of a tree, which simulated the root. */
+/* Checks that all counts add up, and that the moves of the root have visits visits together. The
+ * first visit of a tree has no move, because it simulates the root. */
 static inline void search_check(fixture *f, tern_search *search, const tern_search_result *result,
                                 uint64_t visits) {
     uint64_t sum = 0;
@@ -90,7 +91,7 @@ static inline void search_check(fixture *f, tern_search *search, const tern_sear
     CU_ASSERT_EQUAL(sum, visits);
 }
 
-/* Visits by number of the move in what the game gives for state. */
+/* Stores the visits in the order of the moves that the game returns for state. */
 static inline void search_visits(const tern_game *game, const void *state,
                                  const tern_search_result *result, uint64_t *visits) {
     uint32_t moves[MOVES_MOST], count = game->moves(state, moves, game->argument);

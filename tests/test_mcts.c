@@ -1,7 +1,7 @@
 // tern-test: transports timeout=120
 
-/* Tree search: its books balance whatever the options, it finds what is known to be best, chooses
- * as the sequential reference does, and keeps to its limits. */
+/* Tree search: its counts add up with all options, it finds known best moves, chooses as the
+ * sequential reference does, and keeps to its limits. */
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 static const tic_tac_toe_state empty;
 
-/* Runs and checks; a second run adds to the first; then some moves are played. */
+/* Runs and checks a search. A second run adds to the first; then some moves are played. */
 static void run_and_advance(fixture *f, const tern_game *game, const void *start,
                             const tern_search_options *options, uint64_t rollouts) {
     tern_search *search = NULL;
@@ -40,7 +40,8 @@ static void run_and_advance(fixture *f, const tern_game *game, const void *start
     EXPECT_OK(tern_search_destroy(f->worker, search));
 }
 
-/* In four runs each way to publish, place and call is met once at least; more runs mix them. */
+/* Four runs cover each way to publish, to place nodes and to call at least once; more runs mix
+ * them. */
 static void books_balance(void) {
     uint64_t random = tern_test_seed();
     for (int i = 0; i < (tern_test_full() ? 24 : 4); i++) {
@@ -64,8 +65,8 @@ static void books_balance(void) {
     }
 }
 
-/* Paper 000, 2.1 and 5.3: owners are drawn with equal chances, 16 simulations a leaf, rounds of
- * 4096 rollouts a worker. */
+/* Paper 000, 2.1 and 5.3: owners are drawn with equal chances, 16 simulations for each leaf, rounds
+ * of 4096 rollouts for each worker. */
 static void defaults_are_the_papers(void) {
     fixture f;
     if (!search_open(&f, 1, 0))
@@ -90,7 +91,7 @@ static void defaults_are_the_papers(void) {
     fixture_close(&f);
 }
 
-/* Far more rollouts at a time than rings take: messages are kept, and nothing is lost. */
+/* Many more rollouts at a time than rings can hold: messages are kept, and none is lost. */
 static void full_rings_lose_nothing(void) {
     fixture f;
     const nim_state piles = {{7, 6, 5}, 0};
@@ -102,7 +103,7 @@ static void full_rings_lose_nothing(void) {
     tern_search_result result;
     tern_search_statistics statistics;
     tern_search *search = search_create(&f, &nim, &options, &piles);
-    /* How full the rings get is a matter of who runs when. */
+    /* How full the rings get depends on the scheduling, so the test tries several times. */
     for (uint64_t i = 1; i <= 6; i++) {
         EXPECT_OK(search_run(&f, search, &limits, &result));
         search_check(&f, search, &result, i * limits.rollouts - 1);
@@ -116,7 +117,8 @@ static void full_rings_lose_nothing(void) {
     fixture_close(&f);
 }
 
-/* Whether the reference finds the best move with so many rollouts, whatever its seed. */
+/* Returns whether the reference finds the best move with so many rollouts, for each of four
+ * seeds. */
 static bool is_easy(const tern_game *game, const void *state, uint32_t rollouts, uint64_t seed) {
     uint32_t moves[MOVES_MOST], count = game->moves(state, moves, NULL);
     for (uint64_t i = 0; i < 4; i++) {
@@ -132,7 +134,7 @@ static bool is_easy(const tern_game *game, const void *state, uint32_t rollouts,
     return true;
 }
 
-/* A position with some moves of which one only wins. */
+/* Returns whether the position has more than three moves, of which exactly one wins. */
 static bool has_one_win(const tern_game *game, const void *state) {
     uint32_t moves[MOVES_MOST], count = game->moves(state, moves, NULL), good = 0;
     tern_game_result won = game->player(state, NULL) == 0 ? TERN_GAME_WON : TERN_GAME_LOST;
@@ -141,7 +143,7 @@ static bool has_one_win(const tern_game *game, const void *state) {
     return good == 1 && count > 3 && game_solve(game, state) == won;
 }
 
-/* The move that wins, where there is one, is that of the search as it is that of the reference. */
+/* In positions with one winning move that the reference finds, the search finds it too. */
 static void finds_the_best(fixture *f, const tern_game *game, const void *start, int plies,
                            uint64_t seed) {
     enum { ROLLOUTS = 800 };
@@ -180,9 +182,9 @@ static void known_wins_are_found(void) {
     fixture_close(&f);
 }
 
-/* How searches are compared with the reference. */
+/* Parameters of a comparison of searches with the reference. */
 typedef struct comparison {
-    uint32_t under_way; /* for each worker */
+    uint32_t under_way; /* total over all workers; 0: the default */
     uint32_t rollouts;
     uint32_t reference_under_way;
     int calls_only;
@@ -190,8 +192,8 @@ typedef struct comparison {
 
 enum { POSITIONS = 8, REFERENCES = 10, VISIT_SIMULATIONS = 2, RANK_MOST = 71 };
 
-/* Each run's mean total variation distance from all the others, of which the last is the search's:
- * how many of the reference have a smaller one. */
+/* Computes each run's mean total variation distance from all other runs; the search's own run is
+ * the last. Returns how many runs of the reference have a smaller distance. */
 static uint32_t rank_of_search(const tic_tac_toe_state *state, const uint64_t *own,
                                const uct_options *o, uint64_t seed) {
     uint64_t run[REFERENCES + 1][MOVES_MOST];
@@ -208,7 +210,7 @@ static uint32_t rank_of_search(const tic_tac_toe_state *state, const uint64_t *o
     return rank;
 }
 
-/* Visits of the moves in state after a search of its own. */
+/* Makes a search of its own from state, and stores the visits of the moves. */
 static void search_once(fixture *f, const tern_search_options *options, uint64_t rollouts,
                         const tic_tac_toe_state *state, uint64_t *visits) {
     const tern_search_limits limits = {.rollouts = rollouts};
@@ -219,9 +221,9 @@ static void search_once(fixture *f, const tern_search_options *options, uint64_t
     EXPECT_OK(tern_search_destroy(f->worker, search));
 }
 
-/* The statistic: the sum of these ranks over random positions. If the search is one more run of the
- * reference, each is 0 to 10 with equal chances, whatever the distances are like, and the sum is
- * above 71 once in 17,000 times. The processes take turns in judging. */
+/* The statistic is the sum of these ranks over random positions. If the search behaves like one
+ * more run of the reference, each rank is 0 to 10 with equal chances, whatever the distances are,
+ * and the sum exceeds 71 once in 17,000 times. The processes take turns in computing ranks. */
 static void compare(fixture *f, const comparison *c) {
     uint64_t random = tern_test_seed() + 2, sum = 0;
     const tern_search_options options = {.seed = random,
@@ -254,8 +256,9 @@ static void visits_are_those_of_the_reference(void) {
     fixture_close(&f);
 }
 
-/* Near each other, and each worker with a core: one that is taken off it for a time slice holds
- * back the rollouts that it has, and what is searched meanwhile is another search's. */
+/* Opens a context if the ranks share memory and there is a core for each worker. A worker that
+ * loses its core for a time slice holds back its rollouts, and what the others search meanwhile is
+ * a different search. */
 static bool open_with_cores(fixture *f, uint32_t workers) {
     if (!search_open(f, workers, 0))
         return false;
@@ -266,11 +269,12 @@ static bool open_with_cores(fixture *f, uint32_t workers) {
     return false;
 }
 
-/* By default 16 rollouts are under way for each worker, which count as lost until they are back.
- * That moves visits: of 150 times as many rollouts some 1.3 % are elsewhere than a sequential
- * search has them, beyond what two of those differ by, which is too much for the statistic. A
- * sequential search with as many under way moves the same: beside that one the sum's mean, of 40 by
- * chance, is 40 for two workers of a process and 45 for two ranks. */
+/* By default 16 rollouts are under way for each worker, and count as lost until they are back. That
+ * moves visits: with 150 times as many rollouts, some 1.3 % of the visits are elsewhere than in a
+ * sequential search, beyond the difference between two sequential searches. This is too much for
+ * the statistic. A sequential search with as many rollouts under way moves visits in the same way.
+ * Compared with that search, the sum, whose mean is 40 by chance, has a mean of 40 for two workers
+ * of a process and of 45 for two ranks. */
 static void visits_are_so_with_more_under_way(void) {
     const uint32_t workers = tern_test_size() == 1 ? 2 : 1;
     fixture f;
@@ -326,7 +330,8 @@ static void one_worker_repeats_itself(void) {
     fixture_close(&f);
 }
 
-/* With room for a few nodes the search goes on, and its books balance; a move makes room again. */
+/* With memory for few nodes the search goes on, and its counts add up. Playing a move frees
+ * memory. */
 static void memory_is_kept_to(void) {
     fixture f;
     if (!search_open(&f, 1, 0))
@@ -357,8 +362,9 @@ static void memory_is_kept_to(void) {
     fixture_close(&f);
 }
 
-/* With room for some 30 nodes a rank the tree does not come to the game's end. Then each node was
- * simulated once, and each other simulation was for one that was refused, or ways on from it. */
+/* With memory for some 30 nodes a rank, the tree does not reach the end of the game. Then each node
+ * was simulated once, and each further simulation was for a node that was refused or had no memory
+ * for edges. */
 static void what_is_refused_is_counted(void) {
     fixture f;
     if (!search_open(&f, 1, 0))
@@ -376,8 +382,8 @@ static void what_is_refused_is_counted(void) {
     fixture_close(&f);
 }
 
-/* What was known of the move's state is known of the root afterwards; a move that was never tried
- * begins an empty tree; a move that ends the game can be played, and then no run. */
+/* After a move, the root has the visits that the move had. A move that was never tried begins an
+ * empty tree. A move that ends the game can be played, but then no run can begin. */
 static void moves_are_played(void) {
     fixture f;
     if (!search_open(&f, 1, 0))
@@ -419,7 +425,7 @@ static struct {
     uint32_t played, corked;
 } slow;
 
-/* The first is not known to be long. */
+/* The first simulation is not known to be long, so calls may still be corked. */
 static uint32_t slow_rollouts(const void *state, uint32_t count, tern_random *random,
                               void *argument) {
     (void)state, (void)random, (void)argument;
@@ -448,7 +454,7 @@ static void calls_do_not_wait_for_long_simulations(void) {
     fixture_close(&f);
 }
 
-/* States that are reached by several ways have one node: there are less than 5,478 of them. */
+/* States that are reached in several ways share one node: the game has at most 5,478 states. */
 static void states_are_shared(void) {
     fixture f;
     if (!search_open(&f, 1, 0))
@@ -483,7 +489,7 @@ static void time_is_kept_to(void) {
     CU_ASSERT(result.rollouts > 0);
     CU_ASSERT(result.seconds >= 0.1 && result.seconds < 5);
     search_check(&f, search, &result, result.rollouts - 1);
-    /* Over before it begins. */
+    /* The time is over before the run begins. */
     const tern_search_limits none = {.rollouts = 1000, .seconds = 1e-9};
     uint64_t before = result.rollouts;
     EXPECT_OK(search_run(&f, search, &none, &result));

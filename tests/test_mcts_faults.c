@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies in the middle of a search: the others are told, and the search can be destroyed. */
+/* A rank dies during a search: the other ranks get TERN_ERR_PEER and can destroy the search. */
 
 #include <pthread.h>
 
@@ -37,7 +37,7 @@ static void a_rank_dies_in_a_search(uint32_t victim, tern_search_placement place
     EXPECT(TERN_ERR_PEER, tern_search_run(f.worker, search, &short_one, &result));
     EXPECT(TERN_ERR_PEER, tern_search_advance(f.worker, search, result.best));
     EXPECT(TERN_ERR_PEER, tern_search_get_statistics(f.worker, search, &statistics));
-    meet_survivors(&f); /* who may still call this rank */
+    meet_survivors(&f); /* other survivors may still call this rank */
     EXPECT(TERN_ERR_PEER, tern_search_destroy(f.worker, search));
     survivors_close(&f);
 }

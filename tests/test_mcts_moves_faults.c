@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies somewhere in a game: while a search begins, runs, or plays a move. */
+/* A rank dies at some time in a game: while a search begins, runs, or plays a move. */
 
 #include <pthread.h>
 
@@ -16,7 +16,7 @@ static void *die_in_thread(void *unused) {
     return unused;
 }
 
-/* A few moves of a game. */
+/* Plays a few moves of a game. */
 static tern_status play_some(fixture *f, tern_search *search) {
     tern_search_result result;
     tern_search_statistics statistics;
@@ -53,7 +53,7 @@ static void a_rank_dies_in_a_game(void) {
     EXPECT(TERN_ERR_PEER, tern_search_reset(f.worker, search, &empty));
     EXPECT(TERN_ERR_PEER, tern_search_advance(f.worker, search, 0));
     EXPECT(TERN_ERR_PEER, tern_search_run(f.worker, search, &short_one, &result));
-    meet_survivors(&f); /* who may still call this rank */
+    meet_survivors(&f); /* other survivors may still call this rank */
     EXPECT(TERN_ERR_PEER, tern_search_destroy(f.worker, search));
     survivors_close(&f);
 }

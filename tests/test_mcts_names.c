@@ -1,7 +1,7 @@
 // tern-test: transports
 
-/* Calls of a search that no search would make, and a result that cannot be had: they are refused
- * everywhere alike, and do no harm. */
+/* Invalid calls to a search are refused and do no harm. A result that cannot be made fails on all
+ * ranks. */
 
 #include "function_tools.h"
 #include "mcts/message.h"
@@ -38,7 +38,7 @@ static const struct {
     [CLAIM] = {"tern_mcts_on_claim", sizeof(tern_mcts_head) + 24},
 };
 
-/* What a rank says to such a call. */
+/* Makes such a call to a rank and returns its status. */
 static tern_status answer(const fixture *f, uint32_t rank, int call, const tern_mcts_message *m,
                           size_t bytes) {
     const tern_function function = function_of(f->context, calls[call].name);
@@ -47,7 +47,8 @@ static tern_status answer(const fixture *f, uint32_t rank, int call, const tern_
                             sizeof result, NULL);
 }
 
-/* Of a rank: names of no worker, of no node, of a node that is not there, and of another rank. */
+/* Names that are invalid at a rank: 0, of index 0, of a node that does not exist, of a worker that
+ * does not exist, and the largest value. */
 static uint64_t bad_name(const fixture *f, uint32_t rank, int i) {
     const uint64_t names[] = {0, tern_mcts_name(rank, 0), tern_mcts_name(rank, 0x7fffffff),
                               tern_mcts_name(f->size, 1), UINT64_MAX};
@@ -61,7 +62,7 @@ static void call_badly(const fixture *f, const tern_search *s, uint32_t rank, in
                                .slot = 1000,
                                .count = 1,
                                .from = bad_name(f, rank, 4 - i)};
-        /* A mark is a hint, which nobody answers for. */
+        /* A mark is a hint, so an unknown name is no error. */
         EXPECT(call == MARK ? TERN_OK : TERN_ERR_STATE,
                answer(f, rank, call, &m, calls[call].bytes));
         EXPECT(TERN_ERR_STATE, answer(f, rank, call, &m, calls[call].bytes - 4));
@@ -73,8 +74,8 @@ static void call_badly(const fixture *f, const tern_search *s, uint32_t rank, in
     }
 }
 
-/* Names of nodes that there are, with edges that there are not; then more points than games give,
- * and more tokens than there are. */
+/* Existing nodes with edges that do not exist; then more points than games give, and more tokens
+ * than there can be. */
 static void call_with_bad_edges(const fixture *f, const tern_search *s) {
     static const uint32_t slots[] = {9, TERN_MCTS_LOOSE | 9, TERN_MCTS_LOOSE - 1,
                                      TERN_MCTS_OWN - 1};
@@ -109,8 +110,8 @@ static void bad_names_do_no_harm(void) {
     fixture_close(&f);
 }
 
-/* A variation that leads to a node that is not there: the rank that follows it fails, and all the
- * others hear of it. */
+/* The principal variation leads to a node that does not exist: the rank that follows it fails, and
+ * all other ranks learn of the failure. */
 static void all_hear_that_there_is_no_result(void) {
     fixture f;
     tern_search *search = begin(&f, 4096);
@@ -133,10 +134,11 @@ static void all_hear_that_there_is_no_result(void) {
     fixture_close(&f);
 }
 
-/* What is counted of each message is what its ring takes. To a search these have bad names. */
+/* The bytes that the statistics count for a message are the bytes that it takes in its ring. The
+ * messages have invalid names, so the search ignores them. */
 static void bytes_are_those_of_the_rings(void) {
     fixture f;
-    tern_search *search = begin(&f, 0); /* rings that come to no end here */
+    tern_search *search = begin(&f, 0); /* rings large enough not to wrap around in this test */
     tern_mcts_worker *w = &search->worker[0];
     const uint32_t target = (f.rank + 1) % f.size;
     for (int kind = TERN_MCTS_SELECT; kind <= TERN_MCTS_BACK && fixture_all_near(&f); kind++) {

@@ -1,6 +1,6 @@
 // tern-test: transports
 
-/* Searches by several workers of each process, which share its nodes, or call each other. */
+/* Searches by several workers of each process, which share its nodes or call each other. */
 
 #include "search_tools.h"
 
@@ -46,7 +46,7 @@ static void nodes_are_touched_by_their_owners_only(void) {
                      .memory = (size_t)16 << 20, .simulations = 1, .placement = TERN_PLACE_HASH});
 }
 
-/* Workers come to a round before its leader, too. */
+/* Workers also arrive at a round before its leader. */
 static void short_rounds_follow_each_other(void) {
     fixture f;
     const tic_tac_toe_state empty = {{0, 0}};
@@ -54,7 +54,7 @@ static void short_rounds_follow_each_other(void) {
         .memory = (size_t)16 << 20, .simulations = 1, .under_way = 2, .round = 4};
     if (!search_open(&f, 2, 4096))
         return;
-    /* Between ranks a round is dear. */
+    /* Between ranks a round is expensive. */
     const tern_search_limits limits = {.rollouts = f.size == 1 ? 60000 : 400};
     tern_search_result result;
     tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
@@ -64,12 +64,13 @@ static void short_rounds_follow_each_other(void) {
     fixture_close(&f);
 }
 
-/* All nodes belong to one worker of rank 0. */
+/* With this hash all nodes belong to worker 0 of rank 0. */
 static uint64_t multiples(const void *state, void *argument) {
     return (tic_tac_toe.hash(state, argument) >> 8) * *(const uint32_t *)argument;
 }
 
-static _Atomic(tern_random *) players[2]; /* of this process, by the random numbers they draw */
+static _Atomic(tern_random *) players[2]; /* threads of this process that play, by their random
+                                             numbers */
 
 static uint32_t seen_rollouts(const void *state, uint32_t count, tern_random *random,
                               void *argument) {
@@ -80,7 +81,7 @@ static uint32_t seen_rollouts(const void *state, uint32_t count, tern_random *ra
     return count;
 }
 
-/* The other thread of the process plays, too; other processes do not. */
+/* An idle thread of the same process plays too; other processes do not. */
 static void idle_threads_play(void) {
     fixture f;
     const tic_tac_toe_state empty = {{0, 0}};

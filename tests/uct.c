@@ -11,7 +11,7 @@ typedef struct node {
     char state[STATE_MOST];
     uint32_t moves[MOVES_MOST], count, tried;
     uint64_t visits;
-    double won; /* by who moved here, 0 to 1 a visit that is back */
+    double won; /* for the player who moved here, 0 to 1 for each visit that is back */
     struct node *parent, *child[MOVES_MOST];
 } node;
 
@@ -81,7 +81,7 @@ static uint32_t best(const search *s, const node *n) {
     return at;
 }
 
-/* Counts a visit of each node down to a leaf, which is returned. */
+/* Counts a visit at each node down to a leaf, and returns the leaf. */
 static node *go_down(search *s, node *n) {
     while (++n->visits > 1 && n->count > 0) {
         uint32_t i = n->tried < n->count ? draw_untried(s, n) : best(s, n);
