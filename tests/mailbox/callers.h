@@ -1,6 +1,6 @@
 /*
- * What the suites on mailboxes between processes share: clients and servers that are children, and
- * a board on which these count.
+ * Shared by the suites on mailboxes between processes: clients and servers that are child
+ * processes, and a page of shared memory in which they count.
  */
 
 #ifndef TERN_TESTS_MAILBOX_CALLERS_H
@@ -17,9 +17,9 @@
 static struct {
     tern_mailbox_share *share;
     struct {
-        uint32_t end;   /* servers end */
-        uint32_t calls; /* of all clients, right ones */
-        uint32_t late;  /* those that ended at their deadline */
+        uint32_t end;   /* 1: servers end */
+        uint32_t calls; /* correct calls of all clients */
+        uint32_t late;  /* calls that ended at their deadline */
     } * board;
     uint8_t *request, *reply;
 } play;
@@ -39,7 +39,7 @@ static inline void close_share(void) {
     free(play.reply);
 }
 
-/* Serves until it is told to end. */
+/* Serves until board->end is set. */
 static inline int serve_with(void (*handle)(tern_mailbox_service *, uint32_t, const void *,
                                             uint64_t)) {
     tern_mailbox_worker worker;
@@ -61,13 +61,13 @@ static inline int serve(void *argument) {
 
 typedef struct caller {
     uint64_t seed;
-    int calls;        /* -1: for ever */
-    uint64_t timeout; /* of each */
-    int may_lose;     /* calls may end in TERN_ERR_PEER */
-    int may_wait;     /* or at their deadline */
+    int calls;        /* -1: without end */
+    uint64_t timeout; /* of each call, in ns */
+    int may_lose;     /* calls may end with TERN_ERR_PEER */
+    int may_wait;     /* calls may end at their deadline */
 } caller;
 
-/* Makes calls; the status of the first that is wrong. */
+/* Makes calls. Returns 0, or the status of the first call that is wrong. */
 static inline int make_calls(void *argument) {
     caller *c = argument;
     tern_mailbox_worker worker;
@@ -96,7 +96,7 @@ static inline void end_servers(const pid_t *servers, int count) {
     tern_mailbox_store32(&play.board->end, 0);
 }
 
-/* All slots come free again, with a server of this process. */
+/* Checks that all slots become free again, with a server in this process. */
 static inline void expect_all_free(void) {
     tern_mailbox_worker worker;
     tern_mailbox_service service;
@@ -116,7 +116,7 @@ static inline void expect_all_free(void) {
     tern_mailbox_service_close(&service);
 }
 
-/* Lets the children work until so many calls more were made, or so many seconds have passed. */
+/* Lets the children work until they have made that many more calls, or for that many seconds. */
 static inline void let_work(uint32_t more, int seconds) {
     uint32_t until = tern_mailbox_load32(&play.board->calls) + more;
     for (int i = 0;

@@ -1,6 +1,6 @@
 /*
- * Child processes of the suites on mailboxes: forked, and judged by how they end. They use the
- * mailbox alone, neither MPI nor CUnit.
+ * Child processes of the suites on mailboxes. They are forked, use only the mailbox (neither MPI
+ * nor CUnit), and report by the way they end.
  */
 
 #ifndef TERN_TESTS_MAILBOX_CHILDREN_H
@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 
-/* Runs body in a child, which ends with its result: 0 is good. */
+/* Runs body in a child process, whose exit status is the result of body; 0 means success. */
 static inline pid_t start_child(int (*body)(void *), void *argument) {
     fflush(NULL);
     pid_t parent = getpid(), child = fork();
@@ -26,7 +26,7 @@ static inline pid_t start_child(int (*body)(void *), void *argument) {
     _exit(body(argument));
 }
 
-/* How a child ended: its status, or minus the signal that killed it. */
+/* Returns how a child ended: its exit status, or minus the signal that killed it. */
 static inline int end_of_child(pid_t child) {
     int status = 0;
     if (waitpid(child, &status, 0) != child)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# compile.sh INCLUDE [NVCC]: the mailbox, also messages and warps, compiles freestanding, as C11, C++ and,
-# with an nvcc that works, CUDA, in each layout, and asks nothing of any library; messages memcpy alone.
-# tests/cuda/syntax.sh has clang look at them as CUDA.
+# compile.sh INCLUDE [NVCC]: checks that the mailbox, with messages and warps, compiles freestanding
+# in each layout, as C11, as C++ and, with a working nvcc, as CUDA. The objects must not need
+# symbols of any library; messages may need memcpy. tests/cuda/syntax.sh compiles the headers as
+# CUDA with clang.
 set -eu
 include=$1
 nvcc=${2:-}
@@ -89,7 +90,7 @@ report() {
     wrong=1
 }
 
-# host COMPILER SOURCE SYMBOL OPTION...: the object may need that symbol.
+# host COMPILER SOURCE SYMBOL OPTION...: compiles; the object may need only that symbol.
 host() {
     compiler=$1 source=$2 symbol=$3
     shift 3

@@ -1,6 +1,6 @@
 /*
- * A service that every suite on messages uses: its reply follows from the request, byte by byte,
- * and is of another length.
+ * A service for all suites on messages. Its reply is computed from the request, byte by byte, and
+ * has another length.
  */
 
 #ifndef TERN_TESTS_MAILBOX_ECHO_H
@@ -13,7 +13,7 @@ enum { ECHO_MAX = 300000 };
 
 static inline uint64_t echo_length(uint64_t bytes) { return bytes * 5 / 4; }
 
-/* A request of these bytes, at[i] by seed. */
+/* Fills a request; at[i] depends on seed and i. */
 static inline void echo_fill(uint8_t *at, uint64_t bytes, uint64_t seed) {
     for (uint64_t i = 0; i < bytes; i++)
         at[i] = (uint8_t)((seed + i) * 0x9e3779b97f4a7c15u >> 56);
@@ -37,7 +37,7 @@ static inline void echo_handle(tern_mailbox_service *service, uint32_t slot, con
         to[i] = (uint8_t)(from[i % bytes] + 1);
 }
 
-/* Lengths at the edges of a packet's piece, and now and then a long one. */
+/* Returns lengths close to the content of one or two packets, and now and then a long one. */
 static inline uint64_t echo_bytes(uint64_t *random, uint32_t piece) {
     uint64_t edges[] = {0, 1, piece - 1, piece, piece + 1, 2 * piece, 2 * (uint64_t)piece + 1};
     uint64_t pick = tern_test_random(random) % 40;
@@ -46,7 +46,8 @@ static inline uint64_t echo_bytes(uint64_t *random, uint32_t piece) {
     return pick == 39 ? tern_test_random(random) % (60 * (uint64_t)piece) : pick;
 }
 
-/* One call with a random request: 0 if all is right, else the status, or 99 for a wrong reply. */
+/* Makes one call with a random request. Returns 0 if all is right, else the status, or 99 for a
+ * wrong reply. */
 static inline int echo_call(tern_mailbox_worker *worker, uint64_t *random, uint8_t *request,
                             uint8_t *reply, uint64_t timeout_ns) {
     uint64_t bytes = echo_bytes(random, tern_mailbox_piece(worker->client.box.bytes)), got = 0;

@@ -1,6 +1,6 @@
 /*
- * plain_client FD: a program without MPI that takes part in the mailbox behind a descriptor which
- * it was started with. It makes some calls; 0: their answers were right.
+ * plain_client FD: a program without MPI that joins the mailbox behind an inherited descriptor. It
+ * makes some calls, and exits with 0 if the answers were right.
  */
 
 #include <stdlib.h>

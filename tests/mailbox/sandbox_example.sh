@@ -1,6 +1,6 @@
 #!/bin/sh
-# sandbox_example.sh SANDBOX GUEST: examples/sandbox does what its README says; nothing outside the
-# directory is read or written.
+# sandbox_example.sh SANDBOX GUEST: examples/sandbox does what its README says, and reads and writes
+# nothing outside the directory.
 set -eu
 sandbox=$1 guest=$2
 work=$(mktemp -d)
@@ -10,7 +10,7 @@ printf 'water, water\nevery where\n' >"$work/in/sea"
 printf 'secret\n' >"$work/sea"
 ln -s "$work/sea" "$work/in/chart"
 
-# expect STATUS [WORD]...: what it says is on stdin.
+# expect STATUS [WORD]...: stdin has the expected output.
 expect() {
     wanted=$1
     shift

@@ -1,4 +1,5 @@
-/* What the suite on sandboxes runs inside: its argument says which case, and a number. */
+/* The program that the suites on sandboxes run inside. Its argument selects a case, and has a
+ * number and a path for it. */
 
 #include <errno.h>
 
@@ -11,14 +12,14 @@ typedef struct request {
     char path[];
 } request;
 
-static const char *const words[] = {"zero", "one", "two"}; /* a relocation each */
+static const char *const words[] = {"zero", "one", "two"}; /* each pointer needs a relocation */
 
 static uint64_t next(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return *seed >> 33;
 }
 
-/* A number that is small, at an edge, or anything. */
+/* Returns a number that is small, at a limit, or arbitrary. */
 static uint64_t any_number(uint64_t *seed) {
     static const uint64_t edges[] = {
         0, 1, 2, 3, 4095, 4096, 4097, 1 << 20, INT64_MAX, 1u << 31, UINT64_MAX, UINT64_MAX - 4095};
@@ -28,7 +29,7 @@ static uint64_t any_number(uint64_t *seed) {
     return pick % 4 == 1 ? edges[next(seed) % (sizeof edges / sizeof edges[0])] : next(seed) % 16;
 }
 
-/* What the check of each operation answers, and nothing else does. */
+/* Returns the error that the check of an operation gives, and that nothing else gives. */
 static int64_t refusal_of(uint32_t operation) {
     switch (operation) {
     case TERN_SANDBOX_OPEN:
@@ -42,9 +43,9 @@ static int64_t refusal_of(uint32_t operation) {
     }
 }
 
-/* One call with any arguments and data, mostly of an operation that there is; in half of them they
- * change until it is answered. The operation's bit, if it is one, in did, or in refused if its
- * check refused it. */
+/* Makes one call with arbitrary arguments and data, mostly of an existing operation. In half of the
+ * calls it changes them until the call is answered. It sets the operation's bit in did if the
+ * operation succeeded, or in refused if its check refused the call. */
 static void call_anything(tern_sandbox_box *box, const request *r, uint64_t *seed, uint64_t *did,
                           uint64_t *refused) {
     uint32_t slot = tern_mailbox_take(&box->client);
@@ -57,7 +58,7 @@ static void call_anything(tern_sandbox_box *box, const request *r, uint64_t *see
         packet[sizeof *head + i] = (uint8_t)next(seed);
     head->operation = operation;
     head->bytes = (uint32_t)(next(seed) % 4 == 0 ? any_number(seed) : next(seed) % 16);
-    if (next(seed) % 2 == 0) { /* the path of a file that there is */
+    if (next(seed) % 2 == 0) { /* the path of an existing file */
         head->bytes = (uint32_t)tern_sandbox_length(r->path);
         memcpy(packet + sizeof *head, r->path, head->bytes);
     }
@@ -77,8 +78,8 @@ static void call_anything(tern_sandbox_box *box, const request *r, uint64_t *see
     }
 }
 
-/* Calls with anything in them, says what came of it, and then leaves the server's flags and locks,
- * its own, and packets in any state. */
+/* Makes arbitrary calls, reports their results, and then writes random bytes to the server's flags
+ * and locks, to its own, and to packets. */
 static int scribble(tern_sandbox_box *box, const request *r) {
     uint8_t *from = box->client.box.packets;
     size_t bytes = tern_mailbox_bytes(TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
@@ -89,11 +90,11 @@ static int scribble(tern_sandbox_box *box, const request *r) {
     tern_sandbox_message m = {TERN_SANDBOX_OWN, 0, {did, refused, calls + 1, 0}, 0, 0, 0, 0, 0};
     (void)tern_sandbox_call(box, &m);
     for (uint64_t i = 0; i < 300000; i++) {
-        if (i % 1000 == 0) /* its server is seen at it under load, too */
+        if (i % 1000 == 0) /* lets the server run in between, also under load */
             (void)tern_sandbox_yield(NULL, 0);
         uint64_t pick = next(&seed);
         uint32_t slot = (uint32_t)(pick >> 8) % TERN_SANDBOX_SLOTS;
-        if (pick % 16 == 15) { /* so that a call is seen */
+        if (pick % 16 == 15) { /* makes the server see a call */
             tern_sandbox_head *head =
                 (tern_sandbox_head *)(void *)(from + slot * box->client.box.bytes);
             head->operation = (uint32_t)(pick >> 12) % 8;
@@ -112,7 +113,8 @@ static int scribble(tern_sandbox_box *box, const request *r) {
     return 7;
 }
 
-/* Posts a call and changes its argument and its data until the answer is there; counts. */
+/* Posts a call, and changes its argument and its data until the answer is there. Counts the
+ * changes. */
 static int64_t change(tern_sandbox_box *box, uint32_t operation, uint64_t *count) {
     tern_sandbox_message m = {operation, 64, {0, 0, 0, 0}, 0, 0, 0, 0, 0};
     uint8_t data[64] = {0};
@@ -187,7 +189,7 @@ int tern_sandbox_main(tern_sandbox_box *box) {
         at[r->number - 1] = 1;
         return tern_sandbox_allocate(box, 1 << 20) == NULL ? 0 : 2;
     }
-    case 't': /* touches what was not allocated */
+    case 't': /* touches memory that is not allocated */
         *(volatile uint8_t *)box->memory = 1;
         return 0;
     case 'w':

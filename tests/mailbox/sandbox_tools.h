@@ -2,8 +2,9 @@
 #define TERN_TESTS_SANDBOX_TOOLS_H
 
 /*
- * For suites that run tests/mailbox/sandbox_program.c in a sandbox: its argument, what it may use,
- * and a main that skips everything where no sandbox can be had, in a container for one.
+ * For suites that run tests/mailbox/sandbox_program.c in a sandbox: its argument, a count of
+ * descriptors, and a main function that skips all tests if the system does not support sandboxes,
+ * for example in a container.
  */
 
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 enum { SANDBOX_ARGUMENT = 8192 };
 
-/* What sandbox_program.c takes apart; its bytes. */
+/* Writes the argument of sandbox_program.c and returns its length in bytes. */
 static inline uint32_t sandbox_argument(unsigned char *to, char kind, uint64_t number,
                                         const char *path) {
     memset(to, 0, SANDBOX_ARGUMENT);
@@ -22,7 +23,7 @@ static inline uint32_t sandbox_argument(unsigned char *to, char kind, uint64_t n
     return (uint32_t)(17 + strlen(path));
 }
 
-/* Descriptors that this process has open, counted without opening one. */
+/* Counts the open descriptors of this process, without opening one. */
 static inline int sandbox_descriptors(int *highest) {
     int count = 0;
     for (int fd = 0; fd < 1024; fd++)

@@ -1,5 +1,5 @@
 /*
- * How workers of a share wait for each other where there are more of them than cores.
+ * How the workers of a share wait when there are more workers than cores.
  */
 
 #include <sched.h>
@@ -17,14 +17,15 @@ static bool open_share(void) {
     return EXPECT_OK(tern_mailbox_create(&options, &share));
 }
 
-/* A wait without a server, long enough to look at the others. */
+/* Waits without a server, for long enough that the wait checks the other workers. */
 static bool finds_a_crowd(tern_mailbox_worker *worker) {
     CU_ASSERT_EQUAL(tern_mailbox_request(worker, "", 0, NULL, 0, NULL, SECOND / 50),
                     TERN_ERR_TIMEOUT);
     return worker->crowded;
 }
 
-/* Each of one core, then of all: who waits gives way to more than there are cores for. */
+/* The workers may run on one core, and then one of them on all cores: a waiting worker notices when
+ * there are more workers than cores. */
 static void more_than_cores(void) {
     cpu_set_t all, one;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof all, &all), 0);
@@ -48,8 +49,8 @@ static void more_than_cores(void) {
     tern_mailbox_destroy(share);
 }
 
-/* A server whose waits are all short comes to sleep as one that waits for long, and is awake once
- * there was something to serve. */
+/* A server whose waits are all short gets as far as sleeping, like one that waits for long. It
+ * starts afresh after it has served something. */
 static void short_waits(void) {
     tern_mailbox_worker worker;
     tern_mailbox_service service;

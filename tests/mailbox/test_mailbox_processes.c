@@ -1,13 +1,13 @@
 /*
- * Mailboxes between processes: calls of every length, and parties that are killed while they hold
- * slots.
+ * Mailboxes between processes: calls of every length, and clients and servers that are killed while
+ * they hold slots.
  */
 
 #include <sys/resource.h>
 
 #include "callers.h"
 
-/* Clients and servers in numbers, fewer slots than clients, packets of all sizes. */
+/* Several clients and servers, fewer slots than clients, packets of several sizes. */
 static void calls(void) {
     static const struct {
         uint32_t slots, packet;
@@ -34,7 +34,8 @@ static void calls(void) {
     }
 }
 
-/* Clients are killed at any point of their calls; one that is not goes on, and so do new ones. */
+/* Clients are killed at any point of their calls. A client that is not killed goes on, and so do
+ * new ones. */
 static void killed_clients(void) {
     if (!open_share(3, 128))
         return;
@@ -58,7 +59,8 @@ static void killed_clients(void) {
     close_share();
 }
 
-/* Servers are killed at any point; no call is wrong or hangs, and those that were lost say so. */
+/* Servers are killed at any point. No call hangs or gets a wrong reply, and lost calls are
+ * reported. */
 static void killed_servers(void) {
     if (!open_share(3, 128))
         return;
@@ -83,7 +85,7 @@ static void killed_servers(void) {
     close_share();
 }
 
-/* Nobody waits for ever for servers that are all gone. */
+/* A client does not wait for ever when all servers are gone. */
 static void no_server(void) {
     tern_mailbox_worker worker;
     if (!open_share(2, 64))
@@ -103,7 +105,8 @@ static void no_server(void) {
     close_share();
 }
 
-/* Waits that are all short, and one of a server for another, find that there is none. */
+/* A client whose waits are all short, and a server that calls another server, find that there is no
+ * server. */
 static void short_waits(void) {
     tern_mailbox_worker worker, server;
     if (!open_share(2, 64))
@@ -111,7 +114,8 @@ static void short_waits(void) {
     pid_t child = start_child(serve, NULL);
     EXPECT_OK(tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker));
     EXPECT(TERN_ERR_RANGE, tern_mailbox_request(&worker, "abcd", 4, NULL, 0, NULL, 30 * SECOND));
-    /* No packet of a long request waits for long; all of them together do. */
+    /* Each packet of a long request waits only for a short time, but all of them together exceed
+     * the deadline. */
     EXPECT(TERN_ERR_TIMEOUT,
            tern_mailbox_request(&worker, play.request, ECHO_MAX, NULL, 0, NULL, 1));
     CU_ASSERT_EQUAL(kill_child(child), -SIGKILL);
@@ -128,7 +132,7 @@ static void short_waits(void) {
     close_share();
 }
 
-/* Who has no descriptor left to look at the others with takes nobody for dead. */
+/* A worker that has no descriptor left to check the others takes none of them for dead. */
 static void no_descriptors(void) {
     tern_mailbox_worker worker;
     tern_mailbox_ticket dead;
@@ -150,8 +154,8 @@ static void no_descriptors(void) {
     close_share();
 }
 
-/* A client gives up after the first packet of a long request: its server ends the session, and the
- * slot is nobody's. */
+/* A client gives up after the first packet of a long request: the server ends the session and gives
+ * the slot back. */
 static void half_a_request(void) {
     tern_mailbox_worker client, server;
     tern_mailbox_service service;
@@ -186,7 +190,7 @@ static void *no_memory(void *memory, uint64_t bytes, void *argument) {
     return NULL;
 }
 
-/* There is no memory for one reply. */
+/* Serves, but without memory for one of the replies. */
 static void reply_or_not(tern_mailbox_service *service, uint32_t slot, const void *request,
                          uint64_t bytes) {
     void *(*resize)(void *, uint64_t, void *) = service->resize;
@@ -201,7 +205,8 @@ static int serve_without_memory(void *argument) {
     return serve_with(reply_or_not);
 }
 
-/* A call without a reply is refused, not answered by an empty one; and so is a strange answer. */
+/* A call for whose reply there is no memory is refused, and not answered with an empty reply.
+ * Answers of unknown kinds are refused too. */
 static void no_reply(void) {
     tern_mailbox_worker worker;
     uint64_t random = 5;
@@ -229,7 +234,8 @@ static void no_reply(void) {
     }
 }
 
-/* One that writes nonsense into packets: what it gets is refusals, and others get right answers. */
+/* A client that writes nonsense into packets. It gets refusals, and other clients get right
+ * answers. */
 static int write_nonsense(void *argument) {
     tern_mailbox_worker worker;
     uint64_t random = *(uint64_t *)argument;
@@ -252,7 +258,7 @@ static int write_nonsense(void *argument) {
             return 3;
         memcpy(packet, &head, sizeof head);
         (void)tern_mailbox_post(&worker.client, slot);
-        /* It goes on writing while the server reads. */
+        /* The client goes on writing while the server reads. */
         for (int j = 0; j < 20; j++)
             *(volatile uint64_t *)(packet + 8 * (j % 8)) = some[tern_test_random(&random) % 8];
         if (tern_mailbox_await(&worker.client.box, slot, TERN_MAILBOX_ANSWERED, &wait) != 0)
@@ -285,7 +291,7 @@ static int die(void *argument) {
     return 0;
 }
 
-/* As of a program whose flags lie further apart. */
+/* The size as a program would compute it whose flags lie further apart. */
 static size_t other_bytes(uint32_t slots, uint32_t packet) {
     return tern_mailbox_bytes(slots, packet) + 2 * TERN_MAILBOX_LINE;
 }
@@ -297,11 +303,11 @@ static int run_plain_client(void *fd) {
     return 20;
 }
 
-/* A descriptor is all that another program needs, which knows nothing of MPI. */
+/* Another program, which does not use MPI, needs only the descriptor. */
 static void another_program(void) {
     if (!open_share(2, 128))
         return;
-    int fd = dup(tern_mailbox_fd(play.share)); /* open after exec */
+    int fd = dup(tern_mailbox_fd(play.share)); /* without close-on-exec */
     pid_t server = start_child(serve, NULL);
     CU_ASSERT_EQUAL(end_of_child(start_child(run_plain_client, &fd)), 0);
     end_servers(&server, 1);
@@ -310,7 +316,7 @@ static void another_program(void) {
     close_share();
 }
 
-/* Who may take part, and who may not. */
+/* Joins that succeed, and joins and shares that are refused. */
 static void joining(void) {
     tern_mailbox_options options = {.slots = 2, .packet_bytes = 100, .workers = 4};
     tern_mailbox_share *other = NULL;
@@ -348,7 +354,7 @@ static void joining(void) {
     EXPECT_OK(tern_mailbox_join(other, TERN_MAILBOX_CLIENT, &workers[0]));
     CU_ASSERT(workers[0].client.name != name && workers[0].client.name <= TERN_MAILBOX_NAME_MAX);
     tern_mailbox_leave(&workers[0]);
-    /* The dead leave their places to who comes next. */
+    /* Workers that join take the entries of dead workers. */
     int all = 4;
     CU_ASSERT_EQUAL(end_of_child(start_child(die, &all)), 0);
     CU_ASSERT_EQUAL(end_of_child(start_child(die, &all)), 0);

@@ -1,6 +1,7 @@
 /*
- * Threads of one process that take part in one share as its workers: calls of every length. What a
- * holder of a slot touches is written plainly, so that ThreadSanitizer sees whether ever two do.
+ * Threads of one process that join one share as its workers: calls of every length. The holder of a
+ * slot writes its data by plain stores, so ThreadSanitizer reports if two threads ever hold a slot
+ * at once.
  */
 
 #include <pthread.h>

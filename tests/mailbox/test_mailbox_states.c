@@ -1,6 +1,6 @@
 /*
- * The state machine of a mailbox by itself, one thread: every transition from every state, locks,
- * searches, what becomes of asynchronous calls and of what the dead held.
+ * The state machine of a mailbox in a single thread: every transition from every state, locks,
+ * searches for slots, asynchronous calls, and slots that dead workers held.
  */
 
 #include <stdlib.h>
@@ -68,8 +68,8 @@ static int transition(int which, uint32_t slot) {
     }
 }
 
-/* Each transition is done from its own state and refused from the other three, and never touches
- * another slot. */
+/* Each transition succeeds from its own state, is refused in the other three states, and never
+ * changes another slot. */
 static void transitions(void) {
     static const uint32_t slots[] = {1, 2, 31, 32, 33, 63, 64, 65, SLOTS_MAX};
     for (size_t s = 0; s < sizeof slots / sizeof slots[0]; s++) {
@@ -91,7 +91,8 @@ static void transitions(void) {
     }
 }
 
-/* Packets are apart, on lines of their own, before the flags; and so is everything else. */
+/* Packets do not overlap, begin at cache lines and lie before the flags; locks begin at cache lines
+ * at the end. */
 static void memory(void) {
     CU_ASSERT_EQUAL(tern_mailbox_bytes(0, 8), 0);
     CU_ASSERT_EQUAL(tern_mailbox_bytes(TERN_MAILBOX_SLOTS_MAX + 1, 8), 0);
@@ -114,7 +115,7 @@ static void memory(void) {
         }
 }
 
-/* Every slot is handed out once, and again when it was given back. */
+/* Every slot is handed out once, and again after it was given back. */
 static void take_all(void) {
     static const uint32_t slots[] = {1, 3, 32, 64, 65, SLOTS_MAX};
     for (size_t s = 0; s < sizeof slots / sizeof slots[0]; s++) {
@@ -128,7 +129,8 @@ static void take_all(void) {
         }
         CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[0]), TERN_MAILBOX_NONE);
         uint32_t slot = slots[s] / 2, owner = play.box.client_locks[slot].holder - 10;
-        tern_mailbox_client_give(&play.client[1 - owner], slot); /* who does not hold it */
+        tern_mailbox_client_give(&play.client[1 - owner], slot); /* a client that does not hold
+                                                                    it */
         CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[0]), TERN_MAILBOX_NONE);
         tern_mailbox_client_give(&play.client[owner], slot);
         CU_ASSERT_EQUAL(tern_mailbox_take(&play.client[1 - owner]), slot);
@@ -136,7 +138,7 @@ static void take_all(void) {
     }
 }
 
-/* A call in its steps, with servers that look too early, too late and twice. */
+/* The steps of a call, with servers that look too early, too late and twice. */
 static void served(void) {
     open_box(SLOTS_MAX);
     for (uint32_t i = 0; i < 3 * SLOTS_MAX; i++) {
@@ -171,7 +173,8 @@ static void fill(void *packet, uint32_t slot, void *argument) {
     memcpy(packet, argument, sizeof(uint64_t));
 }
 
-/* Many more asynchronous calls than slots; what is answered is recycled by whoever looks. */
+/* Many more asynchronous calls than slots: any client that looks for a slot finishes answered
+ * calls. */
 static void recycled(void) {
     static const uint32_t slots[] = {1, 5, 64, SLOTS_MAX};
     for (size_t s = 0; s < sizeof slots / sizeof slots[0]; s++) {
@@ -190,7 +193,7 @@ static void recycled(void) {
             }
         }
         CU_ASSERT(full > 0 && sent > 4 * slots[s]);
-        /* All is quiet in the end, once somebody has looked. */
+        /* In the end all slots are quiet, once a client has looked. */
         for (int i = 0; i < 3; i++) {
             steps += tern_mailbox_serve(&play.server[0], work, NULL, NULL);
             for (uint32_t slot = 0; slot < slots[s]; slot++)
@@ -203,7 +206,7 @@ static void recycled(void) {
     }
 }
 
-/* A slot of one's own is nobody else's, and stays held. */
+/* A slot that a worker owns permanently is used by no other worker, and stays held. */
 static void owned(void) {
     open_box(2);
     CU_ASSERT(tern_mailbox_client_own(&play.client[0], 1));
@@ -240,8 +243,8 @@ static int serve_meanwhile(void *argument, uint32_t calls) {
     return calls > 10;
 }
 
-/* A slot that is held may have a call on it that was given up, or an asynchronous one of somebody
- * else's. Nobody but its holder can finish that. */
+/* A held slot may have a call on it that was given up, or another client's asynchronous call. Only
+ * the holder can finish that call. */
 static void left_calls(void) {
     const tern_mailbox_wait briefly = {end_wait, NULL}, served = {serve_meanwhile, NULL};
     for (int answered = 0; answered < 2; answered++) {
@@ -265,8 +268,8 @@ static void left_calls(void) {
     }
 }
 
-/* A server keeps a slot between the packets of a call, if it says so, and gives it back with the
- * last. */
+/* A server keeps a slot between the packets of a call if its callback asks for that, and gives it
+ * back with the last packet. */
 static void kept(void) {
     open_box(3);
     uint32_t slot = tern_mailbox_take(&play.client[0]);
@@ -292,8 +295,9 @@ static int keep_or_forget(void *packet, uint32_t slot, void *argument) {
     return (slot & TERN_MAILBOX_GONE) == 0;
 }
 
-/* A client goes in the middle of a call, at each step of it: its server gives the slot back within
- * so many rounds, though it is busy with a call of another client, whose slot it keeps. */
+/* A client leaves in the middle of a call, at each step of the call. Its server gives the slot back
+ * within 2 * TERN_MAILBOX_SPINS rounds, although it is busy with the call of another client, whose
+ * slot it keeps. */
 static void forgotten(void) {
     for (int gone = 0; gone < 3; gone++) {
         int forgot = 0;
@@ -324,8 +328,9 @@ static void forgotten(void) {
     }
 }
 
-/* The same before it is answered. Nobody finishes its call, yet its server gives the slot back, and
- * stops: who looks for a slot finishes the call, and another server cleans it. */
+/* A client leaves before its call is answered, and no client finishes the call. The server still
+ * gives the slot back, and then stops. A client that looks for a slot finishes the call, and
+ * another server cleans the slot. */
 static void forgotten_answer(void) {
     int forgot = 0;
     open_box(1);
@@ -344,7 +349,7 @@ static void forgotten_answer(void) {
     close_box();
 }
 
-/* Clients that are gone, in each state: their calls go on as asynchronous ones. */
+/* Clients have died in each state: their calls go on as asynchronous calls. */
 static void dead_clients(void) {
     open_box(4);
     for (uint32_t slot = 0; slot < 4; slot++) {
@@ -366,7 +371,8 @@ static void dead_clients(void) {
     close_box();
 }
 
-/* A server that is gone: what it was working on is answered by recover, the rest goes on. */
+/* A server has died: recover answers the packet that it was working on, and the other slots go
+ * on. */
 static void dead_servers(void) {
     open_box(4);
     int recovered = 0;
@@ -386,8 +392,8 @@ static void dead_servers(void) {
     close_box();
 }
 
-/* With compare-and-swap a worker can die between staging its flag and publishing it: whoever takes
- * its slot over publishes it. */
+/* With TERN_MAILBOX_CAS a worker can die between staging its flag and publishing it. The worker
+ * that takes over its slot publishes the flag. */
 static void half_written(void) {
 #if TERN_MAILBOX_LAYOUT == TERN_MAILBOX_CAS
     open_box(70);
@@ -396,7 +402,7 @@ static void half_written(void) {
     CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, 67), TERN_MAILBOX_QUIET);
     CU_ASSERT_EQUAL(tern_mailbox_client_reclaim(&play.client[1], 10), 1);
     CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, 67), TERN_MAILBOX_POSTED);
-    /* A neighbour publishes it as well. */
+    /* A worker that changes another flag of the word publishes it as well. */
     *tern_mailbox_flags_staged(&play.box.client, 1) |= 1 << 4;
     CU_ASSERT_EQUAL(tern_mailbox_look(&play.box, 68), TERN_MAILBOX_QUIET);
     CU_ASSERT(tern_mailbox_post(&play.client[1], 69));
@@ -412,8 +418,8 @@ static int give_up(void *argument, uint32_t calls) {
     return calls == 4 ? 77 : 0;
 }
 
-/* A wait ends when its hook says so, at once where there is nothing to wait for, and a call that is
- * given up goes on by itself. */
+/* A wait ends when its hook asks for that, a call that does not have to wait ends at once, and a
+ * call that is given up goes on by itself. */
 static void waits(void) {
     open_box(1);
     int calls = 0;

@@ -1,11 +1,11 @@
 /*
- * Mailboxes between processes of which some stop for ever while they hold slots: nobody else waits
- * for them.
+ * Mailboxes between processes, some of which stop for ever while they hold slots: no other process
+ * waits for them.
  */
 
 #include "callers.h"
 
-/* A server that stops in the middle of its work when it is asked to. */
+/* A server that stops in the middle of its work when a request asks for it. */
 static void stop_on_request(tern_mailbox_service *service, uint32_t slot, const void *request,
                             uint64_t bytes) {
     if (bytes == 4 && memcmp(request, "stop", 4) == 0)
@@ -24,7 +24,7 @@ static void wait_until_stopped(pid_t child) {
     CU_ASSERT(WIFSTOPPED(status));
 }
 
-/* The index of the one of count children that stops, within 20 s; count: none did. */
+/* Returns the index of the child that stops within 20 s, or count if none does. */
 static int next_to_stop(const pid_t *children, int count) {
     for (int i = 0; i < 100000; i++, usleep(200))
         for (int c = 0; c < count; c++) {
@@ -36,8 +36,8 @@ static int next_to_stop(const pid_t *children, int count) {
     return count;
 }
 
-/* Two servers of three stop while they hold a slot each: their calls end at the deadline, and the
- * others go on with the slots that are left. What they held comes back when they go on, or die. */
+/* Two of three servers stop while each holds a slot. Their calls end at the deadline, and the
+ * others go on with the remaining slots. The slots come back when the servers continue or die. */
 static void stopped_servers(void) {
     enum { SLOTS = 3 };
     tern_mailbox_worker worker;
@@ -81,7 +81,7 @@ static void stopped_servers(void) {
     close_share();
 }
 
-/* Takes a slot, posts or not, and stops. */
+/* Takes a slot, posts a packet or not, and stops. */
 static int hold_and_stop(void *argument) {
     tern_mailbox_worker worker;
     if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
@@ -95,7 +95,7 @@ static int hold_and_stop(void *argument) {
     return 0;
 }
 
-/* As many clients as there are slots but one stop for ever while they hold one. */
+/* All slots but one are held by clients that stop for ever. */
 static void stopped_clients(void) {
     enum { SLOTS = 4 };
     pid_t stopped[SLOTS - 1];
@@ -120,9 +120,10 @@ static void stopped_clients(void) {
     close_share();
 }
 
-/* Servers and clients stop at any point of their calls. A client costs one slot, a server one for
- * each call of several packets that it is on, or one, and as many calls of others, which end at
- * their deadlines. Then all goes on as before, and what they held comes back when they die. */
+/* Servers and clients stop at any point of their calls. A stopped client costs one slot. A stopped
+ * server costs one slot for each call of several packets that it serves, and at least one. It also
+ * costs as many calls of other clients, which end at their deadlines. After that all goes on as
+ * before, and the slots come back when the stopped processes die. */
 static void stopped_anywhere(void) {
     enum { VICTIMS = 4, CALLERS = 2, COST = CALLERS + VICTIMS / 2, SLOTS = VICTIMS * COST };
     if (!open_share(SLOTS, 128))

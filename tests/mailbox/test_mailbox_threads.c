@@ -1,6 +1,6 @@
 /*
- * Clients and servers as threads over one mailbox. Packets and all else that a holder of a slot
- * touches is written plainly: ThreadSanitizer sees whether ever two have it at once.
+ * Clients and servers as threads on one mailbox. The holder of a slot writes the packet and its
+ * other data by plain stores, so ThreadSanitizer reports if two threads ever hold a slot at once.
  */
 
 #include <pthread.h>
@@ -21,10 +21,11 @@ typedef struct packet {
 static struct {
     tern_mailbox box;
     uint32_t calls;               /* of each client */
-    uint32_t left;                /* clients that still call */
-    uint32_t kinds;               /* 1: only calls, 2: also asynchronous ones, 3: split ones too */
-    bool own;                     /* each client has a slot for good */
-    uint64_t served[CLIENTS_MAX]; /* calls that were worked on, by client */
+    uint32_t left;                /* clients that still make calls */
+    uint32_t kinds;               /* 1: synchronous calls only; 2: also asynchronous ones; 3: also
+                                     split ones */
+    bool own;                     /* each client owns a slot permanently */
+    uint64_t served[CLIENTS_MAX]; /* number of calls that were worked on, by client */
     uint64_t cleaned;
     uint32_t wrong;
 } play;
@@ -65,7 +66,8 @@ static int clean(void *memory, uint32_t slot, void *argument) {
 static void *serve(void *argument) {
     tern_mailbox_server server = tern_mailbox_server_at(&play.box, *(uint32_t *)argument);
     uint32_t idle = 0;
-    /* The last steps are to clean: two rounds in vain after the last client. */
+    /* The last steps clean slots, so a server ends after two rounds without a step after the last
+     * client. */
     while (tern_mailbox_load32(&play.left) > 0 || idle < 2)
         if (tern_mailbox_serve(&server, work, clean, NULL) > 0) {
             idle = 0;
@@ -93,7 +95,7 @@ static void use(void *memory, uint32_t slot, void *argument) {
     mine->answer = p->answer;
 }
 
-/* Posts, does something else, and comes back for the answer. */
+/* Posts a call, and later returns for the answer. */
 static void split_call(tern_mailbox_client *client, packet *mine) {
     uint32_t slot;
     wrong_if(tern_mailbox_take_wait(client, &yielding, &slot) != 0);
@@ -150,7 +152,7 @@ static void run(uint32_t slots, uint32_t clients, uint32_t servers, uint32_t kin
     for (uint32_t i = 0; i < clients + servers; i++)
         pthread_join(threads[i], NULL);
     CU_ASSERT_EQUAL(play.wrong, 0);
-    /* Asynchronous calls that came last are still there, or answered. */
+    /* The last asynchronous calls may still be posted, or answered. */
     uint64_t served = 0, open = 0;
     for (uint32_t i = 0; i < clients; i++)
         served += play.served[i];
@@ -182,7 +184,7 @@ static void many_to_many(void) {
     run(4, 4, 3, 1, true);
 }
 
-/* Twenty times as many asynchronous calls as slots, and more. */
+/* At least twenty times as many asynchronous calls as slots. */
 static void asynchronous(void) {
     run(2, 1, 1, 2, false);
     run(65, 2, 1, 2, false);

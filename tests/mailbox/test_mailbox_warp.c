@@ -1,5 +1,5 @@
 /*
- * One slot for 32 lanes (tern/mailbox_warp.h). The client plays a warp, and the server takes its
+ * One slot for 32 lanes (tern/mailbox_warp.h). The client plays a warp, and the server makes its
  * steps in the hook of the client's waits.
  */
 
@@ -18,7 +18,7 @@ static struct {
     tern_mailbox_server server;
     model_session sessions[SLOTS * TERN_MAILBOX_LANES];
     model_call calls[TERN_MAILBOX_LANES];
-    uint32_t worked[SLOTS], worked_too[SLOTS]; /* by the server; by another */
+    uint32_t worked[SLOTS], worked_too[SLOTS]; /* by this server; by another one */
 } play;
 
 static void open_play(void) {
@@ -41,7 +41,8 @@ static int serve(void *argument, uint32_t calls) {
     return 0;
 }
 
-/* One call by these lanes, which is right in all of them, and of which nobody else knows. */
+/* Makes one call by these lanes, and checks that each of them gets the right answer and that no
+ * other lane is served. */
 static void call_and_check_with(tern_mailbox_crew *crew, uint32_t lanes, uint64_t *random) {
     tern_mailbox_wait wait = {serve, crew};
     model_session before[SLOTS * TERN_MAILBOX_LANES];
@@ -91,7 +92,7 @@ static void masks(void) {
     free(play.memory);
 }
 
-/* Lines of lanes that are not asked for are nobody's. */
+/* Neither side touches the lines of lanes that are not asked. */
 static void no_ops(void) {
     uint64_t random = tern_test_seed() + 1;
     open_play();
@@ -112,10 +113,10 @@ static void no_ops(void) {
 
 /* ---- Partial answers ---- */
 
-/* What a server saw: lane i's call takes i % 5 + 1 packets. */
+/* What the server saw. The call of lane i takes i % 5 + 1 packets. */
 static struct {
     uint32_t asked[8], packets[TERN_MAILBOX_LANES];
-    uint32_t kept; /* packets but the first that found their slot held */
+    uint32_t kept; /* packets after the first that found the server holding their slot */
 } partial;
 
 static int work_partly(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
@@ -158,7 +159,7 @@ static void partial_answers(void) {
                 CU_ASSERT_EQUAL(partial.asked[number] >> lane & 1, number < packets);
         }
         CU_ASSERT_EQUAL(partial.kept, longest - 1);
-        /* The last step is to clean, and then nobody holds a slot. */
+        /* The last step cleans, and after that nobody holds a slot. */
         (void)serve(&crew, 0);
         for (uint32_t slot = 0; slot < SLOTS; slot++) {
             CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
@@ -168,7 +169,7 @@ static void partial_answers(void) {
     free(play.memory);
 }
 
-/* ---- Calls that nobody waits for, and what goes wrong ---- */
+/* ---- Asynchronous calls, and failures ---- */
 
 static void asynchronous(void) {
     uint64_t random = tern_test_seed() + 2, sent[TERN_MAILBOX_LANES] = {0}, done = 0, all = 0;
@@ -188,10 +189,10 @@ static void asynchronous(void) {
             CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
     }
     (void)serve(&crew, 0);
-    /* No server waits for more, also of lanes that it has left open. */
+    /* No server keeps a slot for further packets, not even for lanes that it has left open. */
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
-    /* Each call was one packet, and either answered with it or left open. */
+    /* Each call was one packet, which either completed it or left it open. */
     for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
         all += sent[lane];
     for (uint32_t i = 0; i < SLOTS * TERN_MAILBOX_LANES; i++)
@@ -222,13 +223,15 @@ static void a_dead_server(void) {
                         TERN_MAILBOX_LOST);
         for (uint32_t lane = 0; lane < TERN_MAILBOX_LANES; lane++)
             CU_ASSERT_EQUAL(play.calls[lane].answer, 0);
-        /* The dead do not clean, nor is there a call if no lane makes one. */
+        /* A dead server has not cleaned its slot. A call without lanes would be no call, so one
+         * lane is set. */
         call_and_check(model_mask(&random) | 1, &random);
     }
     free(play.memory);
 }
 
-/* When a server dies: before the packet of that number, in that state of its slot. */
+/* The time at which a server dies: before the packet of that number, with the slot in that
+ * state. */
 static struct {
     uint32_t before, worked, too_late;
     tern_mailbox_state state;
@@ -250,7 +253,8 @@ static int serve_until_death(void *argument, uint32_t calls) {
         uint32_t slot = 0;
         while (slot + 1 < SLOTS && play.box.client_locks[slot].holder == 0)
             slot++;
-        /* The client waits for a packet that was posted or finished. Quiet: this step cleans. */
+        /* The client waits with a posted or a finished packet. For a death in the quiet state, this
+         * step cleans first. */
         bool posted = tern_mailbox_look(&play.box, slot) == TERN_MAILBOX_POSTED;
         death.dead = death.worked == death.before && posted == (death.state == TERN_MAILBOX_POSTED);
         if (!death.dead || death.state == TERN_MAILBOX_QUIET)
@@ -266,7 +270,7 @@ static int serve_until_death(void *argument, uint32_t calls) {
     return 0;
 }
 
-/* A server dies between two packets of a call; the one that is left does not go on with it. */
+/* A server dies between two packets of a call. The remaining server does not continue the call. */
 static void a_death_between_packets(void) {
     static const tern_mailbox_state states[] = {TERN_MAILBOX_FINISHED, TERN_MAILBOX_QUIET,
                                                 TERN_MAILBOX_POSTED};
@@ -284,7 +288,7 @@ static void a_death_between_packets(void) {
         CU_ASSERT(death.dead);
         CU_ASSERT_EQUAL(death.worked, death.before);
         CU_ASSERT_EQUAL(death.too_late, 0);
-        /* The other has kept nothing, and its next call begins anew. */
+        /* The remaining server keeps no slot, and its next call begins anew. */
         for (uint32_t slot = 0; slot < SLOTS; slot++)
             CU_ASSERT_EQUAL(play.box.server_locks[slot].holder, 0);
         death.worked = 0;
@@ -301,8 +305,8 @@ static int gives_up(void *argument, uint32_t calls) {
     return calls == 3 ? 7 : 0;
 }
 
-/* Who waits no longer leaves an asynchronous call behind; once no slot is left, nothing is posted.
- */
+/* A client that stops waiting leaves an asynchronous call behind. When no slot is left, it posts
+ * nothing. */
 static void an_impatient_client(void) {
     uint64_t random = tern_test_seed() + 4;
     tern_mailbox_wait wait = {gives_up, NULL};
@@ -328,10 +332,10 @@ static void an_impatient_client(void) {
     free(play.memory);
 }
 
-/* ---- A client that goes in the middle of a call ---- */
+/* ---- A client that leaves in the middle of a call ---- */
 
 static struct {
-    uint32_t before, worked; /* goes before that packet; packets worked on */
+    uint32_t before, worked; /* it leaves before that packet; packets worked on */
     tern_mailbox_state state;
 } going;
 
@@ -357,8 +361,8 @@ static void expect_no_lock(void) {
     }
 }
 
-/* Its server takes as many rounds as it may and holds no slot then. Only now others finish what the
- * client has left, and it is cleaned. */
+/* The server makes as many rounds as it may need, and then holds no slot. Only then do others
+ * finish what the client has left, and the server cleans it. */
 static void let_forget(tern_mailbox_crew *crew) {
     uint32_t slots[SLOTS];
     for (uint32_t i = 0; i <= 2 * TERN_MAILBOX_SPINS; i++)
@@ -373,7 +377,7 @@ static void let_forget(tern_mailbox_crew *crew) {
     (void)serve(crew, 0);
 }
 
-/* Its server gives the slot back; stopped for ever from then on, it is in nobody's way. */
+/* The server gives the slot back. If it stops for ever after that, it blocks nobody. */
 static void a_client_that_goes(void) {
     tern_mailbox_crew crew = {work_at_length, NULL, play.worked};
     tern_mailbox_crew others = {model_work, play.sessions, play.worked_too};
@@ -402,8 +406,8 @@ static void a_client_that_goes(void) {
 enum { ENDLESS_MAX = 1000 };
 
 static struct {
-    uint32_t packets; /* that were answered */
-    uint32_t begun;   /* calls of the hook with 0 before one of them cleans */
+    uint32_t packets; /* packets that were answered */
+    uint32_t begun;   /* calls of the hook with 0 before one that cleans */
 } endless;
 
 static int work_on_and_on(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
@@ -412,8 +416,9 @@ static int work_on_and_on(tern_mailbox_lane *line, tern_mailbox_place place, voi
     return ++endless.packets < ENDLESS_MAX;
 }
 
-/* No wait is long. Each begins with a call of 0 and cleans at the second; so two calls of 0 before
- * a packet are the wait's and one more, on which the client's patience ends. */
+/* No wait is long. Each wait begins with a call of the hook with 0, and the hook cleans at the
+ * second call. So two calls with 0 before a packet are one of the wait and one that checks the
+ * deadline, and at that one the client gives up. */
 static int serve_on_and_on(void *argument, uint32_t calls) {
     bool finished = false;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
@@ -425,8 +430,8 @@ static int serve_on_and_on(void *argument, uint32_t calls) {
     return ++endless.begun == 2 ? 7 : 0;
 }
 
-/* A server that is never done, and answers soon each time: the client's hook is asked all the same.
- */
+/* A server that never completes a call, but answers each packet soon: the client's hook is still
+ * called. */
 static void an_endless_call(void) {
     uint64_t random = tern_test_seed() + 6;
     tern_mailbox_crew crew = {work_on_and_on, NULL, play.worked};
@@ -440,7 +445,7 @@ static void an_endless_call(void) {
     CU_ASSERT(endless.packets <= 2 * TERN_MAILBOX_SPINS);
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         CU_ASSERT_EQUAL(play.box.client_locks[slot].holder, 0);
-    /* The server waits for more of that call for a while. */
+    /* The server keeps the slot for a while, for more packets of that call. */
     uint32_t held = 0;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         held += play.box.server_locks[slot].holder != 0;

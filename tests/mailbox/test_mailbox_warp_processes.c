@@ -1,5 +1,5 @@
 /*
- * Warps' slots between processes: servers that die, and that stop for ever, while others call.
+ * Slots for warps between processes: servers die, or stop for ever, while others call.
  */
 
 #include <sched.h>
@@ -42,8 +42,8 @@ static void use_words(tern_mailbox_lane *line, tern_mailbox_place place, void *a
     ((uint64_t *)argument)[place.lane] = line->word[0];
 }
 
-/* A packet that kills its server is lost, for all lanes; the next is for the server that is left.
- */
+/* A packet that kills its server is lost for all lanes. The remaining server answers the next
+ * one. */
 static void a_share(void) {
     tern_mailbox_options options = {SLOTS, sizeof(tern_mailbox_warp), 0};
     tern_mailbox_share *share;
@@ -69,8 +69,8 @@ static void a_share(void) {
     tern_mailbox_destroy(share);
 }
 
-/* A client that gives up in the middle of a call costs nothing: its server gives the slot back, and
- * is missed by nobody when it stops for ever. */
+/* A client that gives up in the middle of a call blocks no slot. Its server gives the slot back,
+ * and blocks nobody when it stops for ever. */
 static void a_stopped_server(void) {
     tern_mailbox_options options = {SLOTS, sizeof(tern_mailbox_warp), 0};
     tern_mailbox_share *share;
@@ -89,8 +89,8 @@ static void a_stopped_server(void) {
     for (int left = SLOTS, i = 0; left > 0 && i < 20000; i++, usleep(1000)) {
         left = 0;
         for (uint32_t slot = 0; slot < SLOTS; slot++) {
-            /* It takes no slot again whose packet is the client's, so the state is looked at first.
-             */
+            /* The state is read first, because the server does not take a slot again while its
+             * packet belongs to the client. */
             tern_mailbox_state state = tern_mailbox_look(&worker.client.box, slot);
             left += state == TERN_MAILBOX_POSTED || state == TERN_MAILBOX_FINISHED ||
                     tern_mailbox_load32(&worker.client.box.server_locks[slot].holder) != 0;

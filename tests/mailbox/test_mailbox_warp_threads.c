@@ -1,7 +1,7 @@
 /*
- * Warps and hosts at the same time. Hosts' threads play whole warps; and threads play the lanes of
- * the kernels of the CUDA test, which call host threads or serve them. Lines are written plainly:
- * ThreadSanitizer sees whether ever two have one at once.
+ * Warps and hosts at the same time. Threads of the host play whole warps, and threads play the
+ * lanes of the CUDA test's kernels, which call host threads or serve them. Lines are written by
+ * plain stores, so ThreadSanitizer reports if two threads ever have a line at once.
  */
 
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void open_play(uint32_t slots, uint32_t rounds) {
                               .slots = slots,
                               .rounds = tern_test_full() ? 20 * rounds : rounds,
                               .seed = tern_test_seed(),
-                              .patience = 40000000000u, /* before the harness's deadline */
+                              .patience = 40000000000u, /* in ns, shorter than the deadline of the
+                                                           harness */
                               .sessions = play.sessions,
                               .stop = &play.stop,
                               .calls = play.calls,
@@ -46,7 +47,7 @@ static void open_play(uint32_t slots, uint32_t rounds) {
     play.clients = play.servers;
 }
 
-/* Where calls stand that have failed. */
+/* Prints the state of the slots, after calls have failed. */
 static void show_slots(void) {
     const tern_mailbox *box = &play.servers.box;
     for (uint32_t slot = 0; slot < box->slots; slot++) {
@@ -59,7 +60,8 @@ static void show_slots(void) {
     }
 }
 
-/* As many calls were worked on as made; none of them wrongly; all slots can be used again. */
+/* Checks that as many calls were served as made, none of them wrongly, and that all slots are free
+ * again. */
 static void close_play(uint64_t made) {
     uint64_t wrong, lanes_wrong = 0;
     CU_ASSERT_EQUAL(hosts_served(&play.servers, &wrong), made);
@@ -88,8 +90,8 @@ static void hosts_to_hosts(void) {
     }
 }
 
-/* Clients that wait for a moment only, and leave calls of several packets at any point. Each server
- * gives back what they have left, so it holds no slot at the end. */
+/* Clients that wait only for a moment, and leave calls of several packets at any point. Each server
+ * gives the slots of these calls back, so it holds no slot at the end. */
 static void impatient_hosts(void) {
     open_play(4, 400);
     CU_ASSERT_EQUAL_FATAL(hosts_start(&play.clients, 3, hosts_call_briefly), 0);
@@ -154,7 +156,7 @@ static void hosts_to_kernel(void) {
     hosts_to_kernel_as(2, 3, 2);
 }
 
-/* Nobody serves, and nobody calls: both kernels end. */
+/* A kernel that calls without a server, and one that serves without clients: both end. */
 static void kernels_alone(void) {
     played_grid grid;
     uint64_t failed = 0;
@@ -167,7 +169,7 @@ static void kernels_alone(void) {
         failed += play.wrong[i];
     }
     CU_ASSERT(failed > 0);
-    /* What was posted has become an asynchronous call. */
+    /* The posted packets have become asynchronous calls. */
     for (uint32_t slot = 0; slot < 2; slot++)
         CU_ASSERT_EQUAL(play.servers.box.client_locks[slot].holder, 0);
     memset(play.memory, 0, tern_mailbox_bytes(2, sizeof(tern_mailbox_warp)));

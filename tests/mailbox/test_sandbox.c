@@ -1,6 +1,6 @@
 /*
- * Sandboxes: what a program inside can do and what not, and that nothing it does harms its server.
- * The programs are tests/mailbox/sandbox_program.c with a case each.
+ * Sandboxes: what a program inside can do and cannot do, and that it cannot harm its server. The
+ * programs are cases of tests/mailbox/sandbox_program.c.
  */
 
 #include <dirent.h>
@@ -79,8 +79,8 @@ static void ends(void) {
     CU_ASSERT(waitpid(-1, NULL, WNOHANG) <= 0);
 }
 
-/* Linux lets x86-64's uretprobe (335) and uprobe (336) past any filter; where no probe is, the one
- * is SIGILL and the other -ENXIO. */
+/* Linux lets the calls uretprobe (335) and uprobe (336) of x86-64 pass any filter. Without a probe,
+ * the first raises SIGILL and the second returns -ENXIO. */
 static void expect_refusal(int call) {
     tern_sandbox_result r = run_case('s', (uint64_t)call, "");
     CU_ASSERT(r.end == TERN_SANDBOX_REFUSED ||
@@ -102,7 +102,7 @@ static void system_calls(void) {
     expect_exit(run_case('s', SYS_sched_yield, ""), 0);
 #ifdef __x86_64__
     CU_ASSERT_EQUAL(run_case('s', 0x40000000u | SYS_exit_group, "").end, TERN_SANDBOX_REFUSED);
-    /* exit by the 32-bit way, or a fault where the kernel has none. */
+    /* exit by the 32-bit entry, or a fault if the kernel has no such entry. */
     tern_sandbox_result result = run_case('i', 1, "");
     CU_ASSERT(result.end == TERN_SANDBOX_REFUSED ||
               (result.end == TERN_SANDBOX_KILLED && result.code == SIGSEGV));
@@ -173,13 +173,14 @@ static void races_of_paths(void) {
     CU_ASSERT(opened > 0);
 }
 
-/* check keeps what it saw, and ends once the program has changed both its argument and its data;
- * run must see the same. */
+/* check stores what it saw, and returns after the program has changed both its argument and its
+ * data. run must then still see the same. */
 static tern_sandbox_request seen;
 static unsigned char seen_data[64];
 static uint64_t wrong, changed;
 
-/* How often the program has changed them. Acquires what its release in change() counted. */
+/* Returns how often the program has changed them. The load acquires the count that change()
+ * releases. */
 static uint64_t changes(const tern_sandbox *sandbox) {
     const uint64_t *count = tern_sandbox_memory(sandbox, 0, sizeof *count);
     return count == NULL ? 0 : __atomic_load_n(count, __ATOMIC_ACQUIRE);
@@ -190,7 +191,8 @@ static int look(tern_sandbox *sandbox, const tern_sandbox_request *request, void
     (void)unused;
     seen = *request;
     memcpy(seen_data, request->data, sizeof seen_data);
-    /* The second change from here on began after the first was counted, so after the copy. */
+    /* The second change from now on begins after the first was counted, and therefore after the
+     * copy. */
     while (changes(sandbox) < before + 2 && tern_now() - began < 2000000000u)
         sched_yield();
     changed += changes(sandbox) >= before + 2;
@@ -241,8 +243,8 @@ static void limits(void) {
     CU_ASSERT_EQUAL(run_case('t', 0, "").end, TERN_SANDBOX_KILLED);
 }
 
-/* What scribblers say of calls with arguments that are anything: bits of the operations that did
- * not refuse one, and of those that refused one by their check; how many calls by then. */
+/* Reports of the programs that make arbitrary calls: bits of the operations that succeeded, bits of
+ * the operations whose check refused a call, and the number of calls until then. */
 static uint64_t did, refused_by_check, calls_by_then, reports;
 
 static int64_t report(tern_sandbox *sandbox, const tern_sandbox_request *request,
@@ -263,7 +265,8 @@ static bool all_reached(void) {
            (refused_by_check & TERN_SANDBOX_ALLOW_ALL) == TERN_SANDBOX_ALLOW_ALL;
 }
 
-/* What they call depends on when they are served: as many runs as it takes to do all. */
+/* How far the calls get depends on the scheduling, so the test makes runs until all operations were
+ * reached. */
 static void scribblers(void) {
     int before = sandbox_descriptors(NULL);
     uint64_t calls = 0, refused = 0;
@@ -287,8 +290,8 @@ static void scribblers(void) {
         calls += result.calls;
         refused += result.refused;
     }
-    /* Each operation was reached, was done and was refused; and then, flags and locks and all being
-     * scribbled on, calls went on being answered. */
+    /* Each operation was reached, succeeded once and was refused once. Calls were also answered
+     * afterwards, while the program wrote random bytes to flags and locks. */
     CU_ASSERT(all_reached());
     CU_ASSERT(calls > calls_by_then + calls_by_then / 20);
     CU_ASSERT(refused > 0 && refused < calls);
@@ -298,8 +301,8 @@ static void scribblers(void) {
     CU_ASSERT_EQUAL(sandbox_descriptors(NULL), before);
 }
 
-/* What a process has mapped in all, in bytes; 0: it cannot be told. Unlike the list of what it has
- * mapped this is for anybody to read, also of a process that gives nothing away. */
+/* Returns the bytes that a process has mapped, or 0 if they cannot be read. Unlike the list of
+ * mappings, this number can be read by anybody, also for a process that is not dumpable. */
 static uint64_t mapped(int process) {
     char path[40];
     unsigned long pages = 0;
@@ -312,7 +315,7 @@ static uint64_t mapped(int process) {
     return got == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Descriptors that a program which another thread starts just now would get. */
+/* Counts the descriptors that a program would inherit if another thread started it now. */
 static int inheritable(void) {
     int count = 0;
     for (int fd = 0; fd < 1024; fd++) {
@@ -324,9 +327,9 @@ static int inheritable(void) {
 
 static int child_inheritable;
 static uint64_t child_mapped;
-static bool child_hidden; /* by /proc's hidepid, from all but root */
-static int maps_wrong;    /* mappings of memory that is not a sandbox's, where they can be listed */
-static int child_open;    /* its descriptors, where they can be listed */
+static bool child_hidden; /* hidden by /proc's hidepid, except from root */
+static int maps_wrong;    /* mappings that are not of a sandbox, if they can be listed */
+static int child_open;    /* descriptors of the child, if they can be listed */
 
 static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request, void *unused) {
     char path[40], line[512];
@@ -353,9 +356,9 @@ static int stop_child(tern_sandbox *sandbox, const tern_sandbox_request *request
     return 0;
 }
 
-/* In a rank with a segment: all that its child has mapped is less than a segment, so it has none of
- * any rank, and has no descriptor open; one that is stopped is killed; and nothing that a run opens
- * is for other children. */
+/* In a rank with a segment: the child has mapped less than the size of one segment, so it has
+ * mapped no rank's segment. It has no descriptor open. If it is stopped, it is killed. Other
+ * children inherit nothing that the run opens. */
 static void in_a_rank(void) {
     fixture f;
     tern_config config;
@@ -368,7 +371,7 @@ static void in_a_rank(void) {
     tern_sandbox_options options = options_of('c', 1, "");
     options.operations = &own;
     options.operation_count = 1;
-    options.timeout_ns = 1000000000; /* for its first call, under load */
+    options.timeout_ns = 1000000000; /* long enough for its first call under load */
     child_mapped = 0;
     maps_wrong = child_open = 0;
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_TIMEOUT);
@@ -416,7 +419,7 @@ static void refusals(void) {
     CU_ASSERT_EQUAL(run(&options).end, TERN_SANDBOX_STOPPED);
 }
 
-/* A file beyond the limit of the server's own would be a signal to it. */
+/* Writing a file beyond the server's own limit would raise a signal in the server. */
 static void limits_of_the_server(void) {
     struct rlimit own, low;
     tern_sandbox_result result;
@@ -446,7 +449,7 @@ static void files_that_are_made(void) {
     expect_exit(run(&options), EDQUOT);
     options.creations = 1;
     expect_exit(run(&options), 0);
-    options.creations = 0; /* it is there by now */
+    options.creations = 0; /* the file exists by now */
     expect_exit(run(&options), 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What is no program for a sandbox: each reason is said before anything is started. The files are
- * sandbox_program's with a little changed.
+ * Files that are no programs for a sandbox: the reason is reported before a process is started. The
+ * files are sandbox_program with small changes.
  */
 
 #include <elf.h>
@@ -14,7 +14,7 @@
 #include "sandbox_tools.h"
 
 static struct {
-    unsigned char *good, *bad; /* the program's file; one to be changed */
+    unsigned char *good, *bad; /* the program's file; a copy that is changed */
     size_t bytes;
     char path[40];
     unsigned char argument[SANDBOX_ARGUMENT];
@@ -34,7 +34,7 @@ static bool read_program(void) {
     return whole;
 }
 
-/* A file with so many bytes of what is in play.bad. */
+/* Makes a file with the first bytes of play.bad. */
 static bool write_file(size_t bytes) {
     snprintf(play.path, sizeof play.path, "/tmp/tern-program-XXXXXX");
     int fd = mkstemp(play.path);
@@ -58,13 +58,13 @@ static void expect_refusal(size_t bytes, const char *text) {
     EXPECT(TERN_ERR_ARGUMENT, run_file(play.path, &result));
     EXPECT_DETAIL(text);
     EXPECT_DETAIL(play.path);
-    CU_ASSERT_EQUAL(result.end, TERN_SANDBOX_STOPPED); /* untouched */
+    CU_ASSERT_EQUAL(result.end, TERN_SANDBOX_STOPPED); /* the result is unchanged */
     (void)unlink(play.path);
 }
 
 /* ---- Changes ---- */
 
-/* In the head of the file. */
+/* Changes bytes at an offset of the file, and expects a refusal. */
 static void put(size_t at, const void *value, size_t bytes, const char *text) {
     memcpy(play.bad, play.good, play.bytes);
     memcpy(play.bad + at, value, bytes);
@@ -77,7 +77,7 @@ static void put(size_t at, const void *value, size_t bytes, const char *text) {
         put(offsetof(Elf64_Ehdr, field), &v_, sizeof v_, text);                                    \
     } while (0)
 
-/* The first part of a kind, and where its header is in the file. */
+/* Returns the first part of a type. [out] at: offset of its header in the file. */
 static Elf64_Phdr part_of(uint32_t type, size_t *at) {
     Elf64_Ehdr head;
     Elf64_Phdr part;
@@ -98,7 +98,7 @@ static void put_part(uint32_t type, Elf64_Phdr part, const char *text) {
     put(at, &part, sizeof part, text);
 }
 
-/* The dynamic entry with a tag, or the one that ends them. */
+/* Returns the dynamic entry with a tag, which must exist. [out] at: its offset in the file. */
 static Elf64_Dyn entry_of(int64_t tag, size_t *at) {
     size_t unused;
     Elf64_Phdr part = part_of(PT_DYNAMIC, &unused);
@@ -130,7 +130,7 @@ static void not_there(void) {
     EXPECT_DETAIL("no regular file");
 }
 
-/* In a process without root's rights. */
+/* Runs in a process without root's rights. */
 static int run_unreadable(void) {
     tern_sandbox_result result;
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
@@ -207,7 +207,7 @@ static void relocations(void) {
     put_entry(DT_RELA, (Elf64_Dyn){DT_RELA, {UINT64_MAX - 8}}, "relocations are not in the file");
     put_entry(DT_RELAENT, (Elf64_Dyn){DT_RELAENT, {16}}, "of another size");
     put_entry(DT_RELASZ, (Elf64_Dyn){DT_RELASZ, {UINT64_MAX}}, "relocations are not in the file");
-    /* The table is in the first part, whose places in the file and in memory are the same. */
+    /* The table is in the first part, whose offsets in the file and in memory are the same. */
     Elf64_Phdr first = part_of(PT_LOAD, &at);
     CU_ASSERT_FATAL(first.p_vaddr == 0 && first.p_offset == 0 &&
                     table.d_un.d_ptr < first.p_filesz && bytes.d_un.d_val >= sizeof(Elf64_Rela));
@@ -221,8 +221,8 @@ static void relocations(void) {
     put(table.d_un.d_ptr, &changed, sizeof changed, "a relocation is not in it");
 }
 
-/* The file as it is, or with bytes of its tables changed: it is refused with a reason, or run, and
- * then a status of 126 is the program's own. */
+/* The file unchanged, and with random changes in its headers and tables. Each time it is refused
+ * with a reason, or it runs. Unchanged, it exits with 126. */
 static void changed_anywhere(void) {
     uint64_t random = tern_test_seed();
     size_t unused, tables = part_of(PT_DYNAMIC, &unused).p_offset;

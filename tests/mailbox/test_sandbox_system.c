@@ -1,6 +1,6 @@
 /*
  * Sandboxes and the system around them: a system that lacks or refuses what they need, descriptors
- * that run out, children that somebody else waits for, several runs at a time.
+ * that run out, children that another part of the process waits for, and several runs at a time.
  */
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 enum { AS_IT_SHOULD = 100, WRONG_END, WRONG_DESCRIPTORS, WRONG_TEXT, NOT_PREPARED };
 
-static const char *expected_text; /* in the text of a refusal; NULL: any */
+static const char *expected_text; /* must occur in the text of a refusal; NULL: any text */
 
 typedef struct one_run {
     unsigned char argument[SANDBOX_ARGUMENT];
@@ -35,7 +35,8 @@ static void keep(const char *text, uint32_t bytes, void *context) {
     r->bytes += bytes;
 }
 
-/* A program that prints: a status where it cannot be run, or one of those above. */
+/* Runs a program that prints. Returns the status if it cannot be run, or one of the values
+ * above. */
 static int prints(one_run *r) {
     static const char text[] = "two -5 ff c%";
     tern_sandbox_options options = tern_sandbox_defaults(TERN_TEST_PROGRAM);
@@ -58,8 +59,8 @@ static int prints(one_run *r) {
                : WRONG_END;
 }
 
-/* The same in a process that has prepared itself for it, and that has no descriptor more after it.
- */
+/* Does the same in a child process that first calls prepare, and checks that no descriptor is left
+ * open. */
 static int prints_after(int (*prepare)(int), int value) {
     static one_run run;
     pid_t child = fork();
@@ -74,7 +75,7 @@ static int prints_after(int (*prepare)(int), int value) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int refusal; /* errno of a call that is refused */
+static int refusal; /* errno of the refused call */
 
 static int refuse(int call) {
     struct sock_filter steps[] = {
@@ -88,7 +89,7 @@ static int refuse(int call) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* prctl is let through, but for filters. */
+/* Allows prctl except for setting filters. */
 static int refuse_filters(int error) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -103,8 +104,7 @@ static int refuse_filters(int error) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* Nobody but root raises a hard limit again, and what root starts no longer does without the right
- * to. */
+/* Only root can raise a hard limit again. A process of root first drops the capability for that. */
 static int limit_stack(int bytes) {
     struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
     return setrlimit(RLIMIT_STACK, &limit) != 0 ||
@@ -112,7 +112,8 @@ static int limit_stack(int bytes) {
             prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE) != 0);
 }
 
-/* A program that spins for ever is killed in time by one who is refused some signals. */
+/* A program that loops for ever is killed in time even if the server may not send signals by
+ * pidfd. */
 static int ends_what_spins(void) {
     static unsigned char argument[SANDBOX_ARGUMENT];
     pid_t child = fork();
@@ -135,7 +136,7 @@ static int ends_what_spins(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* As in a container: the server is behind a filter itself, which is not the one of the sandbox. */
+/* As in a container: the server itself runs behind another filter. */
 static void containers(void) {
     static const struct {
         int call;
@@ -166,7 +167,7 @@ static int limit_descriptors(int count) {
     return setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* One after the other is what is lacking. */
+/* As the limit on descriptors grows, a later step of the run lacks one. */
 static void no_descriptors(void) {
     int highest = 0, wrong = 0, got = 0;
     (void)sandbox_descriptors(&highest);
