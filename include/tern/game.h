@@ -58,6 +58,7 @@ typedef struct tern_game {
     /* Returns the player to move, 0 or 1, of an open state. */
     int (*player)(const void *state, void *argument);
 
+    /* Returns the value of a state for player 0, or TERN_GAME_OPEN if the game is not over. */
     tern_game_result (*result)(const void *state, void *argument);
 
     /* Optional. Plays count games from an open state to the end, each move drawn with equal

@@ -67,8 +67,8 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_piece(uint32_t packet) {
 
 /* ---- Server ---- */
 
-/* Returns memory for the reply to the call on slot, which handle fills. Returns NULL if there is no
- * memory; the call is then refused. */
+/** Returns memory of bytes bytes for the reply to the call on slot, which handle fills. The service
+ * frees it. Returns NULL if there is no memory; the call is then refused. */
 TERN_MAILBOX_INLINE void *tern_mailbox_reply(tern_mailbox_service *service, uint32_t slot,
                                              uint64_t bytes) {
     tern_mailbox_session *session = &service->sessions[slot];
@@ -162,7 +162,7 @@ TERN_MAILBOX_INLINE tern_mailbox_head tern_mailbox_push(tern_mailbox_service *se
     return tern_mailbox_pull(service, slot, content);
 }
 
-/* The work function of a server (tern_mailbox_serve); argument is the service. */
+/** The work function of a server (tern_mailbox_serve); argument is the service. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_service *service = (tern_mailbox_service *)argument;
     tern_mailbox_session *session = &service->sessions[slot];
@@ -184,7 +184,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_work(void *packet, uint32_t slot, v
     return session->active != 0;
 }
 
-/* The clean function of a server. The server keeps the slot while the call goes on. */
+/** The clean function of a server. The server keeps the slot while the call goes on. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_service *service = (tern_mailbox_service *)argument;
     uint32_t own = slot & ~TERN_MAILBOX_GONE;
@@ -194,7 +194,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_clean(void *packet, uint32_t slot, 
     return service->sessions[own].active != 0;
 }
 
-/* Answers in place of a dead server (tern_mailbox_server_reclaim). */
+/** Answers in place of a dead server (tern_mailbox_server_reclaim). */
 TERN_MAILBOX_INLINE int tern_mailbox_message_recover(void *packet, uint32_t slot, void *argument) {
     static const tern_mailbox_head lost = {0, 0, 0, TERN_MAILBOX_LOST};
     (void)slot;
@@ -209,8 +209,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_recover(void *packet, uint32_t slot
 typedef struct tern_mailbox_message {
     const uint8_t *request;
     uint8_t *reply;
-    uint64_t bytes, sent;                    /* of the request */
-    uint64_t room, reply_total, reply_taken; /* of the reply */
+    uint64_t bytes, sent;                    /* of the request: its bytes, and how many are sent */
+    uint64_t room, reply_total, reply_taken; /* of the reply: its room, its bytes, and how many
+                                                came */
     uint32_t piece;
     int outcome;
 } tern_mailbox_message;
@@ -261,16 +262,17 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, v
     m->reply_total = head.total;
 }
 
-/* Makes a call on a slot that this client holds and continues to hold.
+/** Makes a call on a slot that this client holds and continues to hold.
  *
  * @param request the request, bytes bytes
  * @param reply memory of room bytes for the reply
  * @param[out] reply_bytes length of the reply, set if the call was answered; may be NULL
+ * @param wait how to wait
  * @return one of the outcomes above, or the hook's value that ended the wait. With
  *     TERN_MAILBOX_TRUNCATED, reply has the first room bytes. If the hook ended the wait, the
  *     client must not touch the packet any more, and may give the slot back.
  *
- * Blocking: waits for the server. */
+ * Blocking: until the server has answered all packets. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *client, uint32_t slot,
                                                 const void *request, uint64_t bytes, void *reply,
                                                 uint64_t room, uint64_t *reply_bytes,
@@ -305,7 +307,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
                                                                 : m.outcome;
 }
 
-/* The same on any free slot. */
+/** Does the same on any free slot. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_call(tern_mailbox_client *client, const void *request,
                                                   uint64_t bytes, void *reply, uint64_t room,
                                                   uint64_t *reply_bytes,

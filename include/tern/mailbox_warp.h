@@ -93,13 +93,13 @@ typedef struct tern_mailbox_crew {
 
 /* ---- Parties ---- */
 
-/* Returns the party of a host's thread that plays all these lanes. lanes may be 0. */
+/** Returns the party of a host's thread that plays all these lanes. lanes may be 0. */
 TERN_MAILBOX_INLINE tern_mailbox_party tern_mailbox_party_whole(uint32_t lanes) {
     tern_mailbox_party party = {lanes, lanes};
     return party;
 }
 
-/* Returns the party of a GPU's thread that is one of these lanes. */
+/** Returns the party of a GPU's thread that is one of these lanes. */
 TERN_MAILBOX_INLINE tern_mailbox_party tern_mailbox_party_lane(uint32_t lanes, uint32_t lane) {
     tern_mailbox_party party = {lanes, (uint32_t)1 << lane};
     return party;
@@ -200,15 +200,19 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client
     return 0;
 }
 
-/* Makes calls by the lanes of a party, on a slot that the client holds and continues to hold, in as
- * many round trips as the longest call takes. The slot may also belong to the warp by its number;
- * then the client must still own the slot (tern_mailbox_client_own) if servers take locks and a
- * call may take several packets.
+/** Makes calls by the lanes of a party, on a slot that the client holds and continues to hold, in
+ * as many round trips as the longest call takes. The slot may also belong to the warp by its
+ * number; then the client must still own the slot (tern_mailbox_client_own) if servers take locks
+ * and a call may take several packets.
  *
- * use is NULL if there is nothing to read in the answers. All lanes get the same result: 0;
- * TERN_MAILBOX_LOST if the server died, and then some lanes may have been answered before; or the
- * hook's value that ended the wait. In the last case the packet must not be touched any more, and
- * the slot may be given back.
+ * @param party the lanes that call
+ * @param fill writes the request to a line
+ * @param use reads the answer from a line; NULL if there is nothing to read
+ * @param argument passed to both
+ * @param wait how to wait
+ * @return the same for all lanes: 0; TERN_MAILBOX_LOST if the server died, and then some lanes may
+ *     have been answered before; or the hook's value that ended the wait, and then the packet must
+ *     not be touched any more, and the slot may be given back
  *
  * Blocking: the leading thread waits for the server, and only that thread calls the hook. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *client, uint32_t slot,
@@ -254,8 +258,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_take(tern_mailbox_client *client,
     return stop;
 }
 
-/* The same on any free slot, which is given back. On a GPU each lane has a client of its own; all
- * clients of a warp have the same name. */
+/** Does the same on any free slot, and gives the slot back. On a GPU each lane has a client of its
+ * own; all clients of a warp have the same name. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill,
@@ -273,9 +277,10 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
     return stop;
 }
 
-/* Makes asynchronous calls of one packet each, whose answers nobody reads (8.1). The server gives
- * the slot back even if a lane's call would take more packets. Returns 0, or the hook's value that
- * ended the wait for a slot; then nothing was posted. */
+/** Makes asynchronous calls of one packet each, whose answers nobody reads (8.1). The server gives
+ * the slot back even if a lane's call would take more packets.
+ *
+ * @return 0, or the hook's value that ended the wait for a slot; then nothing was posted */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill, void *argument,
@@ -327,15 +332,16 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
     return open;
 }
 
-/* The work function of a server on a host (tern_mailbox_serve); argument is a tern_mailbox_crew. */
+/** The work function of a server on a host (tern_mailbox_serve), with a tern_mailbox_crew as its
+ * argument. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_work(void *packet, uint32_t slot, void *argument) {
     return tern_mailbox_warp_work_on((tern_mailbox_warp *)packet, slot,
                                      tern_mailbox_party_whole(~(uint32_t)0),
                                      (const tern_mailbox_crew *)argument) != 0;
 }
 
-/* The clean function of a server on a host, with the same argument. The server keeps the slot while
- * calls go on that it has worked on and whose client has not left. */
+/** The clean function of a server on a host, with the same argument. The server keeps the slot
+ * while calls go on that it has worked on and whose client has not left. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, void *argument) {
     const tern_mailbox_crew *crew = (const tern_mailbox_crew *)argument;
     if (!(slot & TERN_MAILBOX_GONE))
@@ -346,10 +352,13 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_clean(void *packet, uint32_t slot, voi
     return 0;
 }
 
-/* Makes one step on a slot that the party holds as a server, or that belongs to the party by its
- * number: works on a posted packet, or cleans a finished one. Returns whether there was a step to
- * make, the same for all lanes. A whole warp must serve: lanes outside the party are not worked on,
- * but the packet is answered for them too. Blocks only if the work function does. */
+/** Makes one step on a slot that the party holds as a server, or that belongs to the party by its
+ * number: works on a posted packet, or cleans a finished one. A whole warp must serve: lanes
+ * outside the party are not worked on, but the packet is answered for them too.
+ *
+ * @return 1 if there was a step to make, else 0; the same for all lanes
+ *
+ * Blocking: none, unless the work function blocks. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_serve_on(const tern_mailbox_server *server, uint32_t slot,
                                                    tern_mailbox_party party,
                                                    const tern_mailbox_crew *crew) {

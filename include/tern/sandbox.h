@@ -101,6 +101,7 @@ typedef struct tern_sandbox_options {
     void *context; /* argument of print and idle */
 } tern_sandbox_options;
 
+/** Returns the default options for the program at a path, which must stay valid during the run. */
 static inline tern_sandbox_options tern_sandbox_defaults(const char *program) {
     tern_sandbox_options options = {program,
                                     NULL,

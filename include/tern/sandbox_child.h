@@ -179,6 +179,7 @@ static inline int64_t tern_sandbox_write(tern_sandbox_box *box, int64_t handle, 
     return tern_sandbox_call(box, &m);
 }
 
+/** Closes a handle. Returns 0 or -errno. */
 static inline int64_t tern_sandbox_close(tern_sandbox_box *box, int64_t handle) {
     tern_sandbox_message m = {TERN_SANDBOX_CLOSE, 0, {(uint64_t)handle, 0, 0, 0}, 0, 0, 0, 0, 0};
     return tern_sandbox_call(box, &m);

@@ -107,6 +107,7 @@ tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
     return out.printed;
 }
 
+/** Works like tern_sandbox_vprintf, with arguments instead of a list. */
 __attribute__((format(printf, 2, 3))) static inline int64_t
 tern_sandbox_printf(tern_sandbox_box *box, const char *format, ...) {
     va_list list;
