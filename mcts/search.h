@@ -106,7 +106,7 @@ typedef struct tern_mcts_worker {
     uint32_t number;     /* rank * workers + index */
     uint32_t index;
     tern_random random;
-    tern_mcts_record *records; /* free ones */
+    tern_mcts_record *records; /* list of free records */
     tern_mcts_list work;       /* simulations and tokens of this worker */
     tern_mcts_list kept;       /* messages that did not fit into a ring yet */
     struct tern_mcts_chunk *chunks;

@@ -81,7 +81,7 @@ typedef struct tern_mcts_node {
     uint32_t depth;                   /* greatest depth at which it was met, from the first root */
     uint32_t returns;                 /* of a shared node: where its tokens came from */
     uint8_t player;                   /* to move, if the game is open */
-    uint8_t result;                   /* tern_game_result */
+    uint8_t result;                   /* a tern_game_result */
     uint8_t live, marked;
     atomic_uint_fast64_t own_visits; /* tokens that ended here and are back */
     atomic_uint_fast64_t own_won;    /* half points of player 0 */

@@ -17,7 +17,7 @@ enum { CLIENTS = 3, SERVERS = 2 };
 static struct {
     tern_mailbox_share *share;
     uint32_t end, wrong;
-    uint64_t calls; /* of each client */
+    uint64_t calls; /* calls that each client makes */
 } play;
 
 static void *serve(void *argument) {

@@ -20,7 +20,7 @@ typedef struct packet {
 
 static struct {
     tern_mailbox box;
-    uint32_t calls;               /* of each client */
+    uint32_t calls;               /* calls that each client makes */
     uint32_t left;                /* clients that still make calls */
     uint32_t kinds;               /* 1: synchronous calls only; 2: also asynchronous ones; 3: also
                                      split ones */
