@@ -2,10 +2,10 @@
 #define TERN_MAILBOX_H
 
 /*
- * Mailbox: remote procedure calls through shared memory. Both sides only poll; this
- * header makes no system call (paper 002, whose sections are given in parentheses). It is
- * freestanding: it needs no libc and no MPI, and it compiles as C11, C++ and CUDA.
- * tern/mailbox_host.h adds shared memory, names of workers and hooks for waiting.
+ * Mailbox: remote procedure calls through shared memory. Both sides only poll; this header makes no
+ * system call (paper 002, whose sections are given in parentheses). It is freestanding: it needs no
+ * libc and no MPI, and it compiles as C11, C++ and CUDA. tern/mailbox_host.h adds shared memory,
+ * names of workers and hooks for waiting.
  *
  * A mailbox has a fixed number of slots. A slot has a packet, which is a buffer of fixed size, and
  * two flags. Only the client writes the client's flag, and only the server writes the server's
@@ -148,7 +148,8 @@ TERN_MAILBOX_INLINE size_t tern_mailbox_bytes(uint32_t slots, uint32_t packet) {
  *
  * @param memory tern_mailbox_bytes(slots, packet) bytes from the start of a cache line; they
  *     remain the caller's, and were zero before anybody used them, so that all slots are quiet
- * @param slots, packet as for tern_mailbox_bytes
+ * @param slots as for tern_mailbox_bytes
+ * @param packet as for tern_mailbox_bytes
  *
  * Flags lie behind the packets, so that they follow the packets over PCIe (section 5):
  *
@@ -451,7 +452,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
 /** Looks at all slots once, and makes a step on each slot that waits for a server and that no other
  * server holds.
  *
- * @param work, clean the callbacks; clean may be NULL
+ * @param work works on a posted packet
+ * @param clean cleans a finished packet; NULL if there is nothing to clean
  * @param argument passed to the callbacks
  * @return the number of steps; a round trip takes two
  *
