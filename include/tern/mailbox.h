@@ -132,10 +132,8 @@ typedef struct tern_mailbox_wait {
 
 /* ---- Memory ---- */
 
-/** Returns the bytes of shared memory for a mailbox, or 0 if a parameter is beyond its limit.
- *
- * @param slots number of slots, 1 to TERN_MAILBOX_SLOTS_MAX
- * @param packet bytes of a packet, at most TERN_MAILBOX_PACKET_MAX; rounded up to cache lines */
+/** Returns the bytes of shared memory for a mailbox of slots slots with packets of packet bytes, or
+ * 0 if one of the two is beyond its limit. */
 TERN_MAILBOX_INLINE size_t tern_mailbox_bytes(uint32_t slots, uint32_t packet) {
     if (slots == 0 || slots > TERN_MAILBOX_SLOTS_MAX || packet > TERN_MAILBOX_PACKET_MAX)
         return 0;
@@ -144,14 +142,9 @@ TERN_MAILBOX_INLINE size_t tern_mailbox_bytes(uint32_t slots, uint32_t packet) {
            2 * (size_t)slots * sizeof(tern_mailbox_lock);
 }
 
-/** Returns the mailbox that lies at memory. Writes nothing.
- *
- * @param memory tern_mailbox_bytes(slots, packet) bytes from the start of a cache line; they
- *     remain the caller's, and were zero before anybody used them, so that all slots are quiet
- * @param slots as for tern_mailbox_bytes
- * @param packet as for tern_mailbox_bytes
- *
- * Flags lie behind the packets, so that they follow the packets over PCIe (section 5):
+/** Returns the mailbox that lies at memory: tern_mailbox_bytes(slots, packet) bytes from the start
+ * of a cache line, which remain the caller's, and were zero before anybody used them (all slots
+ * quiet). Flags lie behind the packets, so that they follow the packets over PCIe (section 5):
  *
  *     part           bytes                             written by
  *     packets        slots * bytes                     the side that owns the packet
@@ -207,10 +200,9 @@ TERN_MAILBOX_INLINE tern_mailbox_state tern_mailbox_look(const tern_mailbox *box
     return (tern_mailbox_state)(client | server << 1);
 }
 
-/** The four transitions, for the worker that holds the slot.
- *
- * @return 1 if the transition was made; 0 if the slot was in a state other than the one that the
- *     transition begins with, and then nothing has changed */
+/** The four transitions, for the worker that holds the slot. Each returns 1 if it was made, or 0 if
+ * the slot was in a state other than the one that the transition begins with; then nothing has
+ * changed. */
 TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_QUIET)
         return 0;
@@ -305,12 +297,9 @@ TERN_MAILBOX_INLINE void tern_mailbox_recycle(tern_mailbox_client *client, uint3
     }
 }
 
-/** Takes a slot. The slot is then held and quiet, and its packet belongs to this client.
- *
- * @return the slot, or TERN_MAILBOX_NONE if there is no such slot now
- *
- * Blocking: none. Cost: it looks at each group of slots once, and finishes the asynchronous calls
- * of a group before it looks for a free slot in it. */
+/** Takes a slot. The slot is then held and quiet, and its packet belongs to this client. Returns
+ * TERN_MAILBOX_NONE if there is no such slot now. Never blocks. It looks at each group of slots
+ * once, and finishes the asynchronous calls of a group before it looks for a free slot in it. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_take(tern_mailbox_client *client) {
     const tern_mailbox *box = &client->box;
     uint32_t groups = tern_mailbox_flags_groups(box->slots);
@@ -334,19 +323,16 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_take(tern_mailbox_client *client) {
     return TERN_MAILBOX_NONE;
 }
 
-/** Makes this client the permanent owner of a slot. An earlier call may still be under way on the
- * slot; tern_mailbox_call_on waits for that.
- *
- * @return 1, or 0 if a client holds the slot already */
+/** Makes this client the permanent owner of a slot. Returns 1, or 0 if a client holds the slot
+ * already. An earlier call may still be under way on the slot; tern_mailbox_call_on waits for
+ * that. */
 TERN_MAILBOX_INLINE int tern_mailbox_client_own(const tern_mailbox_client *client, uint32_t slot) {
     return tern_mailbox_lock_take(&client->box.client_locks[slot], client->name | TERN_MAILBOX_OWN);
 }
 
-/** Frees the slots held by a client that will never run again. The calls that it had under way
- * become asynchronous calls. Several workers may do this at the same time.
- *
- * @param dead the name of that client
- * @return the number of slots */
+/** Frees the slots held by a client that will never run again, whose name is dead. The calls that
+ * it had under way become asynchronous calls. Returns the number of slots. Several workers may do
+ * this at the same time. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_client_reclaim(const tern_mailbox_client *client,
                                                          uint32_t dead) {
     uint32_t count = 0;
@@ -363,9 +349,8 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_client_reclaim(const tern_mailbox_clie
 
 /* ---- Server ---- */
 
-/** Takes the slot, or finds that this server holds it already.
- *
- * @return 1, or 0 if another server holds the slot */
+/** Takes the slot, or finds that this server holds it already. Returns 1, or 0 if another server
+ * holds it. */
 TERN_MAILBOX_INLINE int tern_mailbox_server_hold(const tern_mailbox_server *server, uint32_t slot) {
     tern_mailbox_lock *lock = &server->box.server_locks[slot];
     return (tern_mailbox_load32(&lock->holder) & ~TERN_MAILBOX_OWN) == server->name ||
@@ -378,21 +363,16 @@ TERN_MAILBOX_INLINE void tern_mailbox_server_give(const tern_mailbox_server *ser
     tern_mailbox_lock_give(&server->box.server_locks[slot], server->name);
 }
 
-/** Makes this server the permanent owner of a slot. From then on no other server serves the slot,
- * and this one takes no lock for it.
- *
- * @return 1, or 0 if a server holds the slot already */
+/** Makes this server the permanent owner of a slot. Returns 1, or 0 if a server holds the slot
+ * already. From then on no other server serves the slot, and this one takes no lock for it. */
 TERN_MAILBOX_INLINE int tern_mailbox_server_own(const tern_mailbox_server *server, uint32_t slot) {
     return tern_mailbox_lock_take(&server->box.server_locks[slot], server->name | TERN_MAILBOX_OWN);
 }
 
 /** Makes one step on a slot that this server holds: calls work on a posted packet and answers, or
- * calls clean on a finished packet and cleans it.
- *
- * @param clean NULL if there is nothing to clean
- * @param argument passed to the callback
- * @param[out] keep what the callback returned; unchanged if there was no step
- * @return 1 if there was a step to make, else 0 */
+ * calls clean on a finished packet and cleans it. clean is NULL if there is nothing to clean.
+ * Returns 1 if there was a step to make, else 0. [out] keep: what the callback returned; unchanged
+ * if there was no step. */
 TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server, uint32_t slot,
                                               tern_mailbox_work *work, tern_mailbox_work *clean,
                                               void *argument, int *keep) {
@@ -411,12 +391,9 @@ TERN_MAILBOX_INLINE int tern_mailbox_serve_on(const tern_mailbox_server *server,
 
 /** Gives back the slots that this server keeps for packets that will not come, because their client
  * has given up or died. Otherwise a server that stops later would hold these slots although no
- * call is on them.
- *
- * @param clean called for each such slot with TERN_MAILBOX_GONE; may be NULL
- * @return 1 if the server still keeps other slots, else 0
- *
- * Blocking: none. tern_mailbox_serve calls it by itself.
+ * call is on them. Calls clean, unless it is NULL, for each such slot with TERN_MAILBOX_GONE.
+ * Returns whether the server still keeps other slots. Never blocks. tern_mailbox_serve calls this
+ * function by itself.
  *
  * A client in the middle of a call has held its lock since before it posted its first packet, and
  * this server has acquired that packet. So if the client's lock is free, that client has left. A
@@ -450,14 +427,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_forget(const tern_mailbox_server *server,
 }
 
 /** Looks at all slots once, and makes a step on each slot that waits for a server and that no other
- * server holds.
- *
- * @param work works on a posted packet
- * @param clean cleans a finished packet; NULL if there is nothing to clean
- * @param argument passed to the callbacks
- * @return the number of steps; a round trip takes two
- *
- * Blocking: none, unless a callback blocks. */
+ * server holds. clean is NULL if there is nothing to clean. Returns the number of steps; a round
+ * trip takes two. Blocks only if a callback does. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
                                                 tern_mailbox_work *work, tern_mailbox_work *clean,
                                                 void *argument) {
@@ -484,12 +455,10 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_serve(tern_mailbox_server *server,
     return steps;
 }
 
-/** Takes over the slots held by a server that will never run again. The dead server may have worked
- * on a posted packet in part. Such a packet is not worked on again: recover writes into it that
- * the server was lost, and then it is answered. Several workers may do this at the same time.
- *
- * @param dead the name of that server
- * @return the number of slots */
+/** Takes over the slots held by a server that will never run again, whose name is dead. The dead
+ * server may have worked on a posted packet in part. Such a packet is not worked on again: recover
+ * writes into it that the server was lost, and then it is answered. Returns the number of slots.
+ * Several workers may do this at the same time. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_server_reclaim(const tern_mailbox_server *server,
                                                          uint32_t dead, tern_mailbox_work *recover,
                                                          void *argument) {
@@ -520,9 +489,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_rest(const tern_mailbox_wait *wait, uint32_
     return wait->idle(wait->argument, looks / TERN_MAILBOX_SPINS);
 }
 
-/** Waits until the other side brings the slot into a state. The caller holds the slot.
- *
- * @return 0, or the hook's value that ended the wait */
+/** Waits until the other side brings the slot into a state. The caller holds the slot. Returns 0,
+ * or the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_await(const tern_mailbox *box, uint32_t slot,
                                            tern_mailbox_state state,
                                            const tern_mailbox_wait *wait) {
@@ -535,10 +503,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_await(const tern_mailbox *box, uint32_t slo
     return 0;
 }
 
-/** Waits until it can take a slot.
- *
- * @param[out] slot as tern_mailbox_take returns it
- * @return 0, or the hook's value that ended the wait */
+/** Waits until it can take a slot. [out] slot: as tern_mailbox_take returns it. Returns 0, or the
+ * hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
                                                const tern_mailbox_wait *wait, uint32_t *slot) {
     int stop = 0;
@@ -554,9 +520,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_take_wait(tern_mailbox_client *client,
 
 /** Waits until the slot is quiet. The caller holds the slot. If an earlier call is still on it, of
  * this client or asynchronous, the function finishes that call first, because no other client can
- * do so now.
- *
- * @return 0, or the hook's value that ended the wait */
+ * do so now. Returns 0, or the hook's value that ended the wait. */
 TERN_MAILBOX_INLINE int tern_mailbox_await_quiet(const tern_mailbox_client *client, uint32_t slot,
                                                  const tern_mailbox_wait *wait) {
     if (tern_mailbox_flags_one(&client->box.client, slot)) {
@@ -596,10 +560,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_call_on(const tern_mailbox_client *client, 
     return 0;
 }
 
-/** Makes a call: takes a slot, makes a round trip, and gives the slot back. Parameters as for
- * tern_mailbox_call_on.
- *
- * @return 0, or the hook's value that ended the wait
+/** Makes a call: takes a slot, makes a round trip as tern_mailbox_call_on does, and gives the slot
+ * back. Returns 0, or the hook's value that ended the wait.
  *
  * Blocking: until a slot is free, and then until the server answers. It does not wait for the
  * server to clean its slot. It waits for another call's slot to be cleaned only if no other slot
@@ -616,12 +578,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_call(tern_mailbox_client *client, tern_mail
     return stop;
 }
 
-/** Makes an asynchronous call: it does not wait for the answer, which nobody reads. Parameters as
- * for tern_mailbox_call_on.
- *
- * @return 0, or the hook's value that ended the wait; then nothing was posted
- *
- * Blocking: until a slot is free. */
+/** Makes an asynchronous call: waits for a slot, but not for the answer, which nobody reads.
+ * Returns 0, or the hook's value that ended the wait; then nothing was posted. */
 TERN_MAILBOX_INLINE int tern_mailbox_send(tern_mailbox_client *client, tern_mailbox_use *fill,
                                           void *argument, const tern_mailbox_wait *wait) {
     uint32_t slot;
