@@ -158,7 +158,7 @@ static tern_status explain_difference(tern_context *context, const tern_rpc *rpc
         char *at = names;
         for (uint32_t i = 0; i < rpc->count && context->rank == 0; i++)
             at = stpcpy(at, rpc->name[i]) + 1;
-        status = TERN_MPI(PMPI_Bcast(names, (int)bytes, MPI_BYTE, 0, context->comm));
+        status = tern_collective_broadcast(context, NULL, 0, names, bytes);
         if (status == TERN_OK)
             status = find_difference(context, rpc, names, bytes);
         status = tern_collective_agree(context, NULL, status, "comparing functions");

@@ -10,6 +10,7 @@
 #include "src/error.h"
 #include "src/meeting.h"
 #include "src/mpi.h"
+#include "src/sibling.h"
 #include "src/wait.h"
 
 /*
@@ -36,9 +37,26 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
             return status;
         if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
             return waited;
+        if (!context->peers.known && wait.began != 0)
+            tern_siblings_look(context, tern_now() - wait.began);
         waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
                                  context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
     }
+}
+
+tern_status tern_collective_duplicate(tern_context *context, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm *room = malloc(sizeof *room);
+    if (room == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a communicator");
+    tern_status status = TERN_MPI(PMPI_Comm_idup(comm, room, &request));
+    if (status == TERN_OK)
+        status = finish(context, NULL, &request);
+    if (status == TERN_OK)
+        context->comm = *room;
+    if (request == MPI_REQUEST_NULL)
+        free(room);
+    return status;
 }
 
 /* For one that may begin. No memory: others may wait for this rank. */

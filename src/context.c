@@ -21,16 +21,24 @@
 /* A duplicate whose errors return; the application's communicator and its handler stay as they are.
  */
 static tern_status duplicate(tern_context *context, MPI_Comm comm) {
-    int rank = 0, size = 0;
-    tern_status status = TERN_MPI(PMPI_Comm_dup(comm, &context->comm));
+    int rank = 0, size = 0, inter = 0;
+    tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
+    if (status == TERN_OK && inter)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is an intercommunicator");
+    if (status == TERN_OK)
+        status = TERN_MPI(PMPI_Comm_rank(comm, &rank));
+    if (status == TERN_OK)
+        status = TERN_MPI(PMPI_Comm_size(comm, &size));
+    context->rank = (uint32_t)rank;
+    context->size = (uint32_t)size;
+    context->origin = comm;
+    if (status == TERN_OK)
+        status = tern_collective_duplicate(context, comm);
     if (status == TERN_OK)
         status = TERN_MPI(PMPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
     if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Comm_rank(context->comm, &rank));
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Comm_size(context->comm, &size));
-    context->rank = (uint32_t)rank;
-    context->size = (uint32_t)size;
+        status = tern_peers_open(context);
+    context->origin = MPI_COMM_NULL;
     return status;
 }
 
@@ -62,42 +70,25 @@ static tern_status agree_on_config(tern_context *context) {
 }
 
 static tern_status find_nodes(tern_context *context) {
-    uint32_t size = context->size;
-    uint32_t *leader = calloc(size, sizeof *leader);
-    context->node = calloc(size, sizeof *context->node);
-    tern_status status = leader != NULL && context->node != NULL
-                             ? TERN_OK
-                             : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
-    status = tern_collective_agree(context, NULL, status, "finding nodes");
-    MPI_Comm machine = MPI_COMM_NULL;
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED,
-                                               (int)context->rank, MPI_INFO_NULL, &machine));
-    uint32_t first = context->rank;
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Bcast(&first, 1, MPI_UINT32_T, 0, machine));
-    if (machine != MPI_COMM_NULL)
-        (void)TERN_MPI(PMPI_Comm_free(&machine));
-    if (status == TERN_OK)
-        status = tern_collective_allgather(context, NULL, &first, sizeof first, leader);
-    if (status != TERN_OK)
-        goto out;
+    const uint32_t size = context->size, *machine = context->peers.machine;
     uint32_t piece = (uint32_t)context->config.ranks_per_node;
     bool one_machine = true;
     for (uint32_t r = 0; r < size; r++)
-        one_machine = one_machine && leader[r] == leader[0];
+        one_machine = one_machine && machine[r] == machine[0];
     tern_transport_choice choice = context->config.transport;
     /* Somebody who asks for rma or p2p on one machine wants it used. */
     if (piece == 0 && one_machine && (choice == TERN_TRANSPORT_RMA || choice == TERN_TRANSPORT_P2P))
         piece = 1;
-    status = tern_topology_nodes(leader, size, piece, context->node, &context->nodes);
+    context->node = calloc(size, sizeof *context->node);
+    tern_status status =
+        context->node != NULL
+            ? tern_topology_nodes(machine, size, piece, context->node, &context->nodes)
+            : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
     if (status == TERN_OK && choice == TERN_TRANSPORT_SHM && context->nodes > 1)
         status = tern_fail(TERN_ERR_UNSUPPORTED,
                            "TERN_TRANSPORT=shm, but the %u ranks lie on %u nodes; use auto", size,
                            context->nodes);
-out:
-    free(leader);
-    return status;
+    return tern_collective_agree(context, NULL, status, "finding nodes");
 }
 
 static tern_status make_workers(tern_context *context) {
@@ -207,8 +198,6 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
         status = draw_nonce(fresh);
     if (status == TERN_OK)
         status = find_nodes(fresh);
-    if (status == TERN_OK)
-        status = tern_peers_open(fresh);
     if (status != TERN_OK)
         goto fail;
     tern_mpi_check_launch();

@@ -40,7 +40,8 @@ struct tern_context {
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;
-    uint64_t nonce; /* random, the same on all ranks */
+    uint64_t nonce;  /* random, the same on all ranks */
+    MPI_Comm origin; /* the application's communicator, while the context is being created */
     tern_peers peers;
     /* NULL, or gives NULL: the rank's memory is not shared. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);

@@ -14,19 +14,27 @@
 #include "src/error.h"
 #include "src/log.h"
 
-/* Where a process identifier means something: one boot of one machine, one namespace. */
+/* Where a process identifier means something, one boot of one machine and one namespace; and where
+ * processes can share memory, one boot, one name of the host and one network. */
 typedef struct identity {
     char boot[40];
-    uint64_t namespace_inode;
+    char host[64];
+    uint64_t pid_namespace, network;
     int64_t pid;
 } identity;
+
+static uint64_t inode_of(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? info.st_ino : 0;
+}
 
 static void identify(identity *me) {
     memset(me, 0, sizeof *me);
     me->pid = getpid();
-    struct stat info;
-    if (stat("/proc/self/ns/pid", &info) == 0)
-        me->namespace_inode = info.st_ino;
+    me->pid_namespace = inode_of("/proc/self/ns/pid");
+    me->network = inode_of("/proc/self/ns/net");
+    if (gethostname(me->host, sizeof me->host - 1) != 0)
+        me->host[0] = 0;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
@@ -36,45 +44,88 @@ static void identify(identity *me) {
         me->boot[0] = 0;
 }
 
+static bool same_machine(const identity *a, const identity *b) {
+    return strcmp(a->boot, b->boot) == 0 && strcmp(a->host, b->host) == 0 &&
+           a->network == b->network;
+}
+
+/* Looks at the lowest rank of each machine alone. */
+static void find_machines(const identity *all, uint32_t size, uint32_t *machine) {
+    for (uint32_t r = 0; r < size; r++) {
+        uint32_t lowest = 0;
+        while (lowest < r && (machine[lowest] != lowest || !same_machine(&all[lowest], &all[r])))
+            lowest++;
+        machine[r] = lowest;
+    }
+}
+
 static int open_pidfd(int64_t pid) { return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0); }
+
+void tern_peer_mark_dead(tern_peers *peers, uint32_t rank) {
+    uint32_t nobody = TERN_NOBODY;
+    /* R4 */
+    atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
+    atomic_compare_exchange_strong(&peers->first, &nobody, rank);
+}
+
+bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid) {
+    if (peers->watch[rank].fd >= 0)
+        close(peers->watch[rank].fd);
+    peers->pid[rank] = pid;
+    peers->watch[rank].fd = open_pidfd(pid);
+    if (peers->watch[rank].fd >= 0)
+        return true;
+    if (errno == EMFILE)
+        return false;
+    if (errno == ESRCH)
+        tern_peer_mark_dead(peers, rank);
+    else
+        tern_log(TERN_LOG_INFO, "the death of rank %u will not be noticed: no pidfd", rank);
+    return true;
+}
+
+tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
+    if (peers->watch != NULL)
+        return TERN_OK;
+    struct pollfd *watch = calloc(size, sizeof *watch);
+    peers->pid = calloc(size, sizeof *peers->pid);
+    peers->dead = calloc(size, sizeof *peers->dead);
+    peers->machine = calloc(size, sizeof *peers->machine);
+    if (watch == NULL || peers->pid == NULL || peers->dead == NULL || peers->machine == NULL) {
+        free(watch);
+        tern_peers_close(peers);
+        return tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
+    }
+    for (uint32_t r = 0; r < size; r++)
+        watch[r] = (struct pollfd){-1, POLLIN, 0};
+    peers->count = size;
+    peers->watch = watch;
+    return TERN_OK;
+}
 
 tern_status tern_peers_open(tern_context *context) {
     tern_peers *peers = &context->peers;
     uint32_t size = context->size;
     identity me;
     identify(&me);
-    atomic_init(&peers->first, TERN_NOBODY);
-    peers->count = size;
-    peers->watch = calloc(size, sizeof *peers->watch);
-    peers->pid = calloc(size, sizeof *peers->pid);
-    peers->dead = calloc(size, sizeof *peers->dead);
     identity *all = calloc(size, sizeof *all);
-    /* Waits look at the table while it is being filled. */
-    for (uint32_t r = 0; peers->watch != NULL && r < size; r++)
-        peers->watch[r] = (struct pollfd){-1, POLLIN, 0};
-    tern_status status = TERN_OK;
-    if (peers->watch == NULL || peers->pid == NULL || peers->dead == NULL || all == NULL)
-        status = tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
+    tern_status status = all != NULL ? tern_peers_make(peers, size)
+                                     : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
     status = tern_collective_agree(context, NULL, status, "watching peers");
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, &me, sizeof me, all);
     if (status != TERN_OK)
         goto out;
-    for (uint32_t r = 0; r < size; r++) {
-        if (r == context->rank || me.boot[0] == 0 || strcmp(all[r].boot, me.boot) != 0 ||
-            all[r].namespace_inode != me.namespace_inode)
-            continue;
-        peers->pid[r] = all[r].pid;
-        peers->watch[r].fd = open_pidfd(all[r].pid);
-        if (peers->watch[r].fd < 0 && errno == EMFILE) {
+    find_machines(all, size, peers->machine);
+    for (uint32_t r = 0; r < size; r++)
+        if (r != context->rank && me.boot[0] != 0 && strcmp(all[r].boot, me.boot) == 0 &&
+            all[r].pid_namespace == me.pid_namespace && !tern_peer_watch(peers, r, all[r].pid)) {
             status = tern_fail_system("watching the ranks of this node, for each of which a file "
                                       "stays open");
             break;
         }
-        if (peers->watch[r].fd < 0)
-            tern_log(TERN_LOG_INFO, "the death of rank %u will not be noticed: no pidfd", r);
-    }
     status = tern_collective_agree(context, NULL, status, "watching peers");
+    peers->known = true;
 out:
     free(all);
     return status;
@@ -86,17 +137,12 @@ void tern_peers_close(tern_peers *peers) {
             close(peers->watch[r].fd);
     free(peers->watch);
     free(peers->pid);
+    free(peers->machine);
     free((void *)peers->dead);
     peers->watch = NULL;
     peers->pid = NULL;
+    peers->machine = NULL;
     peers->dead = NULL;
-}
-
-static void mark_dead(tern_peers *peers, uint32_t rank) {
-    uint32_t nobody = TERN_NOBODY;
-    /* R4 */
-    atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
-    atomic_compare_exchange_strong(&peers->first, &nobody, rank);
 }
 
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
@@ -105,7 +151,7 @@ tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
         return TERN_PEER_UNKNOWN;
     if (poll(&one, 1, 0) <= 0)
         return TERN_PEER_ALIVE;
-    mark_dead(peers, rank);
+    tern_peer_mark_dead(peers, rank);
     return TERN_PEER_DEAD;
 }
 
@@ -119,7 +165,7 @@ void tern_peers_look(tern_peers *peers) {
             continue;
         for (uint32_t i = 0; i < count; i++)
             if (some[i].revents != 0)
-                mark_dead(peers, at + i);
+                tern_peer_mark_dead(peers, at + i);
     }
 }
 

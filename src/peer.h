@@ -18,16 +18,26 @@
 typedef struct tern_peers {
     struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
     int64_t *pid;           /* of each rank; means something here if it is watched */
+    uint32_t *machine;      /* by rank: the lowest rank of the same machine */
     uint32_t count;         /* ranks */
     _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
+    bool known;             /* the ranks have told each other who they are */
+    uint32_t looks;         /* for siblings before that (src/sibling.h) */
 } tern_peers;
 
 struct tern_context;
 
+/* Makes the table, if there is none: nobody is watched, nobody is dead. */
+tern_status tern_peers_make(tern_peers *peers, uint32_t size);
 /* Collective: opens the pidfds. */
 tern_status tern_peers_open(struct tern_context *context);
 void tern_peers_close(tern_peers *peers);
+
+/* Watches a process as rank, in place of the one that was watched. The process is known to have
+ * been that rank: if it is gone, the rank is dead. False, with errno: too many files are open. */
+bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid);
+void tern_peer_mark_dead(tern_peers *peers, uint32_t rank);
 
 /* Looks for deaths; a system call. */
 void tern_peers_look(tern_peers *peers);

@@ -49,8 +49,8 @@ int PMPI_Win_free(MPI_Win *win) {
     return code;
 }
 
-int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *fresh) {
-    int code = MPI_Comm_dup(comm, fresh);
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *fresh, MPI_Request *request) {
+    int code = MPI_Comm_idup(comm, fresh, request);
     live_comms += code == MPI_SUCCESS;
     return code;
 }

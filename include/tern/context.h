@@ -54,7 +54,10 @@ typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
  * others one that names that rank. TERN_ERR_STATE: MPI is not running, or its thread level is below
  * what config needs. TERN_ERR_CONFIG: a bad knob. TERN_ERR_MISMATCH: ranks disagree on knobs or
  * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had, or the program
- * runs with another MPI than tern was built for. TERN_ERR_MEMORY, _SYSTEM, _MPI. */
+ * runs with another MPI than tern was built for. TERN_ERR_MEMORY, _SYSTEM, _MPI. TERN_ERR_PEER: a
+ * rank of this machine has died; ranks that were through already may have a context. A rank that
+ * has died before it came is noticed after two seconds, where the launcher says that all ranks are
+ * on one machine. Over rma a death while MPI makes a window may hang the others. */
 TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const tern_config *config,
                                                         tern_context **context);
 

@@ -1,0 +1,67 @@
+// tern-test: ranks survivors least=2
+
+/* A rank is killed at a random moment while all create a context, and does not always come to
+ * create one before: the others get a context or are told of the death, and nobody hangs. Each
+ * trial is a job of its own: a process can die once. */
+
+#include <pthread.h>
+
+#include "survivors.h"
+
+/* No creation lasts longer, on machines that are not busy. */
+enum { LONGEST_US = 60000 };
+
+static uint64_t moment_us;
+
+static void *kill_in_time(void *victim) {
+    usleep((useconds_t)moment_us);
+    tern_test_kill(*(const int *)victim);
+    return NULL;
+}
+
+static void killed_in_creation(void) {
+    const int victim = tern_test_size() - 1;
+    uint64_t state = tern_test_seed();
+    /* Half of the moments are early: that is where ranks find each other. */
+    const uint64_t longest = tern_test_random(&state) % 2 == 0 ? LONGEST_US / 20 : LONGEST_US;
+    moment_us = tern_test_random(&state) % longest;
+    const bool comes = tern_test_random(&state) % 4 != 0;
+    pthread_t killer;
+    bool mine[2] = {false, false}, any[2];
+    tern_log_set_level(TERN_LOG_NONE);
+    tern_board_meet(mine, any);
+    if (tern_test_rank() == 0)
+        CU_ASSERT_FATAL(pthread_create(&killer, NULL, kill_in_time, (void *)(uintptr_t)&victim) ==
+                        0);
+    start_clock();
+    tern_config config;
+    tern_context *context = NULL;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    tern_status status = TERN_OK;
+    if (comes || tern_test_rank() != victim)
+        status = tern_context_create(MPI_COMM_WORLD, &config, &context);
+    if (tern_test_rank() == victim)
+        for (;;)
+            pause();
+    CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+    CU_ASSERT(MPI_Wtime() - began < soon);
+    if (status == TERN_OK) {
+        tern_worker *worker = NULL;
+        EXPECT_OK(tern_worker_adopt(context, 0, &worker));
+        while (status == TERN_OK && MPI_Wtime() - began < soon)
+            status = tern_barrier(worker);
+        CU_ASSERT_EQUAL(status, TERN_ERR_PEER);
+        EXPECT_OK(tern_worker_release(worker));
+        EXPECT_OK(tern_context_destroy(context));
+    }
+    CU_ASSERT(MPI_Wtime() - began < 2 * soon);
+    if (tern_test_rank() == 0)
+        pthread_join(killer, NULL);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"killed in creation", killed_in_creation}};
+    tern_test_draw_seed();
+    return tern_test_main(argc, argv, "context_create_faults", tests, 1);
+}
