@@ -34,8 +34,9 @@ if(TERN_SANITIZE)
 endif()
 unset(sanitizers)
 
-# gcov's counters. Threads share them, so they are incremented atomically. No optimization: the
-# compiler would merge lines, and a merged line has no count of its own.
+# gcov's counters. Threads share them, so they are incremented atomically. The preset compiles with
+# -Og: more would merge lines, and a merged line has no count of its own; with less, checksums of
+# large records take longer than the tests wait.
 if(TERN_COVERAGE)
     if(TERN_SANITIZE OR NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
         message(FATAL_ERROR "TERN_COVERAGE needs gcc, and TERN_SANITIZE must be empty")
