@@ -1,8 +1,7 @@
 #include "rma/reply.h"
 #include "rma/state.h"
+#include "rpc/lend.h"
 #include "rpc/result.h"
-#include "rpc/send.h"
-#include "rpc/shipment.h"
 #include "src/error.h"
 #include "src/wait.h"
 

@@ -4,12 +4,14 @@
 
 #include "rma/state.h"
 #include "rpc/fetch.h"
+#include "rpc/held.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
+#include "tern/call_archive.h"
 
-enum { PASS_ON, FETCH, FETCHING, LANDED, READY };
+enum { PASS_ON, BORROW, BORROWING, FETCH, FETCHING, LANDED, READY };
 enum { CALLS_A_ROUND = 8 };
 
 typedef struct tern_task {
@@ -21,6 +23,9 @@ typedef struct tern_task {
     tern_passing passing; /* of a broadcast */
     int stage;
     tern_status status; /* of the fetch */
+    tern_loan loan;     /* of the rest of the record; counter null: there is none */
+    const char *rest;   /* where load/store reaches what is lent; or in borrowed */
+    char *borrowed;     /* tern's own memory for it */
     const void *buffer;
     char *memory;      /* for the buffer, tern's own */
     tern_fetch *fetch; /* of chunks: begun, behind the task */
@@ -35,22 +40,93 @@ static bool is_aside(const tern_extension *e) {
     return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_WAY_CHUNKS_ASIDE;
 }
 
-static bool well_formed(const tern_worker *worker, const tern_extension *e, size_t bytes) {
+/* left: bytes behind the extension, or that are lent in their place. */
+static bool well_formed(const tern_worker *worker, const tern_extension *e, uint64_t left) {
     const tern_context *context = worker->context;
-    size_t left = bytes - sizeof *e;
     if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
-        e->origin >= context->size * context->workers ||
+        e->origin >= context->size * context->workers || e->answer.cell >= TERN_FUTURES ||
+        left > TERN_CHUNK_MAX ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
-    return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) ||
+    return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
            (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
+}
+
+/* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. */
+static tern_status take_memory(tern_worker *worker, uint64_t bytes, char **memory) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const size_t limit = worker->context->config.overflow_memory;
+    if (mine->fetched_bytes > 0 &&
+        (mine->fetched_bytes > limit || bytes > limit - mine->fetched_bytes))
+        return TERN_ERR_AGAIN;
+    *memory = malloc(bytes);
+    if (*memory == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %llu bytes of a call",
+                         (unsigned long long)bytes);
+    mine->fetched_bytes += bytes;
+    return TERN_OK;
+}
+
+static void give_memory(tern_worker *worker, uint64_t bytes, char **memory) {
+    if (*memory != NULL)
+        tern_rpc_worker_of(worker)->fetched_bytes -= bytes;
+    free(*memory);
+    *memory = NULL;
+}
+
+/* Starts a get of what load/store does not reach. */
+static tern_status start_get(tern_worker *worker, tern_task *t, tern_ptr from, uint64_t bytes,
+                             char *to) {
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
+    if (status == TERN_OK)
+        status = tern_way_to(worker->context, from.rank)
+                     ->get(worker, from.rank, offset, to, bytes, &t->request);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.gets++;
+    tern_ring_warm(worker);
+    return TERN_OK;
+}
+
+/* Begins to get what is lent in the place of the rest of the record. Where load/store reaches it,
+ * it is read where it lies. */
+static tern_status borrow(tern_worker *worker, tern_task *t) {
+    const tern_loan *loan = &t->loan;
+    tern_ptr data;
+    tern_status status = tern_loan_check(worker, loan, loan->counter.rank, &data);
+    if (status != TERN_OK)
+        return status;
+    t->rest = tern_reach_address(worker, data, loan->bytes);
+    t->stage = FETCH;
+    if (t->rest != NULL)
+        return TERN_OK;
+    status = take_memory(worker, loan->bytes, &t->borrowed);
+    if (status == TERN_OK)
+        status = start_get(worker, t, data, loan->bytes, t->borrowed);
+    if (status != TERN_OK) {
+        give_memory(worker, loan->bytes, &t->borrowed);
+        return status;
+    }
+    t->rest = t->borrowed;
+    t->stage = BORROWING;
+    return TERN_OK;
+}
+
+static void find_rest(tern_worker *worker, tern_task *t) {
+    t->status = borrow(worker, t);
+    if (t->status == TERN_ERR_AGAIN) {
+        t->status = TERN_OK;
+        t->stage = BORROW;
+    } else if (t->status != TERN_OK) {
+        t->stage = LANDED;
+    }
 }
 
 /* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
  * much of that is in use. */
 static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
     const tern_extension *e = &t->e;
-    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (!tern_ptr_is_null(e->place)) {
         tern_ptr place = e->place;
         place.rank = worker->context->rank;
@@ -60,24 +136,9 @@ static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
                                        (unsigned long long)e->buffer_bytes,
                                        (unsigned long long)place.offset);
     }
-    size_t limit = worker->context->config.overflow_memory;
-    if (mine->fetched_bytes > 0 &&
-        (mine->fetched_bytes > limit || e->buffer_bytes > limit - mine->fetched_bytes))
-        return TERN_ERR_AGAIN;
-    t->memory = malloc(e->buffer_bytes);
-    if (t->memory == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer of %llu bytes",
-                         (unsigned long long)e->buffer_bytes);
-    mine->fetched_bytes += e->buffer_bytes;
+    tern_status status = take_memory(worker, e->buffer_bytes, &t->memory);
     *to = t->memory;
-    return TERN_OK;
-}
-
-static void give_room(tern_worker *worker, tern_task *t) {
-    if (t->memory != NULL)
-        tern_rpc_worker_of(worker)->fetched_bytes -= t->e.buffer_bytes;
-    free(t->memory);
-    t->memory = NULL;
+    return status;
 }
 
 /* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
@@ -104,14 +165,11 @@ static tern_status fetch(tern_worker *worker, tern_task *t) {
         memcpy(to, near, e->buffer_bytes);
         return TERN_OK;
     }
-    status = tern_way_to(worker->context, e->from.rank)
-                 ->get(worker, e->from.rank, offset, to, e->buffer_bytes, &t->request);
+    status = start_get(worker, t, e->from, e->buffer_bytes, to);
     if (status != TERN_OK) {
-        give_room(worker, t);
+        give_memory(worker, e->buffer_bytes, &t->memory);
         return status;
     }
-    worker->stats.gets++;
-    tern_ring_warm(worker);
     t->stage = FETCHING;
     return TERN_OK;
 }
@@ -151,17 +209,16 @@ static void look_at_chunks(tern_worker *worker, tern_task *t) {
     tern_fetch_tell(worker, t->fetch, status);
 }
 
-/* One look at the get. */
-static void look(tern_worker *worker, tern_task *t) {
-    uint32_t rank = t->e.from.rank;
+/* One look at the get from rank into memory, after which comes the stage next. */
+static void look(tern_worker *worker, tern_task *t, uint32_t rank, char **memory, int next) {
     int done = 0;
     t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
     if (!done && t->status == TERN_OK)
         t->status = tern_glance(worker, rank);
     if (!done && t->status != TERN_OK)
-        t->memory = NULL; /* MPI may still write there */
+        *memory = NULL; /* MPI may still write there */
     if (done || t->status != TERN_OK)
-        t->stage = LANDED;
+        t->stage = t->status == TERN_OK ? next : LANDED;
 }
 
 static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on when) {
@@ -178,19 +235,18 @@ static bool pass_at_home(tern_worker *worker, tern_task *t, const char *argument
                                                   arguments, rest, true, &t->passing);
 }
 
-/* The call did not run for want of its buffer. */
+/* The call did not run for want of what it carries. */
 static void refuse(tern_worker *worker, const tern_task *t, tern_call_info *call) {
     uint32_t id = tern_record_id(t->header);
     worker->stats.calls_refused++;
-    tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of its buffer: %s",
+    tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of what it carries: %s",
              call->origin.rank, tern_error_detail());
-    const tern_return_address *back = t->fetch != NULL ? tern_fetch_answer(t->fetch) : NULL;
-    if (back == NULL)
+    if (t->e.answer.sequence == 0)
         return;
     tern_status status =
-        tern_fail(t->status, "%s has not run: its chunks could not be got: %s",
+        tern_fail(t->status, "%s has not run: what it carries could not be got: %s",
                   tern_rpc_of(worker->context)->name[id], tern_strerror(t->status));
-    tern_call_reply(worker, t->e.origin, id, back, status, call);
+    tern_call_reply(worker, t->e.origin, id, &t->e.answer, status, call);
 }
 
 /* Runs the function and sends its result, if that is waited for. */
@@ -199,49 +255,67 @@ static tern_status run(tern_worker *worker, const tern_task *t, const void *argu
     uint32_t id = tern_record_id(t->header);
     const uint32_t workers = worker->context->workers;
     tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
-    const tern_return_address *back = NULL;
+    const bool is_awaited = e->answer.sequence != 0;
     size_t bytes = e->arguments;
     if (t->status != TERN_OK) {
         refuse(worker, t, &call);
         return t->status;
     }
     if (t->fetch != NULL) {
-        back = tern_fetch_answer(t->fetch);
         tern_fetch_give(t->fetch, &call, &arguments, &bytes);
     } else {
         call.buffer = t->buffer;
         call.buffer_bytes = e->buffer_bytes;
     }
-    tern_status status = tern_function_run(worker, &call, id, arguments, bytes, back != NULL);
-    if (back != NULL && status != TERN_ERR_AGAIN)
-        tern_call_reply(worker, e->origin, id, back, status, &call);
+    tern_status status = tern_function_run(worker, &call, id, arguments, bytes, is_awaited);
+    if (is_awaited && status != TERN_ERR_AGAIN)
+        tern_call_reply(worker, e->origin, id, &e->answer, status, &call);
     return status;
+}
+
+/* Nothing of the call is needed any more. */
+static void let_go(tern_worker *worker, tern_task *t) {
+    const tern_extension *e = &t->e;
+    if (t->memory == NULL && tern_ptr_is_null(e->place))
+        lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
+    lower(worker, e, TERN_ON_EXECUTED);
+    give_memory(worker, e->buffer_bytes, &t->memory);
+    give_memory(worker, t->loan.bytes, &t->borrowed);
+    if (t->rest != NULL)
+        tern_loan_end(worker, &t->loan);
+    tern_fetch_end(worker, t->fetch);
 }
 
 /* As far as it goes now; whether the call is over. */
 static bool advance(tern_worker *worker, tern_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
     const tern_extension *e = &t->e;
-    const char *arguments = payload + sizeof *e;
-    size_t rest = tern_record_bytes(t->header) - sizeof *e;
-    if (!tern_ptr_is_null(e->counter) && !tern_notices_have_room(worker))
+    const char *rest = payload + sizeof *e;
+    const size_t bytes = tern_record_bytes(t->header) - sizeof *e;
+    const bool lent = e->lent != 0;
+    if ((lent || !tern_ptr_is_null(e->counter)) && !tern_notices_have_room(worker))
         return false;
     if (t->stage == PASS_ON) {
-        if (e->arity > 0 && !tern_broadcast_pass(worker, e, tern_record_id(t->header), arguments,
-                                                 rest, false, &t->passing))
+        if (e->arity > 0 && !tern_broadcast_pass(worker, e, tern_record_id(t->header), rest, bytes,
+                                                 false, &t->passing))
             return false;
-        t->stage = FETCH;
+        t->stage = lent ? BORROW : FETCH;
     }
+    if (t->stage == BORROW)
+        find_rest(worker, t);
+    if (t->stage == BORROWING)
+        look(worker, t, t->loan.counter.rank, &t->borrowed, FETCH);
+    const char *arguments = lent ? t->rest : rest;
     if (t->stage == FETCH)
         find_buffer(worker, t, arguments);
     if (t->stage == FETCHING && t->fetch != NULL)
         look_at_chunks(worker, t);
     else if (t->stage == FETCHING)
-        look(worker, t);
+        look(worker, t, e->from.rank, &t->memory, LANDED);
     if (t->stage < LANDED)
         return false;
     if (t->stage == LANDED) {
-        if (!pass_at_home(worker, t, arguments, rest))
+        if (!pass_at_home(worker, t, rest, bytes))
             return false;
         if (t->memory != NULL || !tern_ptr_is_null(e->place))
             lower(worker, e, TERN_ON_SENT);
@@ -249,11 +323,7 @@ static bool advance(tern_worker *worker, tern_task *t) {
     }
     if (run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
-    if (t->memory == NULL && tern_ptr_is_null(e->place))
-        lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
-    lower(worker, e, TERN_ON_EXECUTED);
-    give_room(worker, t);
-    tern_fetch_end(worker, t->fetch);
+    let_go(worker, t);
     /* After what it made was counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
@@ -292,7 +362,13 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
         return false;
     }
     memcpy(&e, tern_ring_payload(in), sizeof e);
-    if (!well_formed(worker, &e, bytes)) {
+    tern_loan loan = {TERN_NULL, bytes - sizeof e};
+    bool good = e.lent == 0 || loan.bytes == sizeof loan;
+    if (good && e.lent != 0) {
+        memcpy(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
+        good = loan.counter.rank == e.origin / worker->context->workers;
+    }
+    if (!good || !well_formed(worker, &e, loan.bytes)) {
         tern_ring_refuse(worker, in, header, "a call with a bad extension");
         return false;
     }
@@ -300,7 +376,7 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
     tern_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
     if (t == NULL)
         return false;
-    *t = (tern_task){.in = in, .header = header, .e = e};
+    *t = (tern_task){.in = in, .header = header, .e = e, .loan = loan};
     if (has_chunks(&e))
         prefetch_next(in, header);
     *link = t;
@@ -371,6 +447,8 @@ void tern_tasks_discard(tern_worker *worker) {
     while (*first != NULL) {
         if ((*first)->stage != FETCHING)
             free((*first)->memory);
+        if ((*first)->stage != BORROWING)
+            free((*first)->borrowed);
         tern_fetch_end(worker, (*first)->fetch);
         end(first);
     }

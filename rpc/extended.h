@@ -7,6 +7,9 @@
  *
  *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *
+ * Where that is more than a ring takes the record has a tern_loan instead of all that follows the
+ * extension, and what it names is fetched first (rpc/lend.h).
+ *
  * What such a call has to do before and after its function runs may take several rounds of
  * progress. A task holds how far it is. Meanwhile the record stays at the head of its ring, and so
  * the pair's order is kept; one whose buffer is got aside is copied, and the ring goes on.
@@ -22,8 +25,10 @@ typedef struct tern_extension {
     uint32_t arguments; /* bytes */
     uint32_t origin;    /* worker number of who made the call */
     uint16_t way;       /* tern_buffer_way */
-    uint16_t notify;    /* tern_notify_on */
+    uint8_t notify;     /* tern_notify_on */
+    uint8_t lent;       /* 1: a tern_loan follows */
     uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
+    tern_return_address answer; /* of who waits for the result; sequence 0: nobody */
 } tern_extension;
 
 /* Ways that only tern_call_archive takes: a list of chunks follows the arguments (rpc/fetch.h). */

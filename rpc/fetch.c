@@ -18,7 +18,7 @@ typedef struct part {
 } part;
 
 struct tern_fetch {
-    tern_return_address back, answer;
+    tern_return_address back;
     uint32_t origin; /* worker number */
     uint32_t count, index;
     uint64_t bytes;
@@ -47,11 +47,9 @@ static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *l
         return bad_list(worker, origin, &head);
     memcpy(&head, list, sizeof head);
     if (head.count == 0 || head.count > TERN_CALL_CHUNKS_MAX || head.index > 1 ||
-        bytes != sizeof head + head.count * sizeof head.chunk[0] ||
-        head.back.cell >= TERN_FUTURES || head.answer.cell >= TERN_FUTURES)
+        bytes != sizeof head + head.count * sizeof head.chunk[0] || head.back.cell >= TERN_FUTURES)
         return bad_list(worker, origin, &head);
     *f = (tern_fetch){.back = head.back,
-                      .answer = head.answer,
                       .origin = origin,
                       .count = head.count,
                       .index = head.index,
@@ -197,10 +195,6 @@ void tern_fetch_tell(tern_worker *worker, const tern_fetch *f, tern_status statu
     if (tern_reply_send(worker, f->origin, &f->back, status, NULL, 0) != TERN_OK)
         tern_log(TERN_LOG_WARN, "worker %u is not told that its chunks have been fetched: %s",
                  f->origin, tern_error_detail());
-}
-
-const tern_return_address *tern_fetch_answer(const tern_fetch *f) {
-    return f->answer.sequence != 0 ? &f->answer : NULL;
 }
 
 void tern_fetch_give(const tern_fetch *f, tern_call_info *call, const void **arguments,

@@ -19,8 +19,7 @@ typedef struct tern_chunk_source {
 
 /* What follows the arguments of such a call. */
 typedef struct tern_chunk_list {
-    tern_return_address back;   /* of who waits to reuse the memory */
-    tern_return_address answer; /* of who waits for the result; sequence 0: nobody */
+    tern_return_address back; /* of who waits to reuse the memory */
     uint32_t count;
     uint32_t index; /* 1: the first one is the archive itself, and there are no other arguments */
     tern_chunk_source chunk[];
@@ -43,9 +42,6 @@ tern_status tern_fetch_advance(tern_worker *worker, tern_fetch *fetch);
 
 /* Tells the origin that its memory is free, and whether all is well. */
 void tern_fetch_tell(tern_worker *worker, const tern_fetch *fetch, tern_status status);
-
-/* Where the function's result goes; NULL: nowhere. */
-const tern_return_address *tern_fetch_answer(const tern_fetch *fetch);
 
 /* What the function is given: chunks, and the archive, if it came as one. */
 void tern_fetch_give(const tern_fetch *fetch, tern_call_info *call, const void **arguments,

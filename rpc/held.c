@@ -14,6 +14,7 @@ struct tern_held {
     tern_ptr counter;
     size_t bytes;
     uint32_t rank; /* of the only reader, or TERN_ANYBODY */
+    bool is_call;
 };
 
 static uint64_t *held_counter(const tern_worker *worker, const tern_held *held) {
@@ -45,6 +46,8 @@ static size_t held_sweep(tern_worker *worker, bool all) {
             *link = held->next;
             if (*link == NULL)
                 mine->held_end = link;
+            mine->calls_lent -= held->is_call;
+            mine->held_over++;
             tern_held_drop(worker, held);
             over++;
         } else if (all) {
@@ -91,7 +94,7 @@ tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uin
                          uint32_t rank) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     held->rank = rank;
-    /* R9: tern_reply_store; before anybody knows of it */
+    /* R9: tern_reply_store, tern_ring_publish_near; before anybody knows of it */
     __atomic_store_n(held_counter(worker, held), readers, __ATOMIC_RELAXED);
     if (mine->held == NULL)
         mine->held_end = &mine->held;
@@ -99,6 +102,13 @@ tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uin
     *mine->held_end = held;
     mine->held_end = &held->next;
     return (tern_loan){held->counter, bytes};
+}
+
+tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
+                              uint32_t rank) {
+    held->is_call = true;
+    tern_rpc_worker_of(worker)->calls_lent++;
+    return tern_held_lend(worker, held, held->bytes, readers, rank);
 }
 
 tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, uint32_t rank,
@@ -113,6 +123,12 @@ tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, ui
     *data = loan->counter;
     data->offset += FRONT;
     return tern_segment_check(worker->context, *data, loan->bytes, &offset);
+}
+
+/* Nobody is told who has died. */
+void tern_loan_end(tern_worker *worker, const tern_loan *loan) {
+    if (!tern_peer_is_dead(&worker->context->peers, loan->counter.rank))
+        tern_counter_lower(worker, loan->counter, 1);
 }
 
 /* The memory goes with the segment. */

@@ -2,8 +2,8 @@
 #define TERN_RPC_HELD_H
 
 /*
- * Held memory: bytes of this rank's segment that other workers fetch, for example a result that no
- * reply cell takes. A counter lies in front of them:
+ * Held memory: bytes of this rank's segment that other workers fetch: results that no reply cell
+ * takes (rpc/result.h), and calls that no ring takes (rpc/lend.h). A counter lies in front of them:
  *
  *     readers that have still to fetch: 8 bytes | 56 unused | the bytes
  *
@@ -37,10 +37,17 @@ void tern_held_drop(tern_worker *worker, tern_held *held);
 tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uint64_t readers,
                          uint32_t rank);
 
+/* The same for a call: all of it. Its readers need nothing of the application to let go. */
+tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
+                              uint32_t rank);
+
 /* Whether the loan, which came from elsewhere, names memory of that rank's segment. [out] data:
  * where the bytes lie. TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
 tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, uint32_t rank,
                             tern_ptr *data);
+
+/* A reader lets go of what it was lent. There has to be room for a notice (rpc/synchronizer.h). */
+void tern_loan_end(tern_worker *worker, const tern_loan *loan);
 
 /* Gives back what is no longer needed; how many. The progress of the layer. */
 size_t tern_held_advance(tern_worker *worker);

@@ -4,6 +4,7 @@
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/fetch.h"
+#include "rpc/held.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 #include "src/log.h"
@@ -16,6 +17,14 @@ static void answer(tern_worker *worker, uint32_t origin, const tern_return_addre
         tern_log(TERN_LOG_WARN, "worker %u is not told that its call is lost", origin);
 }
 
+/* The death of the only reader ends a loan anyway, and its memory may be in other use by now. */
+static void settle_loan(tern_worker *worker, const char *payload, tern_status status) {
+    tern_loan loan;
+    memcpy(&loan, payload, sizeof loan);
+    if (status != TERN_ERR_PEER && loan.counter.rank == worker->context->rank)
+        tern_counter_lower(worker, loan.counter, 1);
+}
+
 static void settle_extended(tern_worker *worker, const tern_pending_call *call,
                             tern_status status) {
     tern_extension e;
@@ -25,13 +34,15 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
         (tern_reach_address(worker, e.counter, sizeof(uint64_t)) != NULL ||
          tern_notices_have_room(worker)))
         tern_counter_lower(worker, e.counter, 1);
+    if (e.lent != 0)
+        settle_loan(worker, call->payload + sizeof e, status);
+    if (e.answer.sequence != 0)
+        answer(worker, e.origin, &e.answer, status);
     if (e.way < TERN_WAY_CHUNKS)
         return;
     tern_chunk_list list;
     memcpy(&list, call->payload + sizeof e + ((e.arguments + 7) & ~7u), sizeof list);
     answer(worker, e.origin, &list.back, status);
-    if (list.answer.sequence != 0)
-        answer(worker, e.origin, &list.answer, status);
 }
 
 void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,

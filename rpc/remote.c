@@ -77,8 +77,8 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
     if (status == TERN_ERR_MISMATCH)
         return status;
     if (status == TERN_ERR_RANGE)
-        return tern_fail(status, "%s: more arguments than TERN_ARGUMENTS_MAX, %u bytes",
-                         function->name, TERN_ARGUMENTS_MAX);
+        return tern_fail(status, "%s: more arguments than TERN_CHUNK_MAX, %u bytes", function->name,
+                         TERN_CHUNK_MAX);
     return tern_fail(status, "%s: %s", function->name,
                      status == TERN_ERR_ARGUMENT ? "a string, buffer or vector is NULL"
                                                  : "no memory for its arguments");

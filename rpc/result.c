@@ -81,17 +81,16 @@ static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint
     return get_by_piece(worker, from, to, bytes);
 }
 
-/* Nobody is told who has died. */
 static void let_go(tern_worker *worker, const tern_loan *loan) {
     const uint32_t rank = loan->counter.rank;
     tern_wait_state wait = TERN_WAIT_IN("tern_future_wait");
     tern_status status = TERN_OK;
     while (status == TERN_OK && !tern_notices_have_room(worker))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
-    if (status != TERN_OK || tern_peer_is_dead(&worker->context->peers, rank))
+    if (status != TERN_OK)
         return;
-    tern_counter_lower(worker, loan->counter, 1);
-    tern_synchronizers_advance(worker);
+    tern_loan_end(worker, loan);
+    tern_synchronizers_advance(worker); /* at once: progress may be far away */
 }
 
 tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *payload, size_t bytes,

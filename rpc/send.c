@@ -46,6 +46,14 @@ void tern_outgoing_write(const tern_outgoing *c, void *to) {
     }
 }
 
+bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
+    const size_t most = tern_outgoing_max(context);
+    for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
+        if (c->piece[i].bytes > most)
+            return false;
+    return tern_outgoing_bytes(c) <= most;
+}
+
 /* Bare TERN_ERR_AGAIN: no room. */
 static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
     tern_out *out = NULL;
@@ -78,12 +86,9 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
     uint32_t rank = tern_rank_of(worker->context, c->target);
-    size_t bytes = tern_outgoing_bytes(c), most = tern_outgoing_max(worker->context);
-    for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
-        if (c->piece[i].bytes > most)
-            bytes = c->piece[i].bytes;
-    if (bytes > most)
-        return refuse_size(worker, bytes, most);
+    size_t bytes = tern_outgoing_bytes(c);
+    if (!tern_outgoing_fits(worker->context, c))
+        return refuse_size(worker, bytes, tern_outgoing_max(worker->context));
     if (full == TERN_FULL_WAIT && worker->in_progress)
         full = TERN_FULL_QUEUE; /* a handler may not wait */
     for (;;) {

@@ -22,8 +22,9 @@ typedef struct tern_outgoing {
 
 size_t tern_outgoing_bytes(const tern_outgoing *call);
 
-/* The most that they may be. */
+/* The most that they may be, and whether they are no more. */
 size_t tern_outgoing_max(const tern_context *context);
+bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *call);
 
 /* The same for a payload that is copied to `to`. */
 void tern_outgoing_write(const tern_outgoing *call, void *to);

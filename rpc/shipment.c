@@ -20,9 +20,10 @@ enum { LOOKS = 16 };
 
 typedef struct tern_shipment {
     struct tern_shipment *next;
-    tern_return_address back;
-    uint32_t rank;     /* of the target */
-    tern_ptr reusable; /* counter; null: nobody waits */
+    tern_return_address back;   /* of the word that all chunks have been fetched */
+    tern_return_address answer; /* of the result, where it is waited for */
+    uint32_t rank;              /* of the target */
+    tern_ptr reusable;          /* counter; null: nobody waits */
     size_t count;
     tern_chunk_list *list;
     tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller's */
@@ -147,20 +148,20 @@ static tern_status check(const tern_context *context, const parcel *p) {
 }
 
 /* Reply cells: for the word that all chunks have been fetched, and for a result. */
-static tern_status expect(tern_worker *worker, const parcel *p, tern_chunk_list *list) {
-    tern_status status = tern_reply_expect(worker, &list->back);
+static tern_status expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
+    tern_status status = tern_reply_expect(worker, &s->back);
     if (status != TERN_OK || p->future == NULL)
         return status;
-    status = tern_reply_expect(worker, &list->answer);
+    status = tern_reply_expect(worker, &s->answer);
     if (status != TERN_OK)
-        tern_reply_release(worker, &list->back);
+        tern_reply_release(worker, &s->back);
     return status;
 }
 
-static void expect_nothing(tern_worker *worker, const parcel *p, const tern_chunk_list *list) {
-    tern_reply_release(worker, &list->back);
+static void expect_nothing(tern_worker *worker, const parcel *p, const tern_shipment *s) {
+    tern_reply_release(worker, &s->back);
     if (p->future != NULL)
-        tern_reply_release(worker, &list->answer);
+        tern_reply_release(worker, &s->answer);
 }
 
 static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
@@ -169,18 +170,18 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
     s->rank = tern_rank_of(worker->context, p->target);
-    tern_status status = expect(worker, p, s->list); /* first: it costs no copy */
+    tern_status status = expect(worker, p, s); /* first: it costs no copy */
     if (status != TERN_OK) {
         drop(s);
         return status;
     }
     status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
     if (status != TERN_OK) {
-        expect_nothing(worker, p, s->list);
+        expect_nothing(worker, p, s);
         drop(s);
         return status;
     }
-    s->back = s->list->back;
+    s->list->back = s->back;
     *shipment = s;
     return TERN_OK;
 }
@@ -225,6 +226,7 @@ static tern_status send(tern_worker *worker, const parcel *p, const tern_shipmen
         .origin = worker->id,
         .way = o->aside ? TERN_WAY_CHUNKS_ASIDE : TERN_WAY_CHUNKS,
         .notify = TERN_ON_EXECUTED,
+        .answer = s->answer,
     };
     uint32_t id = tern_record_id(p->header);
     tern_outgoing call = {p->target,
@@ -252,32 +254,18 @@ static tern_status ship(tern_worker *worker, const parcel *p) {
         s->reusable = o->reusable->counter;
     status = send(worker, p, s);
     if (status != TERN_OK) {
-        expect_nothing(worker, p, s->list);
+        expect_nothing(worker, p, s);
         drop(s);
         return status;
     }
     if (p->future != NULL)
-        tern_future_begin(worker, s->rank, &s->list->answer, p->future);
+        tern_future_begin(worker, s->rank, &s->answer, p->future);
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->shipments == NULL)
         mine->shipments_end = &mine->shipments;
     *mine->shipments_end = s;
     mine->shipments_end = &s->next;
     return TERN_OK;
-}
-
-tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
-                            const void *arguments, size_t bytes, tern_full full,
-                            tern_future *future) {
-    const tern_archive_options options = {.full = full};
-    const parcel p = {.target = target,
-                      .header = header,
-                      .archive = arguments,
-                      .bytes = bytes,
-                      .options = &options,
-                      .future = future};
-    tern_status status = check(worker->context, &p);
-    return status == TERN_OK ? ship(worker, &p) : status;
 }
 
 static const tern_archive_options usual;

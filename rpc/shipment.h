@@ -7,14 +7,6 @@
 #include "src/context.h"
 #include "tern/call.h"
 
-/* Makes a call whose arguments no ring takes: they are copied, and travel as a chunk. header: as
- * tern_call_header gives it; future: of the result, or NULL. TERN_ERR_AGAIN: memory or reply cells
- * are lacking that earlier such calls hold, and full is not to wait; TERN_ERR_MEMORY;
- * TERN_ERR_RANGE: more than TERN_CHUNK_MAX; else as tern_outgoing_send. */
-tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
-                            const void *arguments, size_t bytes, tern_full full,
-                            tern_future *future);
-
 /* Lets go of what has been fetched; how many. The progress of the layer. */
 size_t tern_shipments_advance(tern_worker *worker);
 

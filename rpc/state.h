@@ -27,8 +27,9 @@ typedef struct tern_counter_notice {
     uint64_t by;
 } tern_counter_notice;
 
-/* Notices that may wait for progress. */
-enum { TERN_NOTICES = 64 };
+/* Notices that may wait for progress, and those of a call that ran, which was begun while there was
+ * room, whatever its function has noted down since. */
+enum { TERN_NOTICES = 64, TERN_NOTICES_OF_A_CALL = 2 };
 
 typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/overflow.h) */
@@ -43,9 +44,10 @@ typedef struct tern_rpc_worker {
     uint64_t shipments_over, shipment_looks;
     struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/held.h) */
     struct tern_held *room;             /* that the last handler has asked for (rpc/result.h) */
-    uint64_t held_looks;
+    uint64_t held_looks, held_over;     /* loans that have ended */
+    uint32_t calls_lent;                /* loans of calls that have not */
     uint32_t notices;
-    tern_counter_notice notice[TERN_NOTICES];
+    tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
     uint64_t sequence[TERN_FUTURES];
     _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */

@@ -1,7 +1,5 @@
 #include "rma/state.h"
-#include "rpc/extended.h"
-#include "rpc/send.h"
-#include "rpc/shipment.h"
+#include "rpc/lend.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 
@@ -48,7 +46,7 @@ static tern_extension extend(const tern_worker *worker, const tern_call_options 
                         .arguments = (uint32_t)bytes,
                         .origin = worker->id,
                         .way = (uint16_t)o->way,
-                        .notify = (uint16_t)o->notify,
+                        .notify = (uint8_t)o->notify,
                         .arity = arity};
     if (o->notify == TERN_ON_SENT && !is_got(o))
         e.counter = TERN_NULL; /* known here */
@@ -74,7 +72,8 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
                                  uint32_t arity) {
     const tern_context *context = worker->context;
     bool known_here = o->notify == TERN_ON_SENT && !is_got(o);
-    uint64_t runs = arity > 0 && !known_here ? (uint64_t)context->size * context->workers : 1;
+    const uint64_t readers = arity > 0 ? (uint64_t)context->size * context->workers : 1;
+    uint64_t runs = known_here ? 1 : readers;
     tern_status status =
         o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
     if (status != TERN_OK)
@@ -91,7 +90,7 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
     if (o->way == TERN_BUFFER_INSIDE)
         call.piece[2] = (tern_piece){o->buffer, o->buffer_bytes};
     if (status == TERN_OK)
-        status = tern_outgoing_send(worker, &call, o->full);
+        status = tern_extended_send(worker, &call, &e, o->full, readers);
     if (o->synchronizer == NULL)
         return status;
     if (status != TERN_OK)
@@ -113,20 +112,17 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     if (status != TERN_OK)
         return status;
     const bool inside = o->way == TERN_BUFFER_INSIDE;
-    if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE)) {
-        const uint64_t own = bytes;
-        const uint32_t number = tern_worker_number(worker->context, target);
-        if (!inside && bytes > tern_outgoing_max(worker->context))
-            return tern_call_large(worker, number, header, arguments, bytes, o->full, NULL);
-        if (inside)
-            header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
-        tern_outgoing call = {number,
-                              header,
-                              {{&own, inside ? sizeof own : 0},
-                               {arguments, bytes},
-                               {o->buffer, inside ? o->buffer_bytes : 0}}};
+    if (inside)
+        header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
+    const uint64_t own = bytes;
+    tern_outgoing call = {tern_worker_number(worker->context, target),
+                          header,
+                          {{&own, inside ? sizeof own : 0},
+                           {arguments, bytes},
+                           {o->buffer, inside ? o->buffer_bytes : 0}}};
+    if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE) &&
+        tern_outgoing_fits(worker->context, &call))
         return tern_outgoing_send(worker, &call, o->full);
-    }
     return send_extended(worker, target, header, arguments, bytes, o, 0);
 }
 

@@ -197,7 +197,7 @@ static void results_take_all_cells(void) {
 typedef struct {
     tern_extension extension;
     struct {
-        tern_return_address back, answer;
+        tern_return_address back;
         uint32_t count, index;
     } list; /* the head of a tern_chunk_list */
     tern_chunk_source source[2];
@@ -243,15 +243,12 @@ static void spoil(hostile *h, int what, size_t *bytes) {
     case 10: /* no memory of this process */
         h->source[1] = (tern_chunk_source){TERN_NULL, 1, 1000};
         break;
-    case 11:
-        h->list.answer.cell = TERN_FUTURES;
-        break;
     default:
         *bytes = sizeof h->extension;
         h->extension.buffer_bytes = 0;
     }
 }
-enum { SPOILT = 13 };
+enum { SPOILT = 12 };
 
 /* Lists that no tern writes: nothing is run, nothing is written, and calls go on. */
 static void hostile_lists(void) {

@@ -1,7 +1,8 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies for which calls wait, some of them with chunks: they are given up, what they held is
- * free again, and calls to the living go on. */
+/* A rank dies for which calls wait, some of them with chunks or too large for a ring: they are
+ * given up, what they held is free again, and calls to the living go on. So they do where the dead
+ * had called. */
 
 #include "call_tools.h"
 #include "survivors.h"
@@ -52,14 +53,81 @@ static void give_up_chunks(uint32_t victim) {
     EXPECT_OK(tern_synchronizer_destroy(f.worker, &reusable));
 }
 
+enum { LARGE = 50000 };
+
+static size_t in_use(void) {
+    tern_segment_info info;
+    tern_segment_get_info(f.context, &info);
+    return info.in_use;
+}
+
+static uint64_t count_large, count_of_victim;
+
+static tern_status receive_large(tern_call_info *call, const void *arguments, size_t bytes) {
+    const unsigned char *at = arguments;
+    uint64_t *count = call->origin.rank == play.victim ? &count_of_victim : &count_large;
+    *count += bytes == LARGE && at[0] == call->origin.rank && at[LARGE - 1] == at[0];
+    return TERN_OK;
+}
+TERN_FUNCTION(receive_large)
+
+static tern_status call_large(uint32_t rank, tern_full full) {
+    static unsigned char arguments[LARGE];
+    const tern_call_options options = {.full = full};
+    memset(arguments, (int)f.rank, LARGE);
+    return tern_call_with(f.worker, to(rank), &receive_large_function, arguments, LARGE, &options);
+}
+
+/* More than the segment has room for. */
+static void give_up_large(uint32_t victim, size_t before) {
+    start_clock();
+    for (uint32_t i = 0; i < 50 && MPI_Wtime() - began < soon;) {
+        tern_status status = call_large(victim, TERN_FULL_QUEUE);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_AGAIN || status == TERN_ERR_PEER);
+        i += status != TERN_ERR_AGAIN;
+        tern_progress(f.worker);
+    }
+    while (in_use() != before && MPI_Wtime() - began < soon)
+        tern_progress(f.worker);
+    CU_ASSERT_EQUAL(in_use(), before);
+}
+
+/* As lose_later, with calls of the victim that it does not see to. */
+static void lose_with_calls(uint32_t victim) {
+    bool mine[2] = {false, false}, any[2];
+    EXPECT_OK(tern_barrier(f.worker));
+    tern_board_meet(mine, any);
+    if (f.rank == victim) {
+        for (uint32_t r = 0; r < victim; r++)
+            for (int i = 0; i < 3; i++)
+                tern_ignore(call_large(r, TERN_FULL_QUEUE));
+        die_later();
+    }
+}
+
 static void waiting_for_the_dead(void) {
     uint32_t victim = (uint32_t)tern_test_size() - 1;
     if (!survivors_open(&f, victim))
         return;
-    lose_later(&f);
+    const size_t before = in_use();
+    count_large = count_of_victim = 0;
+    lose_with_calls(victim);
     tern_log_set_level(TERN_LOG_NONE);
     give_up(victim);
     give_up_chunks(victim);
+    give_up_large(victim, before);
+    for (uint32_t r = 0; r < victim; r++)
+        for (int i = 0; i < 20; i++)
+            EXPECT_OK(call_large(r, TERN_FULL_WAIT));
+    for (double end = MPI_Wtime() + soon; count_large < 20 * victim && MPI_Wtime() < end;)
+        tern_progress(f.worker);
+    CU_ASSERT_EQUAL(count_large, 20 * victim);
+    CU_ASSERT(count_of_victim <= 3);
+    meet_survivors(&f);
+    for (double end = MPI_Wtime() + soon; in_use() != before && MPI_Wtime() < end;)
+        tern_progress(f.worker);
+    CU_ASSERT_EQUAL(in_use(), before);
+    meet_survivors(&f);
     /* All cells are free: a result of one's own. */
     static tern_future future[TERN_FUTURES];
     for (size_t i = 0; i < TERN_FUTURES; i++)

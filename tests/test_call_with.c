@@ -414,12 +414,13 @@ static void refusals(void) {
     o = (tern_call_options){
         .way = TERN_BUFFER_GET, .from = p.from[next], .buffer_bytes = (size_t)TERN_BUFFER_MAX + 1};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    static char large[9000];
+    static char large[8];
     o = (tern_call_options){.synchronizer = &p.s,
                             .way = TERN_BUFFER_INSIDE,
                             .buffer = large,
-                            .buffer_bytes = sizeof large};
+                            .buffer_bytes = TERN_BUFFER_MAX};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
+    EXPECT_DETAIL("have a large buffer got by the target");
     o = (tern_call_options){.way = TERN_BUFFER_PUT, .buffer = large, .buffer_bytes = 8};
     o.place = (tern_ptr){p.f.size + 1, 0, 0, TERN_PTR_ORIGIN};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));

@@ -415,14 +415,39 @@ static void size_limits(void) {
         volatile size_t endless = SIZE_MAX; /* that the compiler knows of, it refuses itself */
         EXPECT(TERN_ERR_RANGE, large(f.worker, next, bytes, endless));
         EXPECT_DETAIL("large(char:1*)");
-        EXPECT(TERN_ERR_RANGE, large(f.worker, next, bytes, TERN_ARGUMENTS_MAX - 16));
-        EXPECT_DETAIL("TERN_ARGUMENTS_MAX");
+        EXPECT_DETAIL("TERN_CHUNK_MAX");
         EXPECT_OK(tern_quiesce(f.worker));
         CU_ASSERT_EQUAL(seen.runs, 2);
         CU_ASSERT_EQUAL(seen.sum, most);
         CU_ASSERT_EQUAL(seen.wrong, 0);
         fixture_close(&f);
     }
+}
+
+/* Far more than any ring takes, and more than this rank's segment has room for. */
+static void beyond_any_ring(void) {
+    enum { MOST = (10 << 20) + 5 };
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)24 << 20;
+    config.ring_size = 4096;
+    if (!fixture_open(&f, &config))
+        return;
+    char *bytes = malloc((size_t)3 * MOST);
+    for (size_t i = 0; i < (size_t)3 * MOST; i++)
+        bytes[i] = (char)i;
+    reset(&f);
+    tern_worker_id next = to((f.rank + 1) % f.size);
+    EXPECT_OK(large(f.worker, next, bytes, MOST));
+    EXPECT(TERN_ERR_MEMORY, large(f.worker, next, bytes, (size_t)3 * MOST));
+    EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(seen.runs, 1);
+    CU_ASSERT_EQUAL(seen.sum, MOST);
+    CU_ASSERT_EQUAL(seen.wrong, 0);
+    free(bytes);
+    fixture_close(&f);
 }
 
 int main(int argc, char **argv) {
@@ -435,6 +460,7 @@ int main(int argc, char **argv) {
         {"registered_memory", registered_memory},
         {"calls_in_handlers", calls_in_handlers},
         {"size_limits", size_limits},
+        {"beyond_any_ring", beyond_any_ring},
     };
     return tern_test_main(argc, argv, "remote", tests, sizeof tests / sizeof tests[0]);
 }

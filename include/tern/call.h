@@ -34,23 +34,26 @@ typedef struct tern_call_info {
 
 /* The largest result for which a handler need not ask for room (tern_call_result), and the largest
  * arguments that travel inside a ring, in bytes, where they also have to fit half of it
- * (TERN_RING_SIZE / 2 - 64). Larger arguments of tern_call and its like are copied to this rank's
- * segment, or to private memory if that is full, and the target gets them from there before the
- * function runs (tern/call_archive.h): up to TERN_CHUNK_MAX. Until then each takes one of the
- * worker's TERN_FUTURES, and this rank's progress over p2p. Those of tern_call_with with a buffer
- * or a synchronizer, of broadcasts and of tern_call_message stay within their limits. */
+ * (TERN_RING_SIZE / 2 - 64). Larger arguments, with a buffer inside if there is one, are copied to
+ * this rank's segment, and the target reads or gets them from there before the function runs: up to
+ * TERN_CHUNK_MAX (tern/call_archive.h) of both. So go all calls of this header, broadcasts too,
+ * whose ranks all get them from this one. The memory is free again when the function has run; until
+ * then over p2p this rank has to make progress. If there is no room for more because of earlier
+ * such calls, the call waits for theirs as for a full ring. If there is none anyway:
+ * TERN_ERR_MEMORY. Calls by message have a limit of their own (tern/message.h). */
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 
 /* Calls whose arguments are known to the compiler to be of at most so many bytes are inlined. */
 #define TERN_CALL_INLINED 256u
 
-/* A handler. The arguments are 8-byte aligned and lie in the ring: they are gone when it returns.
- * It may call, put and use atomics; it may not wait (TERN_ERR_STATE). What it returns: TERN_OK; any
- * error, which is the status of tern_call_return at the caller, or for tern_call is counted
- * (calls_refused) and logged: the first of each function as a warning, later ones at the level
- * info; TERN_ERR_AGAIN leaves the call where it is, to be run again later, before any other of its
- * caller. A handler must not change anything before it returns TERN_ERR_AGAIN. */
+/* A handler. The arguments are 8-byte aligned and lie in the ring, or, large ones, in memory that
+ * is shared with their caller or tern's own: they are gone when it returns. It may call, put and
+ * use atomics; it may not wait (TERN_ERR_STATE). What it returns: TERN_OK; any error, which is the
+ * status of tern_call_return at the caller, or for tern_call is counted (calls_refused) and logged:
+ * the first of each function as a warning, later ones at the level info; TERN_ERR_AGAIN leaves the
+ * call where it is, to be run again later, before any other of its caller. A handler must not
+ * change anything before it returns TERN_ERR_AGAIN. */
 typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments, size_t bytes);
 
 /* For handlers that fail: gives the call's error a text, as printf does, and returns status, which
@@ -197,7 +200,7 @@ TERN_NODISCARD TERN_API tern_status tern_future_wait(tern_worker *worker, tern_f
 /* How a buffer reaches the function, which finds it in tern_call_info. */
 typedef enum tern_buffer_way {
     TERN_BUFFER_NONE,
-    TERN_BUFFER_INSIDE, /* it goes with the call, and has to fit a ring with it */
+    TERN_BUFFER_INSIDE, /* it goes with the call */
     TERN_BUFFER_PUT,    /* it is put to its place first, in order with the call */
     TERN_BUFFER_GET,    /* the target gets it, then runs the function; later calls of the pair wait
                            meanwhile */

@@ -26,7 +26,9 @@
 extern "C" {
 #endif
 
-/* The largest arguments of a call by message, in bytes. */
+/* The largest arguments of a call by message, in bytes. They are copied into buffers that each
+ * process has posted for any other, so this bounds what a process keeps for calls that may come
+ * from anywhere. Larger ones: tern_call, or a call by message with a tern_ptr to get them from. */
 #define TERN_MESSAGE_MAX ((size_t)32 << 10)
 #define TERN_MESSAGE_WINDOW ((size_t)128 << 10)
 

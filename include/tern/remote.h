@@ -47,7 +47,7 @@
  * at the caller's, and their memory is kept until it has been sent: so a vector may be destroyed or
  * grow at once, but what its elements are changed to may be what arrives. A function may take over
  * what it gets (tern_vector_move); what it leaves is let go of when it returns. Buffers travel in
- * the same way where the caller waits for the result, and are limited by TERN_CHUNK_MAX alone then.
+ * the same way where the caller waits for the result.
  *
  * The parameters' types and sizes are part of the name that is compared across ranks: functions
  * named alike with different parameters make tern_context_create fail, with their name. So fixed
@@ -57,7 +57,7 @@
  *
  * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string, buffer
  * or vector is NULL; TERN_ERR_MISMATCH: a vector of other elements; TERN_ERR_RANGE: arguments of
- * more than TERN_ARGUMENTS_MAX; TERN_ERR_MEMORY: strings and buffers of more than
+ * more than TERN_CHUNK_MAX; TERN_ERR_MEMORY: strings and buffers of more than
  * some hundred bytes are packed in heap memory. With vectors as tern_call_archive and
  * tern_call_archive_start.
  */
@@ -411,7 +411,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         record_.end_ = 0;                                                                          \
         TERN_REMOTE_MAP(_fill, __VA_ARGS__)                                                        \
         if (name##_carries != 0) {                                                                 \
-            (void)tern_writer_open(&writer_, memory_, sizeof memory_, TERN_ARGUMENTS_MAX);         \
+            (void)tern_writer_open(&writer_, memory_, sizeof memory_, TERN_CHUNK_MAX);             \
             (void)tern_write_items(&writer_, TERN_ITEM_BYTES, 1, &record_, name##_bytes);          \
             TERN_REMOTE_MAP(_write, __VA_ARGS__)                                                   \
             status_ = tern_remote_finish(&writer_, function_, &arguments_, &bytes_);               \
