@@ -47,7 +47,7 @@ tern_status tern_file_outcome(int code, const char *what, const char *path, size
 /* ROMIO, which is MPICH's MPI-IO, takes what stands before a colon for a file system and refuses
  * names that it does not know. It takes "ufs:" off again, which stands for any file system with
  * POSIX calls. Open MPI takes a path as it is. */
-static int open_path(MPI_Comm comm, const char *path, int mode, MPI_File *file) {
+static int open_path(const char *path, int mode, MPI_File *file) {
 #ifdef ROMIO_VERSION
     char named[PATH_MAX + 8]; /* a longer path is as invalid when it is cut */
     if (strchr(path, ':') != NULL) {
@@ -55,21 +55,17 @@ static int open_path(MPI_Comm comm, const char *path, int mode, MPI_File *file) 
         path = named;
     }
 #endif
-    return PMPI_File_open(comm, path, mode, MPI_INFO_NULL, file);
+    return PMPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, file);
 }
 
 tern_status tern_file_open(tern_worker *worker, const char *path, int mode, const char *what,
                            MPI_File *file) {
-    /* Behind it nobody needs this rank's progress while it sits in MPI. */
-    tern_status status = tern_barrier(worker);
-    if (status != TERN_OK)
-        return status;
     MPI_File opened = MPI_FILE_NULL;
     tern_mpi_lock();
-    int code = open_path(worker->context->comm, path, mode, &opened);
+    int code = open_path(path, mode, &opened);
     if (code == MPI_SUCCESS)
         PMPI_File_set_errhandler(opened, MPI_ERRORS_RETURN);
-    status = tern_file_outcome(code, what, path, 0, 0);
+    tern_status status = tern_file_outcome(code, what, path, 0, 0);
     tern_mpi_unlock();
     status = tern_collective_agree(worker->context, worker, status, what);
     if (status == TERN_OK)

@@ -13,8 +13,9 @@
 tern_status tern_file_arguments(tern_worker *worker, bool ready, const char *path,
                                 const char *function);
 
-/* Collective: opens path with the modes of MPI. Every rank gets the file, or the same error. what:
- * for the detail, as in "cannot save to". */
+/* Collective: opens path, which is there, with the modes of MPI. Every rank gets the file, or the
+ * same error. Each opens it for itself, since MPI's collectives on files block, and a death
+ * meanwhile would hang the others. what: for the detail, as in "cannot save to". */
 tern_status tern_file_open(tern_worker *worker, const char *path, int mode, const char *what,
                            MPI_File *file);
 

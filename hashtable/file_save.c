@@ -125,7 +125,6 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
         write_block(w);
     if (context->rank == 0)
         write_at(w, 0, &w->header, sizeof w->header);
-    /* Collective: whoever has failed takes part. */
     tern_mpi_lock();
     int synced = PMPI_File_sync(w->file), closed = PMPI_File_close(&w->file);
     if (w->status == TERN_OK)
@@ -191,6 +190,8 @@ tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, cons
     if (context->rank == 0)
         status = settle(status, part, target);
     status = tern_collective_agree(context, worker, status, name);
+    if (tern_peer_is_dead(&context->peers, 0))
+        (void)unlink(part); /* unless rank 0 has come to rename it */
 out:
     free(w.block);
     free(part);

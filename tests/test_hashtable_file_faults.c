@@ -1,0 +1,99 @@
+// tern-test: ranks survivors least=2
+
+/* A rank is killed at a random moment while all save and load a table: the others are told, nobody
+ * hangs, and no file is left but the one of a save that came to its end. */
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "survivors.h"
+#include "table_tools.h"
+
+#include "tern/hashtable_file.h"
+
+enum { LONGEST_US = 100000, KEYS = 2000 };
+
+static uint64_t moment_us;
+static char folder[64], path[96];
+
+static void *kill_in_time(void *argument) {
+    usleep((useconds_t)moment_us);
+    tern_test_kill(*(const int *)argument);
+    return NULL;
+}
+
+static bool insert_all(const fixture *f, tern_hashtable *table) {
+    for (uint64_t key = f->rank + 1; key <= KEYS; key += f->size) {
+        int existed = 0;
+        if (!EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, TERN_PROMISE_WRITE_ONLY,
+                                             TERN_VIA_AUTO, &existed)))
+            return false;
+    }
+    return true;
+}
+
+static tern_status save_and_load(const fixture *f, tern_hashtable *table) {
+    tern_hashtable *copy = NULL;
+    tern_status status = tern_hashtable_save(f->worker, table, path);
+    if (status == TERN_OK)
+        status = tern_hashtable_load(f->worker, path, NULL, &copy);
+    if (status == TERN_OK)
+        status = tern_hashtable_destroy(f->worker, copy);
+    return status;
+}
+
+/* All that may be left is the table's file. */
+static void check_folder(void) {
+    DIR *entries = opendir(folder);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entries);
+    for (struct dirent *e; (e = readdir(entries)) != NULL;)
+        CU_ASSERT(e->d_name[0] == '.' || strcmp(e->d_name, "table") == 0);
+    closedir(entries);
+    (void)unlink(path);
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+static void killed_in_saves(void) {
+    fixture f;
+    uint64_t state = tern_test_seed();
+    const int size = tern_test_size();
+    const int victim = (int)(tern_test_random(&state) % (uint64_t)size);
+    moment_us = tern_test_random(&state) % LONGEST_US;
+    if (tern_test_rank() == 0) {
+        snprintf(folder, sizeof folder, "/tmp/tern-test-XXXXXX");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    }
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s/table", folder);
+    tern_hashtable *table = NULL;
+    const tern_hashtable_options options = {.key_bytes = 8, .value_bytes = 8, .capacity = KEYS};
+    if (!fixture_open(&f, NULL) || !EXPECT_OK(tern_hashtable_create(f.worker, &options, &table)) ||
+        !insert_all(&f, table))
+        return;
+    EXPECT_OK(tern_barrier(f.worker));
+    pthread_t killer;
+    const bool kills = (int)f.rank == (victim + 1) % size;
+    if (kills)
+        CU_ASSERT_FATAL(pthread_create(&killer, NULL, kill_in_time, (void *)(uintptr_t)&victim) ==
+                        0);
+    start_clock();
+    tern_log_set_level(TERN_LOG_NONE);
+    tern_status status = TERN_OK;
+    while (status == TERN_OK && MPI_Wtime() - began < soon)
+        status = save_and_load(&f, table);
+    CU_ASSERT_EQUAL(status, TERN_ERR_PEER);
+    if (kills)
+        pthread_join(killer, NULL);
+    fixture_meet_living(&f);
+    if ((int)f.rank == (victim == 0 ? 1 : 0))
+        check_folder();
+    tern_ignore(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"killed in saves", killed_in_saves}};
+    tern_test_draw_seed();
+    return tern_test_main(argc, argv, "hashtable_file_faults", tests, 1);
+}
