@@ -178,16 +178,19 @@ static void without_room_in_the_segment(void) {
     unsigned char *room = malloc(BYTES + ROOM);
     tern_future future[CALLS];
     int refused = 0;
-    wish w = {BYTES, f.rank, 0};
+    wish w[CALLS];
     uint32_t next = (f.rank + 1) % f.size;
-    for (int i = 0; i < CALLS; i++)
-        EXPECT_OK(tern_call_start(f.worker, to(next), &give_function, &w, sizeof w, &future[i]));
+    for (int i = 0; i < CALLS; i++) {
+        w[i] = (wish){BYTES, f.rank + (uint32_t)i, 0};
+        EXPECT_OK(
+            tern_call_start(f.worker, to(next), &give_function, &w[i], sizeof w[i], &future[i]));
+    }
     EXPECT_OK(tern_quiesce(f.worker));
     for (int i = 0; i < CALLS; i++) {
         size_t got = 0;
         tern_status status = tern_future_wait(f.worker, &future[i], room, BYTES, &got);
         if (status == TERN_OK) {
-            expect_result(&w, room, got);
+            expect_result(&w[i], room, got);
             continue;
         }
         EXPECT(TERN_ERR_MEMORY, status);
@@ -196,7 +199,7 @@ static void without_room_in_the_segment(void) {
     }
     CU_ASSERT(refused > 0 && refused < CALLS);
     expect_all_given_back(&f);
-    ask(&f, next, &w, room);
+    ask(&f, next, &w[0], room);
     expect_all_given_back(&f);
     free(room);
     fixture_close(&f);
@@ -244,6 +247,7 @@ static void in_vain(void) {
         EXPECT_OK(tern_call_return(f.worker, to(next), &give_in_vain_function, "12", 2, room,
                                    100000, NULL));
         CU_ASSERT_EQUAL(room[99999], 1);
+        EXPECT_OK(tern_call(f.worker, to(next), &give_in_vain_function, NULL, 0));
     }
     expect_all_given_back(&f);
     free(room);
