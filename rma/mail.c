@@ -194,7 +194,7 @@ static bool tell(tern_worker *worker, uint32_t rank, tern_mail_lane lane) {
     tern_message message = {
         .kind = TERN_MESSAGE_MAIL_TAKEN, .origin = worker->id, .operand = {*owed, lane}};
     tern_status status = tern_message_send(worker, rank, &message, NULL, 0);
-    if (status == TERN_ERR_AGAIN) {
+    if (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) {
         inbox->behind = true;
         return false;
     }

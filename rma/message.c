@@ -19,7 +19,7 @@
 typedef struct send_slot {
     MPI_Request mpi;
     uint32_t rank; /* whom it was sent to */
-    char *buffer;  /* allocated at first use */
+    char *buffer;  /* allocated at first use; the first slot's when the engine is opened */
 } send_slot;
 
 typedef struct send_pool {
@@ -54,6 +54,8 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     fresh->received = malloc(RECEIVES * ROOM);
+    fresh->requests.slot[0].buffer = malloc(ROOM);
+    fresh->answers.slot[0].buffer = malloc(ROOM);
     const tern_rma *rma = tern_rma_of(context);
     fresh->sent = (void *)(rma->table_base + rma->tables.sent);
     fresh->served_of = (void *)(rma->table_base + rma->tables.served);
@@ -61,8 +63,9 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
         fresh->requests.slot[i].mpi = fresh->answers.slot[i].mpi = MPI_REQUEST_NULL;
     for (uint32_t i = 0; i < RECEIVES; i++)
         fresh->receive[i] = MPI_REQUEST_NULL;
-    tern_status status =
-        fresh->received != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
+    bool enough = fresh->received != NULL && fresh->requests.slot[0].buffer != NULL &&
+                  fresh->answers.slot[0].buffer != NULL;
+    tern_status status = enough ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     for (uint32_t i = 0; status == TERN_OK && i < RECEIVES; i++)
         status = TERN_MPI(post_receive(context, fresh, i));
     if (status != TERN_OK) {
@@ -87,20 +90,28 @@ static bool is_free(const tern_context *context, send_slot *slot) {
     return done;
 }
 
-/* A free slot, or NULL. The lock is held. */
+/* A free slot with a buffer, or NULL. Where there is no memory for more buffers, those that were
+ * allocated before are used in turn. The lock is held. */
 static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[(pool->next + i) % SENDS];
         if (!is_free(context, slot))
             continue;
-        if (slot->buffer == NULL)
-            slot->buffer = malloc(ROOM);
-        if (slot->buffer == NULL)
-            return NULL;
+        if (slot->buffer == NULL && (slot->buffer = malloc(ROOM)) == NULL)
+            continue;
         pool->next = (uint32_t)(slot - pool->slot) + 1;
         return slot;
     }
     return NULL;
+}
+
+/* Why there is no free slot: all are under way, which ends, or none has a buffer: those were left
+ * to MPI when their receivers died. */
+static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
+    for (uint32_t i = 0; i < SENDS; i++)
+        if (pool->slot[i].buffer != NULL)
+            return tern_fail(TERN_ERR_AGAIN, "no free buffer for a message to rank %u", rank);
+    return tern_fail(TERN_ERR_MEMORY, "no memory for a message to rank %u", rank);
 }
 
 static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_message *message,
@@ -111,7 +122,7 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
         return tern_peer_fail(rank);
     send_slot *slot = free_slot(context, &engine->requests);
     if (slot == NULL)
-        return tern_fail(TERN_ERR_AGAIN, "no free buffer for a message to rank %u", rank);
+        return no_slot_fail(&engine->requests, rank);
     memcpy(slot->buffer, message, sizeof *message);
     if (bytes > 0)
         memcpy(slot->buffer + sizeof *message, payload, bytes);

@@ -55,7 +55,8 @@ tern_status tern_messages_drain(tern_context *context);
 /* Local. After a death, or when MPI is gone, MPI's objects are leaked. */
 void tern_messages_close(tern_context *context, tern_message_engine *engine);
 
-/* Sends; message and payload are copied. TERN_ERR_AGAIN: no send buffer is free. */
+/* Sends; message and payload are copied. TERN_ERR_AGAIN: no send buffer is free before MPI has sent
+ * another message. TERN_ERR_MEMORY: there is none, and no memory for one. */
 tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_message *message,
                               const void *payload, size_t bytes);
 /* Sends and posts the answer's receive. [out] request. */

@@ -57,7 +57,8 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     }
     tern_in *in = calloc(1, sizeof *in);
     if (in == NULL) {
-        tern_log(TERN_LOG_ERROR, "no memory to accept a ring from worker %u", origin);
+        /* Its origin rings once: without this nobody would look at the ring again. */
+        tern_bell_ring(mine->board, rma->layout.bells, line);
         return NULL;
     }
     in->data = tern_ring_data_at(context, context->rank, ring);

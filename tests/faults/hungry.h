@@ -1,0 +1,19 @@
+/*
+ * Injector of failures. Programs that use it are linked with a copy of libtern.a in which the calls
+ * that hungry.symbols lists go to functions of hungry.c (CMakeLists.txt): so the library's calls
+ * can fail, and those of MPI, of other libraries and of the test cannot.
+ */
+
+#ifndef TERN_TESTS_FAULTS_HUNGRY_H
+#define TERN_TESTS_FAULTS_HUNGRY_H
+
+#include <stdint.h>
+
+/* From now on calls number first to last, beginning with 1, fail on every thread of this process.
+ */
+void hungry_begin(uint64_t first, uint64_t last);
+
+/* No call fails any more. Returns how many did. */
+uint64_t hungry_end(void);
+
+#endif
