@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
+#include "src/wait.h"
 
 enum { LOCKS = 5 };
 
@@ -67,7 +68,33 @@ static void several_locks(void) { exclusion(0, LOCKS); }
 
 static void by_service_threads(void) { exclusion(1, 2); }
 
-/* Rank 0 holds the lock until all others have asked for it, one after the other. */
+/* Permits a rank to ask for the lock that this rank keeps, and waits until it has. */
+static void let_ask(uint32_t rank, tern_ptr permission) {
+    static const uint64_t permitted = 1;
+    tern_stats before, now;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_stats_get(f.worker, &before);
+    EXPECT_OK(tern_put(f.worker, permission, &permitted, 8));
+    EXPECT_OK(tern_flush(f.worker, rank));
+    do {
+        tern_progress(f.worker);
+        tern_stats_get(f.worker, &now);
+    } while (now.calls_executed == before.calls_executed &&
+             tern_wait_step(f.context, &wait, rank) == TERN_OK);
+    CU_ASSERT_EQUAL(now.calls_executed, before.calls_executed + 1);
+}
+
+static void wait_for_permission(tern_ptr permission) {
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t permitted = 0;
+    do {
+        tern_progress(f.worker);
+        EXPECT_OK(tern_atomic_load(f.worker, permission, &permitted));
+    } while (permitted == 0 && tern_wait_step(f.context, &wait, 0) == TERN_OK);
+}
+
+/* Rank 0 holds the lock until all others have asked for it, one after the other: each when rank 0
+ * has run the call of the one before. They get it in this order. */
 static void turns(void) {
     if (!open_with(0))
         return;
@@ -82,16 +109,17 @@ static void turns(void) {
         /* Calls of a rank to itself and of others: what has been asked for is seen by trying. */
         int taken = 1;
         EXPECT(TERN_ERR_STATE, tern_lock_try(f.worker, locks, 0, &taken));
-        for (int i = 0; i < 20000; i++)
-            tern_progress(f.worker);
+        for (uint32_t r = 1; r < f.size; r++)
+            let_ask(r, all[r]);
         EXPECT_OK(tern_lock_release(f.worker, locks, 0));
     } else {
-        uint64_t place = 0;
+        uint64_t place = 0, me = f.rank;
+        wait_for_permission(all[f.rank]);
         EXPECT_OK(tern_lock_acquire(f.worker, locks, 0));
         EXPECT_OK(tern_get(f.worker, &place, all[0], 8));
         place++;
         EXPECT_OK(tern_put(f.worker, all[0], &place, 8));
-        EXPECT_OK(tern_put(f.worker, tern_ptr_add(all[0], (int64_t)(8 * place)), &place, 8));
+        EXPECT_OK(tern_put(f.worker, tern_ptr_add(all[0], (int64_t)(8 * place)), &me, 8));
         EXPECT_OK(tern_lock_release(f.worker, locks, 0));
     }
     EXPECT_OK(tern_barrier(f.worker));

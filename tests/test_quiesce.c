@@ -4,7 +4,9 @@
 
 #include "call_trees.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { RANKS = MOST_WORKERS };
 
@@ -250,6 +252,55 @@ static void a_busy_hook(void) {
     fixture_close(&f);
 }
 
+/* A rank that has been counted runs a call and makes two, of which the caller has run one when it
+ * is counted: then as many have been made as have run, though one is under way. */
+static tern_worker_id first_rank, second_rank;
+static atomic_int answers_run;
+
+static tern_status run_answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call, (void)arguments, (void)bytes;
+    answers_run++;
+    return TERN_OK;
+}
+TERN_FUNCTION(run_answer)
+
+static void pause_a_little(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+}
+
+static tern_status answer_twice(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)arguments, (void)bytes;
+    tern_status status = tern_call(call->worker, second_rank, &run_answer_function, NULL, 0);
+    if (status == TERN_OK)
+        status = tern_call_flush_all(call->worker);
+    pause_a_little(); /* the caller runs the first and is counted */
+    return status == TERN_OK ? tern_call(call->worker, second_rank, &run_answer_function, NULL, 0)
+                             : status;
+}
+TERN_FUNCTION(answer_twice)
+
+static void one_count_is_not_enough(void) {
+    fixture f;
+    if (!open(&f))
+        return;
+    meet(&f);
+    first_rank = (tern_worker_id){0, 0};
+    second_rank = (tern_worker_id){1, 0};
+    for (int round = 0; round < 10; round++) {
+        answers_run = 0;
+        EXPECT_OK(tern_barrier(f.worker));
+        if (f.rank == 1) {
+            pause_a_little(); /* the first rank is counted */
+            EXPECT_OK(tern_call(f.worker, first_rank, &answer_twice_function, NULL, 0));
+            EXPECT_OK(tern_call_flush_all(f.worker));
+            pause_a_little(); /* and sends the first answer */
+        }
+        EXPECT_OK(tern_quiesce(f.worker));
+        CU_ASSERT_EQUAL(answers_run, f.rank == 1 ? 2 : 0);
+    }
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"nothing_under_way", nothing_under_way},
@@ -260,6 +311,7 @@ int main(int argc, char **argv) {
         {"answers_are_there", answers_are_there},
         {"workers_without_an_owner", workers_without_an_owner},
         {"a_busy_hook", a_busy_hook},
+        {"one_count_is_not_enough", one_count_is_not_enough},
     };
     return tern_test_main(argc, argv, "quiesce", tests, sizeof tests / sizeof tests[0]);
 }
