@@ -34,16 +34,11 @@ static inline bool tern_expect_detail(const char *part, unsigned line, const cha
     return there;
 }
 
-/* A success leaves no detail of its own, whatever failed and was recovered from on the way:
- * asserted in full runs, and in suites that define this. */
-#ifndef TERN_EXPECT_QUIET
-#define TERN_EXPECT_QUIET tern_test_full()
-#endif
-
+/* A success leaves no detail of its own, whatever failed and was recovered from on the way. */
 static inline bool tern_expect_ok(tern_status got, const char *call, unsigned line,
                                   const char *file) {
     char text[600] = "";
-    const bool quiet = got != TERN_OK || !TERN_EXPECT_QUIET || tern_error_detail()[0] == 0;
+    const bool quiet = got != TERN_OK || tern_error_detail()[0] == 0;
     if (!quiet)
         snprintf(text, sizeof text, "%.160s succeeded and left the detail '%.300s'", call,
                  tern_error_detail());
