@@ -7,12 +7,18 @@
 
 tern_status tern_counter_follow(tern_search p) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
+    bool moving = p.table->growth != NULL;
     for (;;) {
         uint64_t state;
         tern_status status = tern_state_load(&p, p.table->shape, p.part->near != NULL, &state);
         if (status == TERN_OK && (state & TERN_KIND) == TERN_LEFT)
             return TERN_MOVED;
+        if (status == TERN_OK && !moving)
+            return tern_bucket_left(&p);
+        /* Looked at before the state: a move has left every bucket before it ends. */
         if (status == TERN_OK)
+            status = tern_growth_moves(&p, &moving);
+        if (status == TERN_OK && moving)
             status = tern_growth_wait(p.worker, p.part->buckets.rank, &wait);
         if (status != TERN_OK)
             return status;

@@ -55,10 +55,8 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
             if (!tern_state_may_hold(state, p->hash) || (arriving && !settle) ||
                 state == TERN_LOST || TERN_BROKEN(TERN_BREAK_UPDATE))
                 break;
-            if ((state & TERN_KIND) == TERN_LEFT)
-                continue; /* seen moved, it was whole before */
-            status = arriving ? tern_probe_settle(*p, &verdict)
-                              : tern_probe_wait(p->worker, &wait, state);
+            /* Seen moved, it was whole before. */
+            status = arriving ? tern_probe_settle(*p, &verdict) : tern_bucket_wait(p, &wait, state);
             if (status != TERN_OK)
                 return status;
         }
@@ -94,7 +92,7 @@ static tern_status find_reading(tern_search *p, tern_shape s, uint64_t *entry) {
             return TERN_ERR_NOT_FOUND;
         const bool locked = (state & TERN_KIND) == TERN_LOCKED;
         if (locked && tern_state_may_hold(state, p->hash)) {
-            status = tern_probe_wait(p->worker, &wait, state);
+            status = tern_bucket_wait(p, &wait, state);
             if (status != TERN_OK)
                 return status;
             continue;

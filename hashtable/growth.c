@@ -117,7 +117,10 @@ static tern_status learn(tern_worker *worker, const tern_hashtable *table, uint3
     *known = news->check == news_check(table, news);
     /* R2: tern_growth_publish; the array that they tell of is read after them */
     atomic_thread_fence(memory_order_acquire);
-    return *known ? tern_growth_apply(worker, growth, rank, news) : TERN_OK;
+    if (*known)
+        return tern_growth_apply(worker, growth, rank, news);
+    tern_growth_doubt(worker, table, rank);
+    return TERN_OK;
 }
 
 tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait) {
@@ -215,6 +218,8 @@ static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **ne
                          : u->refused;
         *over = u->refused == UINT64_MAX ? news.refused > 0 : news.refused > u->refused;
         status = wish(p, WISH_NOW);
+    } else if (news.generation == p->part->generation && news.next_buckets == 0) {
+        status = tern_bucket_left(p); /* news are told before a bucket is left */
     }
     return status;
 }
@@ -247,6 +252,14 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
     }
     restart(p, next);
     return true;
+}
+
+tern_status tern_growth_moves(const tern_search *p, bool *moving) {
+    tern_news news;
+    bool known;
+    tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    *moving = !known || (news.generation == p->part->generation && news.next_buckets != 0);
+    return status;
 }
 
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank) {

@@ -81,8 +81,13 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status);
 /* Whether an operation that came to status is to be done again, in another array, where p starts
  * then. If not, status is what it comes to. inserts: the key may be new. */
 TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_status *status) {
-    if (__builtin_expect(*status == TERN_OK, 1) || p->table->growth == NULL)
+    if (__builtin_expect(*status == TERN_OK, 1))
         return false;
+    if (p->table->growth == NULL) {
+        if (*status == TERN_MOVED || *status == TERN_BEYOND)
+            *status = tern_bucket_left(p);
+        return false;
+    }
     /* Copies, so that the hot path keeps its own in registers. */
     tern_search from = *p;
     tern_status met = *status;
@@ -92,8 +97,15 @@ TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_stat
     return again;
 }
 
+/* Asks rank to write its news again, which do not pass their check. Now and then. */
+void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);
+
 /* One turn of a wait for the owner of a part. */
 tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait);
+
+/* [out] moving: whether keys are being moved out of the array that p stands in, as far as is known.
+ */
+tern_status tern_growth_moves(const tern_search *p, bool *moving);
 
 /* Waits until no keys are moved in a rank's part. Nobody changes the table meanwhile. */
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank);

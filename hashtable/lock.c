@@ -17,7 +17,7 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
     uint64_t expected = guess;
     for (;;) {
         if ((expected & TERN_KIND) == TERN_LOCKED || (expected & TERN_READERS) != 0) {
-            tern_status status = tern_probe_wait(p->worker, &wait, expected);
+            tern_status status = tern_bucket_wait(p, &wait, expected);
             if (status != TERN_OK)
                 return status;
             expected &= ~TERN_READERS;

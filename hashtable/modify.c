@@ -5,6 +5,7 @@
 #include "hashtable/lock.h"
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
+#include "src/once.h"
 
 /*
  * Modifiers run at the owner with the bucket locked. A key that was not there gets its bucket
@@ -99,16 +100,17 @@ typedef struct modify_head {
 
 tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
                                         tern_modify_function function) {
-    const modify_head *head = message;
-    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof *head);
+    modify_head head;
+    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
     if (table == NULL)
         return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+    tern_read_once(&head, message, sizeof head);
     const size_t key_bytes = 8 * (size_t)table->shape.key_words;
-    const size_t argument_bytes = bytes - sizeof *head - key_bytes;
-    if (tern_shape_counts(table->shape) || bytes < sizeof *head + key_bytes ||
-        head->bytes != argument_bytes)
+    const size_t argument_bytes = bytes - sizeof head - key_bytes;
+    if (tern_shape_counts(table->shape) || bytes < sizeof head + key_bytes ||
+        head.bytes != argument_bytes)
         return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
-    const char *key = (const char *)(head + 1);
+    const char *key = (const char *)message + sizeof head;
     uint64_t hash = tern_key_hash(table, key);
     if (tern_hash_owner(table, hash) != table->rank)
         return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
@@ -120,7 +122,7 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
                              .argument_bytes = argument_bytes,
                              .result = (char *)call->result + sizeof(uint64_t)};
     tern_status status = modify(
-        table, hash, head->absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
+        table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
                          info.result_bytes, TERN_MODIFY_RESULT_MAX);

@@ -2,6 +2,7 @@
 
 #include "hashtable/growth.h"
 #include "hashtable/room.h"
+#include "src/log.h"
 
 /*
  * The owner's side of growth: decides whether its part grows, and moves the keys. Runs as a task,
@@ -214,25 +215,52 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
     return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the rank that state names died. */
-static bool is_orphan(tern_worker *worker, uint64_t state) {
-    tern_peers *peers = &worker->context->peers;
+/* Whether the rank that state names died, or does not exist; or nobody writes the bucket, and yet
+ * its entry does not become whole. */
+static bool is_orphan(const tern_search *p, uint64_t state) {
+    tern_peers *peers = &p->worker->context->peers;
+    tern_wait_state wait = TERN_WAIT_START;
     const uint32_t writer = tern_state_writer(state);
+    if (writer == TERN_NOBODY)
+        return tern_bucket_wait(p, &wait, state) == TERN_ERR_CORRUPT;
+    if (writer >= p->table->ranks)
+        return true;
     tern_peers_look(peers);
-    return writer != TERN_NOBODY && tern_peer_is_dead(peers, writer);
+    if (!tern_peer_is_dead(peers, writer))
+        tern_bucket_doubt(p, state);
+    return tern_peer_is_dead(peers, writer);
 }
 
 /* Locks the bucket, whose entry is whole, and marks its counter. */
 static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t state) {
     tern_shape s = growth->table->shape;
     uint64_t seen = 0;
-    if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p->worker, state))
+    if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p, state))
         return TERN_ERR_AGAIN;
     tern_status status = tern_state_cas(p, s, p->part->near != NULL, state,
                                         tern_state_locked(p->hash, growth->table->rank), &seen);
+    /* Nobody reads by the classic algorithm here: a count of readers is damage. */
+    if (status == TERN_OK && seen != state && (seen & ~TERN_READERS) == state) {
+        state = seen;
+        status = tern_state_cas(p, s, p->part->near != NULL, state,
+                                tern_state_locked(p->hash, growth->table->rank), &seen);
+    }
     if (status == TERN_OK)
         growth->held = seen == state;
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
+}
+
+static void log_loss(const tern_hashtable *table) {
+    tern_log(TERN_LOG_ERROR,
+             "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
+             "into rank %u's segment",
+             table->rank, table->rank);
+}
+
+/* Whether an insert into the next array came to what only damage can bring about. */
+static bool has_no_place(tern_status status) {
+    return status == TERN_ERR_FULL || status == TERN_ERR_CORRUPT || status == TERN_MOVED ||
+           status == TERN_BEYOND;
 }
 
 /* Moves what is in the bucket that p stands at, in this state. */
@@ -248,9 +276,16 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
         if (status != TERN_OK)
             return status;
         if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
+            if (growth->held) { /* by this move, so another rank has written over the entry */
+                uint64_t seen;
+                growth->held = growth->marked = false;
+                log_loss(growth->table);
+                return tern_state_cas(p, s, near, state, TERN_LOST, &seen);
+            }
             if (orphan)
                 return bury(growth, p, state, entry, copy);
-            orphan = is_orphan(p->worker, state);
+            p->key = entry + 1;
+            orphan = is_orphan(p, state);
             if (!orphan)
                 return TERN_ERR_AGAIN;
             continue;
@@ -274,7 +309,14 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
                                              : (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED;
     if (!erased)
         status = insert(growth, p, entry, copy);
-    return status == TERN_OK ? leave(growth, p, entry, erased) : status;
+    const bool dropped = has_no_place(status);
+    if (dropped)
+        tern_log(
+            TERN_LOG_ERROR,
+            "a key is lost, since rank %u's next array of a hash table, which has room for it, "
+            "is damaged; look for what writes into rank %u's segment",
+            growth->table->rank, growth->table->rank);
+    return status == TERN_OK || dropped ? leave(growth, p, entry, erased || dropped) : status;
 }
 
 /* Freezes a free bucket, or moves what is there. */

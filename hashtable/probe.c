@@ -26,11 +26,77 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     return tern_probe_step(context, wait, rank);
 }
 
+tern_status tern_bucket_left(const tern_search *p) {
+    return tern_fail(TERN_ERR_CORRUPT,
+                     "a bucket of rank %u's part of a hash table says that its key has moved, and "
+                     "none is being moved; look for what writes into rank %u's segment",
+                     p->part->buckets.rank, p->part->buckets.rank);
+}
+
+static tern_status corrupt(const tern_search *p, uint64_t state, const char *what) {
+    return tern_fail(
+        TERN_ERR_CORRUPT,
+        "bucket %llu of rank %u's part of a hash table has the state %#llx%s; look for "
+        "what writes into rank %u's segment",
+        (unsigned long long)p->index, p->part->buckets.rank, (unsigned long long)state, what,
+        p->part->buckets.rank);
+}
+
+tern_status tern_bucket_check(const tern_search *p, uint64_t state) {
+    const uint32_t writer = tern_state_writer(state);
+    if ((state & TERN_READERS) != 0 && !p->table->classic)
+        return corrupt(p, state, ", which counts readers, and there are none");
+    if (writer != TERN_NOBODY && writer >= p->table->ranks)
+        return corrupt(p, state, ", which names a rank that does not exist");
+    return TERN_OK;
+}
+
+/* Nobody is writing by the state. An update that came between the looks at the entry and at the
+ * state tore the entry, so the next look finds another state or an entry that is whole, unless an
+ * update comes between each time. */
+static tern_status look_again(const tern_search *p, uint64_t state) {
+    enum { LOOKS = 4096, FAR_LOOKS = 64 };
+
+    const bool near = p->part->near != NULL;
+    const tern_shape s = p->table->shape;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s)), now = state;
+    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
+    bool whole = false;
+    for (int i = 0; i < (near ? LOOKS : FAR_LOOKS) && status == TERN_OK && now == state && !whole;
+         i++) {
+        status = tern_entry_get(p, s, near, entry);
+        whole = status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_INVALID;
+        if (status == TERN_OK)
+            status = tern_state_reload(p, s, near, &now);
+        tern_relax();
+    }
+    tern_room_free(&room);
+    return status != TERN_OK || now != state || whole
+               ? status
+               : corrupt(p, state, " and no whole entry, and nobody is writing it");
+}
+
+tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state) {
+    uint64_t word = state; /* with the readers that tern_state_load leaves out */
+    tern_status status = tern_bucket_check(p, state);
+    if (status == TERN_OK && !p->table->classic)
+        status = tern_atomic_load(p->worker, tern_bucket_far(p, p->table->shape, 0), &word);
+    if (status == TERN_OK && (word & TERN_READERS) != 0)
+        status = tern_bucket_check(p, word);
+    if (status != TERN_OK)
+        return status;
+    if (tern_state_writer(state) == TERN_NOBODY && (state & TERN_READERS) == 0)
+        return look_again(p, state);
+    tern_bucket_doubt(p, state);
+    return tern_probe_wait(p->worker, wait, state);
+}
+
 tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     uint64_t seen = *state;
     while ((seen & TERN_READERS) != 0 && (seen & ~TERN_READERS) == TERN_FREE) {
-        tern_status status = tern_probe_wait(p.worker, &wait, seen);
+        tern_status status = tern_bucket_wait(&p, &wait, seen);
         if (status == TERN_OK)
             status =
                 tern_state_cas(&p, p.table->shape, p.part->near != NULL, TERN_FREE, mine, &seen);
@@ -63,14 +129,11 @@ tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
         status = tern_state_reload(&p, table->shape, near, &state);
         if (status != TERN_OK)
             break;
-        /* Seen moved, it was whole before. */
-        if ((state & TERN_KIND) == TERN_LEFT && state != TERN_LOST)
-            continue;
         *verdict = TERN_ENTRY_OTHER;
         if (state == TERN_LOST)
             break;
-        /* Which delivers this worker's own put, if it is that. */
-        status = tern_probe_wait(p.worker, &wait, state);
+        /* Which delivers this worker's own put, if it is that. Seen moved, it was whole before. */
+        status = tern_bucket_wait(&p, &wait, state);
     }
     tern_room_free(&room);
     return status;

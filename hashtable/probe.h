@@ -226,6 +226,22 @@ static inline tern_status tern_probe_step(tern_context *context, tern_wait_state
  * rank's death ends it. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
+/* TERN_ERR_CORRUPT if the state that was read of the bucket is one that no rank stores: it names a
+ * rank that there is not, or readers where nobody reads by the classic algorithm. */
+tern_status tern_bucket_check(const tern_search *p, uint64_t state);
+
+/* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
+ * not. Now and then, and without waiting. */
+void tern_bucket_doubt(const tern_search *p, uint64_t state);
+
+/* What a bucket that is left means where no keys are being moved: TERN_ERR_CORRUPT. */
+tern_status tern_bucket_left(const tern_search *p);
+
+/* tern_probe_wait for a bucket whose entry does not pass the check or whose lock is held. Where
+ * nobody is writing by the state, the bucket is looked at again instead. TERN_ERR_CORRUPT: as
+ * tern_bucket_check, or nobody is writing and the entry does not become whole. */
+tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state);
+
 /* Waits until the entry of a bucket that is not free is whole. [out] verdict. The probe goes by
  * value, so that the hot path keeps its own in registers. */
 tern_status tern_probe_settle(tern_search p, tern_verdict *verdict);

@@ -77,6 +77,7 @@ struct tern_hashtable {
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     void *key_argument;
+    _Atomic uint64_t asked; /* ns: when this process last asked about damage (mend.c) */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank, the first array */
     struct tern_growth *growth;      /* NULL: the table does not grow */

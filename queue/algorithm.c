@@ -9,10 +9,13 @@ enum { TURNS = 64 }; /* read or posted at a time */
 _Thread_local uint64_t tern_queue_waits;
 
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
-                            uint64_t until) {
+                            uint64_t until, tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
     tern_queue_waits++;
     (void)tern_queue_settle(worker, q); /* what is waited for may be this process's own */
+    const tern_status damage = tern_queue_look_for_damage(worker, q, due, ticket);
+    if (damage != TERN_OK)
+        return damage;
     if (worker->in_handler || worker->in_progress) {
         /* Who calls waits for the host, and cannot find out that another rank is dead. */
         tern_peers_look(&context->peers);
@@ -160,8 +163,9 @@ tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr wor
     uint64_t done;
     tern_wait_state none = TERN_WAIT_START;
     tern_status status = tern_atomic_load(worker, word, &done);
-    return status == TERN_OK && done < ticket ? tern_queue_wait(worker, q, &none, TERN_QUEUE_TRY)
-                                              : status;
+    return status == TERN_OK && done < ticket
+               ? tern_queue_wait(worker, q, &none, TERN_QUEUE_TRY, TERN_DUE_TURN, ticket)
+               : status;
 }
 
 /* The paper's persistent CAS. At the end of a phase in which others promised more than this caller,
@@ -174,7 +178,7 @@ static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, ui
         tern_status status = tern_atomic_cas(worker, word, ticket, ticket + count, &seen);
         if (status != TERN_OK || seen == ticket || seen >= ticket + count)
             return status;
-        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
+        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER, TERN_DUE_TURN, ticket);
         if (status != TERN_OK)
             return status;
     }

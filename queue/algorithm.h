@@ -80,13 +80,17 @@ static inline tern_status tern_queue_commit_push(tern_worker *worker, tern_queue
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
                                   tern_promise promise);
 
-/* One step of a wait for another rank. TERN_ERR_TIMEOUT behind until; in handlers, TERN_ERR_AGAIN
- * at once. */
 /* Steps of waiting that this thread has taken. */
 extern _Thread_local uint64_t tern_queue_waits;
 
+/* One step of a wait for another rank. TERN_ERR_TIMEOUT behind until; in handlers, TERN_ERR_AGAIN
+ * at once. TERN_ERR_CORRUPT: what is due does not come, though no rank is in the middle of it. */
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
-                            uint64_t until);
+                            uint64_t until, tern_queue_due due, uint64_t ticket);
+
+/* Whether what is due for the ticket will never come. One look; it takes several. */
+tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_due due,
+                                       uint64_t ticket);
 
 /* Posts what this process left undone in a phase that is over, or that nobody else can tell from
  * one: by the barrier, and before waiting in another phase. */

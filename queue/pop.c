@@ -26,7 +26,7 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
             status = tern_atomic_fetch_add(worker, q->head, UINT64_MAX, NULL);
             return status == TERN_OK ? TERN_ERR_EMPTY : status;
         }
-        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
+        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER, TERN_DUE_ITEM, *ticket);
     }
     if (status == TERN_OK)
         tern_queue_learn(&q->head_seen, *ticket + 1);
@@ -41,7 +41,7 @@ static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_stat
     if (status != TERN_OK)
         return status;
     if (now == *guess)
-        return tern_queue_wait(worker, q, wait, until);
+        return tern_queue_wait(worker, q, wait, until, TERN_DUE_ITEM, now);
     *guess = now;
     return TERN_OK;
 }

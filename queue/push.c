@@ -39,7 +39,7 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
             status = tern_atomic_fetch_add(worker, q->tail, UINT64_MAX, NULL);
             return status == TERN_OK ? TERN_ERR_FULL : status;
         }
-        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER);
+        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER, TERN_DUE_ROOM, *ticket);
     }
     if (status == TERN_OK)
         tern_queue_learn(&q->tail_seen, *ticket + 1);
@@ -83,7 +83,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
             return TERN_ERR_FULL; /* tail is no less than the guess */
         else if (status == TERN_OK)
-            status = tern_queue_wait(worker, q, &wait, run.until);
+            status = tern_queue_wait(worker, q, &wait, run.until, TERN_DUE_ROOM, guess);
         if (status != TERN_OK)
             return status;
         if (state != SLOT_READY)

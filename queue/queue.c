@@ -62,8 +62,9 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
     if (wait->rounds % 16 == 0)
         tern_peers_look(&queue->context->peers);
     uint32_t dead = tern_peers_dead(&queue->context->peers);
-    *status = dead == TERN_NOBODY ? tern_queue_wait(worker, queue, wait, run.until)
-                                  : tern_peer_fail(dead);
+    *status = dead == TERN_NOBODY
+                  ? tern_queue_wait(worker, queue, wait, run.until, TERN_DUE_NEVER, 0)
+                  : tern_peer_fail(dead);
     if (*status == TERN_OK)
         tern_error_clear(); /* what the host answered before */
     return *status == TERN_OK;

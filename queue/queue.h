@@ -25,6 +25,7 @@
 #include <stddef.h>
 
 #include "path/selector.h"
+#include "rma/rounds.h"
 #include "src/callee.h"
 #include "src/context.h"
 #include "src/error.h"
@@ -32,6 +33,20 @@
 #include "tern/queue.h"
 
 enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
+
+/* A ticket that is due: other ranks have begun what it waits for, and end it soon. */
+typedef struct tern_queue_watch {
+    uint64_t ticket;
+    tern_rounds rounds;
+} tern_queue_watch;
+
+/* What a wait is for. Once others have begun it, it is due. */
+typedef enum tern_queue_due {
+    TERN_DUE_ROOM, /* for the ticket to be pushed: due once a lap before it has been drawn */
+    TERN_DUE_ITEM, /* of the ticket to be popped: due once the ticket has been drawn by a push */
+    TERN_DUE_TURN, /* of the ticket, in the line of a classic queue: due at once */
+    TERN_DUE_NEVER /* the host's answer */
+} tern_queue_due;
 
 struct tern_queue {
     tern_context *context;
@@ -59,6 +74,11 @@ struct tern_queue {
     _Atomic uint64_t head_seen;
     _Atomic uint64_t room;        /* tickets below that are drawn from now on may be pushed */
     _Atomic uint64_t pushed_seen; /* tickets below may be popped; classic */
+
+    /* What this process waits for another rank to finish (queue/watch.c): in operations of its own,
+     * and in handlers, which come back for it. */
+    atomic_flag watched; /* a worker looks at one of them */
+    tern_queue_watch watch[2][TERN_DUE_NEVER];
 
     /* One more than the last ticket of this process in this phase; 0: none (queue/phase.c). */
     _Atomic uint64_t phase_pushed;

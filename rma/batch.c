@@ -7,6 +7,7 @@
 
 #include "rma/grow.h"
 #include "rma/state.h"
+#include "src/once.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
 static uint64_t checksum(const tern_context *context, uint32_t line, uint32_t target,
@@ -125,7 +126,7 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
             (!checksums && !is_published(in)))
             return 0;
         tern_batch batch;
-        memcpy(&batch, at, sizeof batch);
+        tern_read_once(&batch, at, sizeof batch);
         batch.position = in->position;
         if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
             batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||

@@ -11,8 +11,9 @@
 
 /* The first line of a board. Whoever rings changes what he rings for, then any. */
 typedef struct tern_bell {
-    _Atomic uint64_t any;   /* something has rung */
-    _Atomic uint64_t mails; /* messages that ranks of the node have sent to this worker */
+    _Atomic uint64_t any;    /* something has rung */
+    _Atomic uint64_t mails;  /* messages that ranks of the node have sent to this worker */
+    _Atomic uint32_t rounds; /* of progress that the worker has begun (rma/rounds.h) */
 } tern_bell;
 
 static inline tern_bell *tern_bell_of(char *board) { return (tern_bell *)(void *)board; }

@@ -6,6 +6,7 @@
 #include "rma/state.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/once.h"
 #include "src/wait.h"
 
 /* Handshakes: the records of rendezvous, and what is kept for them. */
@@ -178,7 +179,7 @@ size_t tern_rendezvous_advance(tern_worker *worker) {
 static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t type) {
     tern_offer o;
     uint64_t offset;
-    memcpy(&o, tern_ring_payload(in), sizeof o);
+    tern_read_once(&o, tern_ring_payload(in), sizeof o);
     if (o.bytes > 0 && (o.place.rank != in->origin_id.rank ||
                         tern_segment_check(worker->context, o.place, o.bytes, &offset) != TERN_OK))
         return TERN_ERR_RANGE;
@@ -204,7 +205,7 @@ static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t t
 
 static void meet_end(tern_worker *worker, const tern_in *in) {
     tern_end e;
-    memcpy(&e, tern_ring_payload(in), sizeof e);
+    tern_read_once(&e, tern_ring_payload(in), sizeof e);
     tern_slot *s = tern_slot_find(tern_notify_of(worker)->rendezvous, e.id);
     if (s == NULL || s->target != in->origin || s->status != TERN_ERR_AGAIN) {
         tern_log(TERN_LOG_WARN, "rank %u worker %u has finished a rendezvous that is over",

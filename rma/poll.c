@@ -7,6 +7,7 @@
 #include "rma/bell.h"
 #include "rma/grow.h"
 #include "rma/poll.h"
+#include "rma/rounds.h"
 #include "rma/state.h"
 #include "src/error.h"
 #include "src/log.h"
@@ -190,6 +191,7 @@ size_t tern_ring_poll(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t events = 0;
     uint32_t round = mine->rounds++;
+    tern_rounds_count(mine->board, mine->rounds);
     hear_bells(worker);
     tern_in **ring = mine->active[TERN_CHANNEL_CALLS].ring;
     size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;

@@ -94,10 +94,13 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
 
 uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image) {
     /* R5: tern_reply_send */
-    uint64_t words[2] = {atomic_load_explicit(&image->sequence, memory_order_relaxed),
-                         (uint64_t)image->status << 32 | image->bytes};
+    uint64_t words[2] = {atomic_load_explicit(&image->sequence, memory_order_relaxed)};
+    /* R10; once: other ranks of the node can write there */
+    const uint32_t bytes = __atomic_load_n(&image->bytes, __ATOMIC_RELAXED);
+    words[1] = (uint64_t)image->status << 32 | bytes;
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
-    return XXH3_64bits_withSeed(image->payload, image->bytes, seed);
+    return XXH3_64bits_withSeed(image->payload, bytes < TERN_RESULT_MAX ? bytes : TERN_RESULT_MAX,
+                                seed);
 }
 
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address) {

@@ -309,15 +309,17 @@ void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
                    tern_line_of(worker->context, out->channel, out->origin));
 }
 
-void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,
-                      uint64_t position, const char *records, size_t bytes, bool last) {
-    tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
-    char *data = tern_ring_data_at(context, context->rank, ring);
-    uint64_t mask = tern_arena_ring_bytes(context, ring) - 1;
+void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
+                      const char *records, size_t bytes, bool last) {
+    tern_ring_header *header = tern_ring_header_at(context, context->rank, place->ring);
+    char *data = tern_ring_data_at(context, context->rank, place->ring);
+    const uint64_t mask = place->bytes - 1;
     /* published[0] is where the batch under way begins, published[1] its withheld first header: the
-     * words are this thread's own here, since only rma uses them otherwise. */
+     * words are this thread's own here, since only rma uses them otherwise. A word that another
+     * rank has written over still names a word of the ring. */
     /* R9: tern_mpi_lock */
-    uint64_t first = atomic_load_explicit(&header->published[0], memory_order_relaxed);
+    uint64_t first =
+        atomic_load_explicit(&header->published[0], memory_order_relaxed) & ~(uint64_t)7;
     uint64_t first_header = atomic_load_explicit(&header->published[1], memory_order_relaxed);
     if (first_header == 0) {
         memcpy(&first_header, records, sizeof first_header);
@@ -337,11 +339,9 @@ void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_inde
         /* R3: may_sleep */
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
-            uint32_t target = context->rank * context->workers + target_index;
-            /* R9: tern_mpi_lock */
-            uint64_t line = atomic_load_explicit(&header->owner, memory_order_relaxed) - 1;
+            uint32_t target = context->rank * context->workers + place->target_index;
             tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
-                           (uint32_t)line);
+                           place->line);
         }
     }
     /* R9: tern_mpi_lock */

@@ -280,9 +280,17 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
                             uint32_t target_index, uint32_t pieces, uint64_t start, uint32_t *ring);
 
+/* A ring of this rank that messages are appended to: what its header says, read once and checked.
+ */
+typedef struct tern_ring_place {
+    uint32_t ring, line;
+    uint64_t bytes;        /* of the ring */
+    uint32_t target_index; /* the worker's that consumes it */
+} tern_ring_place;
+
 /* Appends a batch that a message brought, [position, position + bytes), to the ring of a far
  * origin; any thread with the MPI lock. Fragments of a batch come in order; last ends it. */
-void tern_ring_append(tern_context *context, uint32_t ring, uint32_t target_index,
-                      uint64_t position, const char *records, size_t bytes, bool last);
+void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
+                      const char *records, size_t bytes, bool last);
 
 #endif

@@ -123,10 +123,11 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
     /* R9: tern_mpi_lock */
     uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);
     /* The ring says its channel itself. */
-    if (owner == 0 || (owner - 1) % (context->size * context->workers) != message->origin)
+    if (owner == 0 || owner > tern_line_of(context, TERN_CHANNELS, 0) ||
+        (owner - 1) % (context->size * context->workers) != message->origin)
         return false;
-    tern_ring_append(context, ring, index, message->offset, payload, bytes,
-                     message->operand[1] != 0);
+    const tern_ring_place place = {ring, (uint32_t)(owner - 1), size, index};
+    tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
     return true;
 }
 

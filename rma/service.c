@@ -2,6 +2,7 @@
 
 #include "rma/state.h"
 #include "src/error.h"
+#include "src/once.h"
 #include "src/wait.h"
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
@@ -57,9 +58,14 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
         }
     }
     const tern_cell *cell = tern_reply_cell(worker, &request->back);
-    status = (tern_status)cell->status;
-    if (status != TERN_OK)
-        status = tern_fail(status, "rank %u: %.*s", rank, (int)cell->bytes, cell->payload);
+    /* R9: tern_reply_arrived; each is read once, since other ranks of the node can write there */
+    const uint32_t told = __atomic_load_n(&cell->status, __ATOMIC_RELAXED);
+    const uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
+    if (told >= TERN_STATUS_COUNT)
+        status = tern_fail(TERN_ERR_CORRUPT, "rank %u answered with status %u", rank, told);
+    else if (told != TERN_OK)
+        status = tern_fail((tern_status)told, "rank %u: %.*s", rank,
+                           (int)(bytes < TERN_RESULT_MAX ? bytes : TERN_RESULT_MAX), cell->payload);
     else
         memcpy(answer, cell->payload, sizeof *answer);
     tern_reply_release(worker, &request->back);
@@ -107,7 +113,7 @@ size_t tern_service_consume(tern_worker *worker, tern_in *in) {
         return 0;
     }
     service s;
-    memcpy(&s, tern_ring_payload(in), sizeof s);
+    tern_read_once(&s, tern_ring_payload(in), sizeof s);
     uint64_t offset = 0;
     tern_status status = serve(worker, in->origin_id.rank, tern_record_id(header), &s, &offset);
     const char *detail = tern_error_detail();

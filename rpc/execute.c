@@ -4,6 +4,7 @@
 #include "rpc/result.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/once.h"
 #include "src/wait.h"
 #include "tern/message.h"
 
@@ -190,7 +191,7 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     }
     /* The payload begins with the address of the answer. */
     const char *payload = tern_ring_payload(in);
-    memcpy(&back, payload, sizeof back);
+    tern_read_once(&back, payload, sizeof back);
     tern_call_info info = {.origin = in->origin_id};
     tern_status status =
         tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back, true);

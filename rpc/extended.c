@@ -8,6 +8,7 @@
 #include "rpc/synchronizer.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call_archive.h"
 
@@ -361,11 +362,11 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
         tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
         return false;
     }
-    memcpy(&e, tern_ring_payload(in), sizeof e);
+    tern_read_once(&e, tern_ring_payload(in), sizeof e);
     tern_loan loan = {TERN_NULL, bytes - sizeof e};
     bool good = e.lent == 0 || loan.bytes == sizeof loan;
     if (good && e.lent != 0) {
-        memcpy(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
+        tern_read_once(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
         good = loan.counter.rank == e.origin / worker->context->workers;
     }
     if (!good || !well_formed(worker, &e, loan.bytes)) {

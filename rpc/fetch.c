@@ -5,6 +5,7 @@
 #include "rpc/buffer.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call_archive.h"
 
@@ -45,7 +46,7 @@ static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *l
     tern_chunk_list head = {.back.cell = TERN_FUTURES};
     if (bytes < sizeof head)
         return bad_list(worker, origin, &head);
-    memcpy(&head, list, sizeof head);
+    tern_read_once(&head, list, sizeof head);
     if (head.count == 0 || head.count > TERN_CALL_CHUNKS_MAX || head.index > 1 ||
         bytes != sizeof head + head.count * sizeof head.chunk[0] || head.back.cell >= TERN_FUTURES)
         return bad_list(worker, origin, &head);

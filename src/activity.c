@@ -41,15 +41,20 @@ static bool report(tern_context *context, const char *name, uint64_t seen) {
     return true;
 }
 
-void tern_activity_enter(tern_context *context, const char *name) {
-    while (!report(context, name, STILL_IN))
+/* Another thread writes for no longer than a few stores, unless it is not running; and a version
+ * that stays odd was written by another rank. Then the line is left as it is: it is a hint. */
+static void report_soon(tern_context *context, const char *name, uint64_t seen) {
+    enum { TRIES = 1000 };
+
+    for (int i = 0; i < TRIES && !report(context, name, seen); i++)
         tern_relax();
 }
 
-void tern_activity_leave(tern_context *context) {
-    while (!report(context, NULL, tern_now()))
-        tern_relax();
+void tern_activity_enter(tern_context *context, const char *name) {
+    report_soon(context, name, STILL_IN);
 }
+
+void tern_activity_leave(tern_context *context) { report_soon(context, NULL, tern_now()); }
 
 /* [out] name, seen. An empty name: nothing has been reported, or it is just being written. */
 static void read_activity(const tern_activity *a, char name[TERN_ACTIVITY_BYTES], uint64_t *seen) {

@@ -211,6 +211,11 @@ static tern_status tell_failure(tern_context *context, tern_worker *worker, tern
     memset(&told, 0, sizeof told);
     told.status = status;
     memcpy(told.detail, detail, sizeof told.detail);
+    if (first >= (int64_t)context->size)
+        return tern_fail(TERN_ERR_CORRUPT,
+                         "%s: no rank has failed, and the ranks' meeting in rank 0's segment says "
+                         "that one has; look for what writes there",
+                         what);
     code = tern_collective_broadcast(context, worker, (uint32_t)first, &told, sizeof told);
     if (code != TERN_OK)
         return code;

@@ -36,6 +36,7 @@ static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_ERR_UNSUPPORTED] = "not supported",
     [TERN_ERR_MPI] = "MPI failed",
     [TERN_ERR_SYSTEM] = "the operating system failed",
+    [TERN_ERR_CORRUPT] = "shared memory is damaged",
 };
 
 const char *tern_strerror(tern_status status) {

@@ -384,7 +384,7 @@ static void large_batches_of_adds(void) {
 
 /* An insert of one key fits a message, a batch of one, whose head is longer, does not. */
 static void auto_at_the_limit_of_a_ring(void) {
-    enum { LARGEST = 4096 / 2 - 64 - 16 - 16 - 8 };
+    enum { LARGEST = 4096 / 2 - 64 - 16 - 8 - 8 };
     fixture f;
     tern_config config;
     EXPECT_OK(tern_config_init(&config));

@@ -42,6 +42,7 @@ typedef enum tern_status {
     TERN_ERR_UNSUPPORTED, /* cannot be done on this transport or system */
     TERN_ERR_MPI,         /* MPI reported an error */
     TERN_ERR_SYSTEM,      /* the operating system reported an error */
+    TERN_ERR_CORRUPT,     /* memory that ranks share holds what no rank has written */
     TERN_STATUS_COUNT
 } tern_status;
 

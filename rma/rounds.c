@@ -1,0 +1,22 @@
+#include "rma/rounds.h"
+
+#include "rma/state.h"
+
+bool tern_rounds_pass(const tern_context *context, tern_rounds *rounds, uint32_t count) {
+    const uint32_t workers = context->size * context->workers;
+    if (tern_rma_of(context)->far != NULL)
+        return false;
+    while (rounds->passed < workers) {
+        const tern_bell *bell = tern_bell_of(tern_board(context, rounds->passed));
+        /* R1: tern_rounds_count */
+        const uint32_t now = atomic_load_explicit(&bell->rounds, memory_order_acquire);
+        if (!rounds->began)
+            rounds->from = now;
+        rounds->began = true;
+        if (now - rounds->from < count)
+            return false;
+        rounds->passed++;
+        rounds->began = false;
+    }
+    return true;
+}
