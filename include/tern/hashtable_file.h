@@ -25,8 +25,8 @@ extern "C" {
  * TERN_ERR_ARGUMENT: also a path to something else, such as a folder, a device or a link that leads
  * nowhere; TERN_ERR_MISMATCH: the paths differ; TERN_ERR_MPI, TERN_ERR_SYSTEM, and for a folder
  * that is not there TERN_ERR_NOT_FOUND: the file cannot be written (no permission, disk full), or
- * its owner cannot be kept; TERN_ERR_PEER: a rank has died, and path leads to the old file or to the
- * whole new one. */
+ * its owner cannot be kept; TERN_ERR_PEER: a rank has died, and path leads to the old file or to
+ * the whole new one. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table,
                                                         const char *path);
 
