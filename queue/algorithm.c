@@ -4,7 +4,7 @@
 #include "rma/transport.h"
 #include "src/broken.h"
 
-enum { TURNS = 64 }; /* read or posted at a time */
+enum { TURNS = 64 }; /* most turns that one get reads or one put posts */
 
 _Thread_local uint64_t tern_queue_waits;
 
@@ -12,12 +12,13 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state 
                             uint64_t until, tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
     tern_queue_waits++;
-    (void)tern_queue_settle(worker, q); /* what is waited for may be this process's own */
+    (void)tern_queue_settle(worker, q); /* this process's own ticket may be the one waited for */
     const tern_status damage = tern_queue_look_for_damage(worker, q, due, ticket);
     if (damage != TERN_OK)
         return damage;
     if (worker->in_handler || worker->in_progress) {
-        /* Who calls waits for the host, and cannot find out that another rank is dead. */
+        /* The caller of an operation by call waits for the host alone, and so does not notice
+         * that another rank is dead. The host tells it here. */
         tern_peers_look(&context->peers);
         uint32_t dead = tern_peers_dead(&context->peers);
         return dead != TERN_NOBODY
@@ -30,13 +31,13 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state 
     tern_status status = tern_puts_deliver(worker);
     if (status != TERN_OK)
         return status;
-    /* Others that wait by call keep this rank's progress busy: that is no reason to start the wait
-     * anew, or it would never come to look after the peers. */
+    /* Other ranks that wait by call keep this rank's progress busy. The wait must not start anew
+     * because of that, or it would never check whether a peer has died. */
     (void)tern_progress_round(worker);
     return tern_wait_step(context, wait, TERN_ANYBODY);
 }
 
-/* Free slots. */
+/* ---- Free slots ---- */
 
 static tern_status see_turns(tern_worker *worker, tern_queue *q, uint64_t ticket,
                              tern_slot_state *state) {
@@ -57,7 +58,8 @@ static tern_status see_turns(tern_worker *worker, tern_queue *q, uint64_t ticket
     return TERN_OK;
 }
 
-/* Tickets up to a lap past the word's value have room. */
+/* The word counts the tickets that are popped (head: being popped), so every ticket less than a
+ * lap past its value has a free slot. */
 static tern_status see_word(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                             tern_slot_state *state) {
     uint64_t value;
@@ -83,12 +85,13 @@ tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t
     status = tern_atomic_load(worker, q->head, &head);
     if (status != TERN_OK || (int64_t)(ticket - head) >= (int64_t)q->capacity)
         return status;
-    /* Popped, by now or in a phase of pops, which posts no turns. */
+    /* The slot's last item may be popped by now, or was popped in a phase of pops, which posts no
+     * turns. */
     *state = SLOT_BUSY;
     return see_word(worker, q, q->popped, ticket, state);
 }
 
-/* Items. */
+/* ---- Items ---- */
 
 static tern_slot_state judge(const tern_queue *q, const uint64_t *slot, uint64_t ticket) {
     if (slot[TERN_SLOT_TICKET] < ticket || tern_slot_check_of(q, slot) != slot[TERN_SLOT_CHECK])
@@ -113,7 +116,7 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
 
 static tern_status see_pushed(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t *count,
                               tern_slot_state *state) {
-    /* R1: see_pushed; a slot that another worker has seen to be pushed is then read */
+    /* R1: see_pushed; this worker then reads slots that another one has seen to be pushed */
     uint64_t pushed = atomic_load_explicit(&q->pushed_seen, memory_order_acquire);
     if (ticket >= pushed) {
         tern_status status = tern_atomic_load(worker, q->pushed, &pushed);
@@ -139,7 +142,7 @@ tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64
                              : see_pushed(worker, q, ticket, count, state);
     if (status != TERN_OK || *state != SLOT_BUSY)
         return status;
-    /* Where nobody pushes, what should be there is there or was never pushed. */
+    /* In a phase of pops nobody pushes: an item that is not there was never pushed. */
     if (promise != TERN_PROMISE_READ_WRITE || TERN_BROKEN(TERN_BREAK_EMPTY)) {
         *state = SLOT_NONE;
     } else if (!drawn) {
@@ -150,7 +153,7 @@ tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64
     return status;
 }
 
-/* What is left behind. */
+/* ---- What push and pop leave behind ---- */
 
 static bool in_line(const tern_queue *q, tern_promise promise) {
     return q->algorithm == TERN_ALGO_CLASSIC && promise == TERN_PROMISE_READ_WRITE;
@@ -168,8 +171,9 @@ tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr wor
                : status;
 }
 
-/* The paper's persistent CAS. At the end of a phase in which others promised more than this caller,
- * they may have raised the word beyond its ticket (queue/phase.c). */
+/* The paper's persistent CAS: advances the word from the ticket once all earlier tickets are done.
+ * If other ranks promised more than this caller, the end of their phase may have raised the word
+ * beyond this ticket (queue/phase.c). */
 static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                            size_t count) {
     tern_wait_state wait = TERN_WAIT_START;
@@ -188,7 +192,7 @@ static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t
     uint64_t old = tern_queue_known(left);
     if (q->context->workers == 1) {
         if (old < next)
-            /* R9: tern_phase_end; the ranks meet before anybody relies on it */
+            /* R9: tern_phase_end; the ranks meet before any of them relies on it */
             atomic_store_explicit(left, next, memory_order_relaxed);
         return;
     }

@@ -2,27 +2,29 @@
 #define TERN_QUEUE_ALGORITHM_H
 
 /*
- * What the algorithms differ in (tern/promise.h), for one skeleton of push and pop:
+ * Push and pop are the same for all algorithms (tern/promise.h) except for these points:
  *
  *                free slot                  item there         left by push    left by pop
  *     IMPROVED   its turn is posted         its check holds    nothing         its turn (posted)
  *     CLASSIC    popped is near             pushed is past it  CAS of pushed   CAS of popped
  *     CHECKSUM   head is near               its check holds    nothing         nothing
  *
- * In a phase of pushes or pops alone, all leave nothing but turns within reach of a store, and head
- * tells what is free, since nobody pops; what later phases need is settled when this one ends
- * (queue/phase.c).
+ * In a phase of pushes or pops alone, no algorithm leaves anything behind except turns that a store
+ * reaches. The free slots then follow from head, since nobody pops. The end of the phase settles
+ * what later phases need (queue/phase.c).
  *
- * The classic CAS are persistent: from the ticket to the next, once all before it are done. The
- * paper rolls a ticket back that turns out to have no room or no item, which with others between
- * leaves two owners of one ticket or none; here, as in the other algorithms, a ticket is drawn by
- * CAS after looking where the answer is to be exact. Checksum pops draw theirs by CAS after
- * reading the slot, since nobody waits for it to be read.
+ * The CAS of the classic algorithm are persistent: each advances its word from a ticket to the next
+ * once all earlier tickets are done. The paper rolls back a ticket that turns out to have no free
+ * slot or no item. If other tickets were drawn in between, that leaves a ticket with two owners or
+ * with none. Here, as in the other algorithms, an operation that has to give an exact answer looks
+ * first and then draws its ticket by CAS. A pop of the checksum algorithm also draws its ticket by
+ * CAS after it has read the slot, because no pusher waits until the slot is read.
  *
- * Memory order. Slots with a check need none: a popper believes what passes. A turn must not be
- * seen before the slot was read: the popper's release store of the turn pairs with the acquire load
- * of the pusher that then writes the slot (far, the popper's get has returned). Where words tell of
- * slots, they are sequentially consistent atomics after the slot was read, or written and fenced.
+ * Memory order. Slots with a check need no order: a popper accepts a slot whose check holds. A
+ * pusher must not see a turn before the slot was read. The popper's release store of the turn
+ * therefore pairs with the acquire load of the pusher that then writes the slot; without shared
+ * memory, the popper's get has returned before. Where words tell the state of slots, they are
+ * changed by sequentially consistent atomics after the slot was read, or written and fenced.
  */
 
 #include "queue/slot.h"
@@ -35,11 +37,11 @@ typedef enum {
     SLOT_PAST   /* the ticket is gone */
 } tern_slot_state;
 
-/* Whether ticket may be pushed, where that is not known yet. */
+/* Asks the host whether ticket may be pushed, when this process does not know it yet. */
 tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                     tern_promise promise, tern_slot_state *state);
 
-/* Whether ticket may be pushed. READY: q->room is beyond it. */
+/* Whether ticket may be pushed. SLOT_READY: q->room is now beyond it. */
 static inline tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q,
                                                    uint64_t ticket, tern_promise promise,
                                                    tern_slot_state *state) {
@@ -49,9 +51,10 @@ static inline tern_status tern_queue_look_for_room(tern_worker *worker, tern_que
     return tern_queue_ask_for_room(worker, q, ticket, promise, state);
 }
 
-/* Whether ticket may be popped, and of *count that follow each other from it how many: if READY, 1
- * or more. slots: room for them; they are in it already where tern_queue_reads_early. drawn: the
- * ticket is the caller's, so that "empty" cannot be told from "busy" and is not asked for, but in a
+/* Whether ticket may be popped. [in,out] count: how many tickets from ticket on are asked for; if
+ * the state is SLOT_READY, how many of them may be popped, at least 1. slots: room for that many
+ * slots; if tern_queue_reads_early is true, the function has read the slots into it. drawn: the
+ * ticket is the caller's own; then the function does not tell SLOT_NONE from SLOT_BUSY, except in a
  * phase of pops. */
 tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                       tern_promise promise, bool drawn, uint64_t *slots,
@@ -61,15 +64,17 @@ static inline bool tern_queue_reads_early(const tern_queue *q) {
     return q->algorithm != TERN_ALGO_CLASSIC;
 }
 
-/* In a handler, which must not wait once it has a ticket: whether commit would. */
+/* A handler must not wait once it has a ticket. In a handler this returns TERN_ERR_AGAIN if the
+ * commit of ticket would wait; elsewhere it returns TERN_OK. */
 tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                                 tern_promise promise);
 
-/* What the classic push leaves. */
+/* The commit of a classic push. */
 tern_status tern_queue_commit_in_line(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                       size_t count, tern_promise promise);
 
-/* What push and pop leave, once count slots from ticket on are written or read. */
+/* Commits count slots from ticket on, once the push has written them or the pop has read them:
+ * leaves behind what the algorithm needs. */
 static inline tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q,
                                                  uint64_t ticket, size_t count,
                                                  tern_promise promise) {
@@ -80,11 +85,12 @@ static inline tern_status tern_queue_commit_push(tern_worker *worker, tern_queue
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
                                   tern_promise promise);
 
-/* Steps of waiting that this thread has taken. */
+/* Number of calls of tern_queue_wait by this thread. */
 extern _Thread_local uint64_t tern_queue_waits;
 
-/* One step of a wait for another rank. TERN_ERR_TIMEOUT behind until; in handlers, TERN_ERR_AGAIN
- * at once. TERN_ERR_CORRUPT: what is due does not come, though no rank is in the middle of it. */
+/* Does one step of a wait for another rank. TERN_ERR_TIMEOUT: the time until is over.
+ * TERN_ERR_AGAIN: a handler calls, and must not wait. TERN_ERR_CORRUPT: the operation that the wait
+ * is for never ends, though no rank is in the middle of it. */
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
                             uint64_t until, tern_queue_due due, uint64_t ticket);
 
@@ -92,8 +98,8 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state 
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_due due,
                                        uint64_t ticket);
 
-/* Posts what this process left undone in a phase that is over, or that nobody else can tell from
- * one: by the barrier, and before waiting in another phase. */
+/* Posts what this process left undone in a phase. The barrier that ends the phase calls it, and so
+ * does every wait, because a wait in the next phase may be for what this process left undone. */
 tern_status tern_queue_settle(tern_worker *worker, tern_queue *q);
 
 #endif

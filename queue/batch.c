@@ -1,6 +1,7 @@
 #include "queue/queue.h"
 
-/* Batches: as many items as a reservation takes at a time, until one falls short. */
+/* Batches: reservations are repeated, each for as many items as it can take, until all items are
+ * done or one reservation finds the queue full or empty. */
 
 static tern_status check(const void *items, size_t count, const size_t *done, const char *name) {
     if (done == NULL || (items == NULL && count > 0))

@@ -8,14 +8,14 @@
 #include "tern/call.h"
 #include "tern/transfer.h"
 
-/* Push and pop by a call to the host, whose handlers run the same protocol on memory of their own:
- * what would wait for another rank's half-done operation is TERN_ERR_AGAIN before a ticket is
- * drawn. */
+/* Push and pop by a call to the host. Its handlers run the same protocol on their own memory. An
+ * operation that would wait for another rank's half-done operation returns TERN_ERR_AGAIN before it
+ * draws a ticket. */
 
 typedef struct message {
     uint64_t nonce; /* of the queue */
     uint32_t promise;
-    uint32_t count; /* of items to pop, or that follow */
+    uint32_t count; /* number of items that follow, or to pop */
     char items[];
 } message;
 
@@ -24,8 +24,8 @@ static size_t call_room(const tern_context *context) {
     return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
 }
 
-/* The queue that a message is for; NULL: there is none (any more), or the message is too short.
- * [out] m: the message without its items. */
+/* Returns the queue that a message is for; NULL if the message is too short, or the queue does not
+ * exist (any more). [out] m: the message without its items. */
 static tern_queue *queue_of_call(const tern_worker *worker, const void *arguments, size_t bytes,
                                  message *m) {
     if (bytes < sizeof *m)
@@ -44,8 +44,8 @@ static tern_status malformed(const tern_queue *queue, size_t bytes) {
     return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue", bytes);
 }
 
-/* The host may be in the barrier that ends the phase already, and have settled its own. Nobody
- * reads the words meanwhile. */
+/* The host may already be in the barrier that ends the phase, and have settled its own operations.
+ * So each call settles itself. Nobody reads the words before the barrier ends. */
 static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_promise promise) {
     return promise != TERN_PROMISE_READ_WRITE ? tern_queue_settle(worker, queue) : TERN_OK;
 }
@@ -113,7 +113,7 @@ static message begin(const tern_queue *queue, tern_promise promise, size_t count
     return (message){queue->nonce, (uint32_t)promise, (uint32_t)count};
 }
 
-/* Up to this many bytes of items are sent from the stack. */
+/* The most bytes of items of one message, unless a single item is larger; built on the stack. */
 enum { SMALL_ITEMS = 4096 };
 
 tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,

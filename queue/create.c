@@ -13,7 +13,7 @@
 
 enum { WORDS = 5 * TERN_QUEUE_LINE }; /* scratch, tail, head, pushed, popped */
 
-/* What every rank tells the others; only a host's counts. */
+/* What every rank sends to the others. They use only that of a host. */
 typedef struct introduction {
     uint64_t random;
     tern_ptr memory;
@@ -46,7 +46,8 @@ static tern_status check_options(const tern_context *context, const tern_queue_o
     return TERN_OK;
 }
 
-/* Small slots get a power of two, so that none lies in two cache lines; larger ones whole lines. */
+/* A small slot takes a power of two, so that none lies in two cache lines; a larger one takes whole
+ * lines. */
 static size_t stride_of(size_t slot_bytes) {
     size_t stride = 32;
     while (stride < slot_bytes)
@@ -70,7 +71,7 @@ static tern_status allocate(tern_worker *worker, const tern_queue *q, tern_ptr *
     return status;
 }
 
-/* Where everything is, once the host's memory is known. */
+/* Sets the addresses of all parts of the queue's memory. */
 static void lay_out(tern_queue *q, tern_ptr memory) {
     q->scratch = memory;
     q->tail = tern_ptr_add(q->scratch, TERN_QUEUE_LINE);
@@ -81,13 +82,13 @@ static void lay_out(tern_queue *q, tern_ptr memory) {
     q->turns = tern_ptr_add(q->slots, (int64_t)(q->capacity * q->stride));
 }
 
-/* Slots need no clearing: what is left over in them does not pass their check. */
+/* Slots need no clearing: the check of a slot with left-over content does not hold. */
 static void clear(const tern_queue *q) {
     memset(tern_local(q->context, q->scratch), 0, WORDS);
     memset(tern_local(q->context, q->turns), 0, q->capacity * TERN_TURN_BYTES);
 }
 
-/* A part's host and its nonce, which is 0 in no queue that lives. */
+/* Takes over what the host has sent. The nonce of a queue that exists is never 0. */
 static void meet_host(tern_queue *q, const introduction *host) {
     q->nonce = host->random == 0 ? 1 : host->random;
     q->host_worker = host->worker;
@@ -98,7 +99,7 @@ static void meet_host(tern_queue *q, const introduction *host) {
     tern_callee_add(q->context, &q->callee, TERN_CALLEE_QUEUE, q->nonce, q);
 }
 
-/* The ways that the options leave to TERN_VIA_AUTO. */
+/* The ways that the options permit. */
 static void choose_ways(tern_queue *q) {
     q->only_push = q->call_only                               ? TERN_VIA_CALL
                    : tern_queue_call_check_push(q) == TERN_OK ? TERN_VIA_AUTO
@@ -108,8 +109,8 @@ static void choose_ways(tern_queue *q) {
                                                             : TERN_VIA_RMA;
 }
 
-/* Allocates the memory at the hosts and tells everybody. [out] memory: this rank's own, to be freed
- * on an error too, unless it is null. */
+/* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
+ * own, or null; the caller frees it on an error. */
 static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t count,
                              introduction *all, tern_ptr *memory, const char *name) {
     tern_context *context = worker->context;
@@ -185,8 +186,9 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     status = introduce(worker, made, count, all, &memory, name);
     if (status != TERN_OK)
         goto fail;
-    /* An operation may come as soon as another rank has returned: the memory is cleared before. If
-     * a death ends this, others may have returned: what they need of a host's is left to them. */
+    /* Other ranks may begin an operation as soon as they have returned, so all memory is cleared
+     * before the barrier. If a death ends the barrier, other ranks may have returned; a host then
+     * leaves its memory to them. */
     status = tern_collective_barrier(context, worker);
     if (status != TERN_OK && (status != TERN_ERR_PEER || tern_ptr_is_null(memory)))
         goto fail;
@@ -199,7 +201,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     *parts = made;
     return TERN_OK;
 fail:
-    /* A call may name one where the others' barrier succeeded. */
+    /* A call of a rank whose barrier succeeded may name one of these queues. */
     for (size_t i = 0; i < initialized; i++)
         tern_callee_remove(context, &made[i].callee);
     tern_ignore(tern_free(worker, memory));
@@ -216,8 +218,8 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
-    /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
-     * there is none. */
+    /* After the barrier the puts of all ranks are complete and nobody calls any more. After a death
+     * there is no barrier. */
     tern_peers *peers = &worker->context->peers;
     tern_peers_look(peers);
     uint32_t dead = tern_peers_dead(peers);

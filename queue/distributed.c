@@ -5,12 +5,13 @@
 #include "queue/queue.h"
 #include "src/broken.h"
 
-/* Parts are hosted queues, made together; what is added here is where to look for an item. */
+/* The parts are hosted queues that are created together. This file adds the choice of the part
+ * from which an item is popped. */
 
 struct tern_distributed_queue {
     tern_context *context;
     tern_queue *parts;       /* by rank */
-    _Atomic uint64_t steals; /* a counter; mixed, it says where to begin */
+    _Atomic uint64_t steals; /* number of steals, from which first_victim chooses a rank */
 };
 
 tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_options *options,
@@ -24,7 +25,7 @@ tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_
         part = *options;
     part.host = 0;
     tern_queue *parts = NULL;
-    /* What is wrong on this rank alone is told to all by the agreement on the options. */
+    /* An error of this rank alone reaches all ranks by the agreement on the options. */
     tern_status status = tern_queue_create_parts(worker, options == NULL ? NULL : &part, true, name,
                                                  made == NULL || queue == NULL ? NULL : &parts);
     if (status != TERN_OK) {
@@ -66,7 +67,7 @@ tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t 
     return TERN_OK;
 }
 
-/* splitmix64 of the number of steals. */
+/* The rank at which a steal begins: splitmix64 of the number of steals. */
 static uint32_t first_victim(tern_distributed_queue *queue) {
     /* R4 */
     uint64_t x = atomic_fetch_add_explicit(&queue->steals, 1, memory_order_relaxed);
@@ -76,7 +77,7 @@ static uint32_t first_victim(tern_distributed_queue *queue) {
     return (uint32_t)((x ^ (x >> 31)) % queue->context->size);
 }
 
-/* Half of what the victim has, so that it keeps work too. */
+/* Takes half of what the victim has, so that the victim keeps work too. */
 static tern_status steal(tern_worker *worker, tern_queue *victim, void *items, size_t count,
                          tern_promise promise, tern_via via, size_t *popped) {
     uint64_t there = 1;

@@ -4,9 +4,10 @@
 #include "src/phase.h"
 
 /*
- * The end of a phase of pushes, or of pops, alone. In it, tickets are taken without a word about
- * when they are done. At its end all are: each process raises the words pushed and popped to behind
- * its own last ticket, and behind the barrier they are behind everybody's.
+ * The end of a phase of pushes alone or of pops alone. During the phase, ranks draw tickets and
+ * leave no mark that the tickets are done. At the end all tickets are done. Each process therefore
+ * raises the words pushed and popped past its own last ticket; after the barrier the words are past
+ * every rank's last ticket.
  */
 
 static tern_status raise(tern_worker *worker, tern_ptr word, _Atomic uint64_t *left) {
@@ -19,7 +20,7 @@ static tern_status raise(tern_worker *worker, tern_ptr word, _Atomic uint64_t *l
         status = tern_atomic_cas(worker, word, now, mine, &seen);
         now = seen == now ? mine : seen;
     }
-    /* Unless another worker of this process has gone on. */
+    /* Another worker of this process may have raised left meanwhile; then it stays. */
     if (status == TERN_OK)
         /* R9: tern_phase_end */
         atomic_compare_exchange_strong_explicit(left, &mine, 0, memory_order_relaxed,

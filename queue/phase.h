@@ -3,7 +3,7 @@
 
 #include "queue/queue.h"
 
-/* tern_barrier settles what this process left undone in a phase. */
+/* After join, tern_barrier settles what this process left undone in a phase of the queue. */
 void tern_queue_join_phases(tern_queue *q);
 void tern_queue_leave_phases(tern_queue *q);
 

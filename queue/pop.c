@@ -6,9 +6,10 @@
 #include "src/broken.h"
 
 /*
- * Pop. Linearization: where a ticket is drawn, at the fetch-and-add of head; else at the successful
- * CAS of head; TERN_ERR_EMPTY at the load of tail (in a phase of pops, where tail stands still, at
- * any time). As in push, only in a phase is a ticket given back.
+ * Pop. Linearization: an operation that draws its ticket first linearizes at the fetch-and-add of
+ * head; every other one at the successful CAS of head. TERN_ERR_EMPTY linearizes at the load of
+ * tail; in a phase of pops, in which tail does not change, at any time. As in push, a ticket is
+ * given back only in a phase.
  */
 
 static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise, uint64_t *slots,
@@ -33,7 +34,8 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
     return status;
 }
 
-/* The guess of head was of no use. [out] guess: head as it is, or what it was after a wait. */
+/* Reads head again, since the operation could not use the guess of head. If head is still the
+ * guess, waits for one step. [out] guess: head. */
 static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
                               uint64_t until, uint64_t *guess) {
     uint64_t now;
@@ -46,7 +48,7 @@ static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_stat
     return TERN_OK;
 }
 
-/* Tickets whose items are there. */
+/* Draws tickets by CAS after it has seen that their items are there. */
 static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *slots,
                            uint64_t *ticket, size_t *count) {
     tern_wait_state wait = TERN_WAIT_IN("a pop");
@@ -60,7 +62,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         if (status == TERN_OK && state == SLOT_READY)
             status = tern_queue_may_draw(worker, q, q->popped, guess, run.promise);
         else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
-            return TERN_ERR_EMPTY; /* head is no less than the guess */
+            return TERN_ERR_EMPTY; /* head is not less than the guess */
         else if (status == TERN_OK)
             status = look_again(worker, q, &wait, run.until, &guess);
         if (status != TERN_OK)
@@ -75,11 +77,11 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
             *ticket = guess;
             return TERN_OK;
         }
-        guess = seen; /* not to be learned, as for push */
+        guess = seen; /* not for tern_queue_learn: others may give tickets back, as in push */
     }
 }
 
-/* Nobody else is there: as for push. */
+/* TERN_PROMISE_LOCAL: no other worker uses the queue, as in push. */
 static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
                                  uint64_t *slots, uint64_t *ticket, size_t *count) {
     uint64_t tail, head;
@@ -125,7 +127,8 @@ static tern_status pop(tern_worker *worker, tern_queue *q, void *items, tern_que
     return tern_queue_commit_pop(worker, q, ticket, count, run.promise);
 }
 
-/* As many as are there at once and, of a batch, fit the stack, if a slot does. */
+/* Pops a large item or a batch. A batch takes as many items as are there and fit the buffer on the
+ * stack. An item that does not fit the stack gets memory of the heap. */
 static tern_status pop_large(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
                              size_t *done) {
     uint64_t piece[TERN_SLOT_PIECE];

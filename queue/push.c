@@ -6,18 +6,20 @@
 #include "src/broken.h"
 
 /*
- * Push. Linearization: where a ticket is drawn, at the fetch-and-add or the successful CAS of tail;
- * TERN_ERR_FULL at the load of head (in a phase of pushes, where head stands still, at any time).
- * What it costs is in tern/queue.h and tests/test_queue_cost.c.
+ * Push. Linearization: a push linearizes where it draws its ticket, at the fetch-and-add or the
+ * successful CAS of tail. TERN_ERR_FULL linearizes at the load of head; in a phase of pushes, in
+ * which head does not change, at any time. tern/queue.h and tests/test_queue_cost.c have the costs.
  *
- * Only in a phase of pushes is a ticket given back: one without room, while no pop can make room.
- * Tail has passed every ticket with room for good then, so it ends where the room ends, whoever
- * gives back first, and nobody ever owns what is given back.
+ * A ticket is given back only in a phase of pushes, when it has no free slot and no pop can free
+ * one. By then every ticket with a free slot is drawn for good. So tail ends at the last of these
+ * tickets, in whatever order the others are given back, and no push ever owns a ticket that is
+ * given back.
  */
 
-/* One ticket, of whatever number: room for it is waited for. What was known of room before the
- * ticket was drawn reaches from an earlier ticket on. What becomes known later may be of later
- * tickets: another worker's, or those of calls that run meanwhile, whose slots came free first. */
+/* Draws one ticket and waits until its slot is free. A pusher may only use free-slot information
+ * that it read before it drew its ticket: that information began at an earlier ticket. Newer
+ * information can describe later tickets, of another worker or of calls that run meanwhile, whose
+ * slots were freed first. */
 static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise,
                         uint64_t *ticket) {
     bool phase = promise != TERN_PROMISE_READ_WRITE;
@@ -46,13 +48,15 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
     return status;
 }
 
-/* What is known of room may have been forgotten since it was known to reach so far. */
+/* Free slots are known up to this ticket. The caller has seen free slots up to least, but
+ * tern_queue_learn may have lost that. */
 static uint64_t known_room(tern_queue *q, uint64_t least) {
     uint64_t room = tern_queue_known(&q->room);
     return room > least ? room : least;
 }
 
-/* Of the tickets from ticket on, how many of most have room, if one has. */
+/* [out] state: whether ticket has a free slot; [out] count: if so, how many tickets from ticket on
+ * have one, at most run.count. */
 static tern_status measure_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                 tern_queue_run run, size_t *count, tern_slot_state *state) {
     tern_status status = tern_queue_look_for_room(worker, q, ticket, run.promise, state);
@@ -69,7 +73,7 @@ static tern_status measure_room(tern_worker *worker, tern_queue *q, uint64_t tic
     return status;
 }
 
-/* Tickets with room. */
+/* Draws tickets by CAS after it has seen that their slots are free. */
 static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *ticket,
                            size_t *count) {
     tern_wait_state wait = TERN_WAIT_IN("a push");
@@ -81,7 +85,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         if (status == TERN_OK && state == SLOT_READY)
             status = tern_queue_may_draw(worker, q, q->pushed, guess, run.promise);
         else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
-            return TERN_ERR_FULL; /* tail is no less than the guess */
+            return TERN_ERR_FULL; /* tail is not less than the guess */
         else if (status == TERN_OK)
             status = tern_queue_wait(worker, q, &wait, run.until, TERN_DUE_ROOM, guess);
         if (status != TERN_OK)
@@ -96,11 +100,12 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
             *ticket = guess;
             return TERN_OK;
         }
-        guess = seen; /* of which others, in a phase of pushes, may give some back */
+        guess = seen; /* not for tern_queue_learn: in a phase, others may give tickets back */
     }
 }
 
-/* Nobody else is there: no atomic operation, but what others will read by one is stored by one. */
+/* TERN_PROMISE_LOCAL: no other worker uses the queue, so no ticket needs an atomic
+ * read-modify-write. The store is atomic, since other workers read the word later. */
 static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
                                  uint64_t *ticket, size_t *count) {
     uint64_t tail, head;
@@ -125,7 +130,8 @@ static void fill(const tern_queue *q, uint64_t *slot, uint64_t ticket, const voi
     slot[TERN_SLOT_CHECK] = tern_queue_reads_early(q) ? tern_slot_check_of(q, slot) : 0;
 }
 
-/* A popper that comes before they have arrived waits for them. */
+/* Puts the items into the slots of their tickets. A popper that looks before they have arrived
+ * waits for them. */
 static tern_status write_items(tern_worker *worker, const tern_queue *q, uint64_t *slots,
                                size_t room, uint64_t ticket, const char *items, size_t count) {
     tern_status status = TERN_OK;
@@ -168,7 +174,8 @@ static tern_status push(tern_worker *worker, tern_queue *q, const void *items, t
     return status;
 }
 
-/* A batch is put in pieces that fit the stack, if a slot does. */
+/* Pushes a large item or a batch. A batch is put in pieces that fit the buffer on the stack. An
+ * item that does not fit the stack gets memory of the heap. */
 static tern_status push_large(tern_worker *worker, tern_queue *q, const void *items,
                               tern_queue_run run, size_t *done) {
     uint64_t piece[TERN_SLOT_PIECE];

@@ -4,8 +4,8 @@
 #include "src/wait.h"
 #include "tern/transfer.h"
 
-/* The public operations: arguments are checked here, then the operation is done by RMA or by a
- * call. At the host it is done in place either way. */
+/* The public operations. They check their arguments, and then do the operation by RMA or by a call.
+ * The host does it in place either way. */
 
 static tern_status check(const tern_worker *worker, const tern_queue *queue, const void *data,
                          const char *name) {
@@ -40,8 +40,9 @@ static tern_status check_how(const tern_queue *queue, tern_promise promise, tern
     return TERN_OK;
 }
 
-/* Whether this process does the operation itself. One by call makes progress even then, as every
- * wait for a reply does: the calls of others would starve behind a loop of them. */
+/* Whether this process does the operation itself. The host makes progress before an operation by
+ * call, as a wait for a reply would. Otherwise a loop of such operations would starve the calls of
+ * other ranks. */
 static bool in_place(tern_worker *worker, const tern_queue *queue, tern_via via) {
     if (via == TERN_VIA_RMA)
         return true;
@@ -51,14 +52,15 @@ static bool in_place(tern_worker *worker, const tern_queue *queue, tern_via via)
     return true;
 }
 
-/* Whether a call that found no room, or no item, is to be made again, after a step of waiting. The
- * host keeps nobody waiting: who gives up leaves nothing there. */
+/* Whether the caller has to make a call again that found no free slot or no item; does a step of
+ * waiting before. The host keeps no list of waiting callers, so a caller that gives up leaves
+ * nothing there. */
 static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run run,
                        tern_wait_state *wait, tern_status *status) {
     bool limit = *status == TERN_ERR_FULL || *status == TERN_ERR_EMPTY;
     if (!limit || run.promise != TERN_PROMISE_READ_WRITE || run.until == TERN_QUEUE_TRY)
         return false;
-    /* A round trip may take long, and a step of waiting looks only now and then. */
+    /* A round trip may take long, and tern_queue_wait looks at the peers only now and then. */
     if (wait->rounds % 16 == 0)
         tern_peers_look(&queue->context->peers);
     uint32_t dead = tern_peers_dead(&queue->context->peers);
@@ -66,7 +68,7 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
                   ? tern_queue_wait(worker, queue, wait, run.until, TERN_DUE_NEVER, 0)
                   : tern_peer_fail(dead);
     if (*status == TERN_OK)
-        tern_error_clear(); /* what the host answered before */
+        tern_error_clear(); /* the detail of the host's last answer */
     return *status == TERN_OK;
 }
 
@@ -103,8 +105,8 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
         do
             status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    /* A wait for room says nothing of what a way costs, and a batch takes as long as it is large.
-     */
+    /* The time of a wait for a free slot does not show what a way costs, and that of a batch
+     * depends on its size. */
     if (tern_queue_waits == waits && run.count == 1)
         tern_selector_done(worker, &pick, &target);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
@@ -129,7 +131,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
         do
             status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
         while (call_again(worker, queue, run, &wait, &status));
-    /* As above, of an item. */
+    /* The same for a wait for an item. */
     if (tern_queue_waits == waits && run.count == 1)
         tern_selector_done(worker, &pick, &target);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
@@ -183,8 +185,8 @@ tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *co
         status = tern_atomic_load(worker, queue->tail, &tail);
     if (status != TERN_OK)
         return status;
-    /* Waiting poppers have drawn tickets beyond tail, waiting pushers beyond the capacity; and head
-     * was read first. */
+    /* Waiting poppers have drawn tickets beyond tail, and waiting pushers tickets beyond the
+     * capacity. Head was read first, so tail may be ahead of it by more than the capacity, too. */
     uint64_t between = tail > head ? tail - head : 0;
     *count = between < queue->capacity ? between : queue->capacity;
     return TERN_OK;

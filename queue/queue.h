@@ -2,22 +2,23 @@
 #define TERN_QUEUE_QUEUE_H
 
 /*
- * Queue: its memory lies in the segment of the host, in this order:
+ * The memory of a queue lies in the segment of the host, in this order:
  *
- *     scratch  one line: written by measurements (tern_path_target) and read by nobody
- *     tail     one line: the next ticket to be pushed   \  taken by FAO or CAS
+ *     scratch  one line: measurements write it (tern_path_target), nobody reads it
+ *     tail     one line: the next ticket to be pushed   \  drawn by FAO or CAS
  *     head     one line: the next ticket to be popped   /
- *     pushed   one line: tickets below are in their slots      \  of phases; of the classic
- *     popped   one line: tickets below are out of their slots  /  algorithm, always
- *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. Put by the
- *              pusher of the ticket, as a whole
- *     turns    capacity of them: lap, ~lap. Put by whoever pops from the slot: the lap that may use
- *              it next. Before the first, any ticket of lap 0 may
+ *     pushed   one line: lower tickets are in their slots      \  of phases; of the classic
+ *     popped   one line: lower tickets are out of their slots  /  algorithm, always
+ *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. The pusher
+ *              of the ticket puts the slot as a whole
+ *     turns    capacity of them: lap, ~lap. The popper of the slot puts the lap that may use the
+ *              slot next. Until the first turn is put, tickets of lap 0 may use it
  *
- * The four words take atomics only. Ticket t uses slot t % capacity, in lap t / capacity. The check
- * is a hash of ticket and item seeded with the queue's nonce, so a slot that is torn, not yet
- * written or left over does not pass. How a pusher knows that its slot is free, a popper that its
- * item is there, and what they leave behind for that, is the algorithm (queue/algorithm.h).
+ * The four words tail, head, pushed and popped are accessed by atomics only. Ticket t uses slot
+ * t % capacity, in lap t / capacity. The check is a hash of ticket and item, seeded with the
+ * queue's nonce, so the check of a slot that is torn, not yet written or left over does not hold.
+ * The algorithm (queue/algorithm.h) decides how a pusher learns that its slot is free, how a popper
+ * learns that its item is there, and what both leave behind for that.
  */
 
 #include <stdatomic.h>
@@ -50,30 +51,30 @@ typedef enum tern_queue_due {
 
 struct tern_queue {
     tern_context *context;
-    tern_object object; /* of a distributed queue: that of the first part */
-    tern_callee callee; /* at the host */
+    tern_object object; /* a distributed queue uses that of its first part */
+    tern_callee callee; /* used at the host */
     uint64_t nonce;     /* random, the same on all ranks */
     uint64_t capacity;
-    uint64_t mask;  /* capacity - 1 if that is a power of two, else 0: one is divided by */
-    unsigned shift; /* its logarithm */
+    uint64_t mask;  /* capacity - 1 if capacity is a power of two, else 0 */
+    unsigned shift; /* log2(capacity) if it is a power of two */
     size_t item_bytes;
     size_t slot_words; /* check, ticket and item */
     size_t stride;     /* bytes from one slot to the next */
     uint32_t host;
-    uint32_t host_worker; /* that takes calls, unless service threads do */
+    uint32_t host_worker; /* the worker that takes calls, unless service threads do */
     tern_algorithm algorithm;
     bool call_only;
-    bool is_part; /* of a distributed queue, which destroys it */
+    bool is_part; /* part of a distributed queue, which destroys it */
     tern_ptr scratch, tail, head, pushed, popped, slots, turns;
     tern_phase_hook hook;
-    tern_via only_push, only_pop; /* the way that options and sizes leave to TERN_VIA_AUTO, or that
-                                     if they leave both */
+    /* The only way that options and sizes permit, or TERN_VIA_AUTO if they permit both. */
+    tern_via only_push, only_pop;
 
-    /* What this process knows: values that were true once, of words that only grow. */
+    /* What this process has seen of words that only grow: earlier values of them. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
-    _Atomic uint64_t room;        /* tickets below that are drawn from now on may be pushed */
-    _Atomic uint64_t pushed_seen; /* tickets below may be popped; classic */
+    _Atomic uint64_t room;        /* lower tickets that are drawn from now on may be pushed */
+    _Atomic uint64_t pushed_seen; /* lower tickets may be popped (classic algorithm) */
 
     /* What this process waits for another rank to finish (queue/watch.c): in operations of its own,
      * and in handlers, which come back for it. */
@@ -85,49 +86,51 @@ struct tern_queue {
     _Atomic uint64_t phase_popped;
 };
 
-/* Until when to wait for room or for an item: not at all, without end, or the clock of tern_now. */
+/* The end of a wait for a free slot or an item: no wait, no end, or else a time of tern_now. */
 #define TERN_QUEUE_TRY 0u
 #define TERN_QUEUE_FOREVER UINT64_MAX
 
-/* Items of a batch, or one. */
+/* How to push or pop the items of a batch, or one item. */
 typedef struct tern_queue_run {
     tern_promise promise;
     uint64_t until;
-    size_t count; /* at least 1; at most so many */
+    size_t count; /* the largest number of items, at least 1 */
 } tern_queue_run;
 
-/* For the selector. */
+/* The queue as a target of the selector. */
 static inline tern_path_target tern_queue_target(const tern_queue *queue) {
     return (tern_path_target){
         tern_container_worker(queue->context, queue->host, queue->host_worker), queue->scratch};
 }
 
-/* The operations themselves, done by whoever calls them: an origin by RMA, or the host in a
- * handler. [out] done: how many items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and
+/* The operations themselves. An origin calls them to work by RMA, and the host calls them in a
+ * handler. [out] done: number of items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and
  * TERN_ERR_TIMEOUT without a detail. */
 tern_status tern_queue_do_push(tern_worker *worker, tern_queue *queue, const void *items,
                                tern_queue_run run, size_t *done);
 tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *items,
                               tern_queue_run run, size_t *done);
 
-/* The same by a call to the host, which takes as many items as fit a message or a result, and never
- * waits for room or an item. */
+/* The same operations by a call to the host. One call takes at most as many items as fit a message
+ * or a result. The host never waits for a free slot or an item. */
 tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
                                  size_t count, tern_promise promise, size_t *done);
 tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
                                 size_t count, tern_promise promise, size_t *done);
 
-/* TERN_ERR_UNSUPPORTED where an item does not fit a message, or a result. */
+/* TERN_ERR_UNSUPPORTED if an item does not fit a message, or a result. */
 tern_status tern_queue_call_check_push(const tern_queue *queue);
 tern_status tern_queue_call_check_pop(const tern_queue *queue);
 
-/* Operations on queues with everything checked but the arguments that differ between them. */
+/* The public operations without the checks of the arguments that only some of them have. name: the
+ * public function, for messages. */
 tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
                                tern_queue_run run, tern_via via, size_t *done, const char *name);
 tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
                               tern_queue_run run, tern_via via, size_t *done, const char *name);
 
-/* Collective. One queue at options->host, or one at each rank: an array of as many. */
+/* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
+ * rank. */
 tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
                                     bool everywhere, const char *name, tern_queue **parts);
 tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,

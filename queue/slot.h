@@ -1,8 +1,8 @@
 #ifndef TERN_QUEUE_SLOT_H
 #define TERN_QUEUE_SLOT_H
 
-/* Where slots and turns lie, how they are read and written while others do the same, and what makes
- * a slot valid. */
+/* The places of slots and turns, reading and writing them while other ranks do the same, and the
+ * check that makes a slot valid. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,7 +13,7 @@
 /* A slot's words: check, ticket, item. */
 enum { TERN_SLOT_CHECK, TERN_SLOT_TICKET, TERN_SLOT_ITEM };
 
-/* Slots of up to so many words are built on the stack, and pieces of batches too. */
+/* The largest slot, and the largest piece of a batch, that is built on the stack, in words. */
 enum { TERN_SLOT_SMALL = 64, TERN_SLOT_PIECE = 1024 };
 
 static inline uint64_t tern_slot_number(const tern_queue *q, uint64_t ticket) {
@@ -32,12 +32,12 @@ static inline tern_ptr tern_turn_place(const tern_queue *q, uint64_t ticket) {
     return tern_ptr_add(q->turns, (int64_t)(tern_slot_number(q, ticket) * TERN_TURN_BYTES));
 }
 
-/* Slots from ticket's on that follow each other in memory. */
+/* Number of slots that follow each other in memory, from ticket's slot on. */
 static inline uint64_t tern_slots_in_row(const tern_queue *q, uint64_t ticket) {
     return q->capacity - tern_slot_number(q, ticket);
 }
 
-/* Words of count slots that follow each other, without the last one's padding. */
+/* Words of count slots that follow each other, without the padding of the last one. */
 static inline size_t tern_slots_words(const tern_queue *q, size_t count) {
     return (count - 1) * (q->stride / 8) + q->slot_words;
 }
@@ -50,7 +50,8 @@ static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *s
     return XXH3_64bits_withSeed(slot + TERN_SLOT_TICKET, 8 * (q->slot_words - 1), q->nonce);
 }
 
-/* Gets and puts of slots and turns, which others may be writing. Near, word by word. */
+/* Get and put slots and turns, which other ranks may be writing. With shared memory they copy word
+ * by word. */
 static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
                                         size_t words) {
     const uint64_t *near = (const void *)tern_reach_address(worker, from, 8 * words);
@@ -73,16 +74,18 @@ static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const 
     return TERN_OK;
 }
 
-/* What is known only grows; of two who learn at a time one may be forgotten, and what stays is
- * still true. Release and acquire (tern_queue_known): a worker that uses what another one has
- * learned comes after everything that this one came after, such as the pop that made room. */
+/* Raises a known value. If two workers do so at the same time, one value may be lost; the one that
+ * stays is still true. The release pairs with the acquire of tern_queue_known: a worker that uses a
+ * value is ordered after everything that the worker that learned it was ordered after, such as the
+ * pop that freed the slot. */
 static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
     /* R1: tern_queue_known */
     if (atomic_load_explicit(known, memory_order_relaxed) < value)
         atomic_store_explicit(known, value, memory_order_release);
 }
 
-/* A word that nobody else works on in this phase. Plain where the processor's atomics serve it. */
+/* Stores to a word that no other worker uses in this phase. It is a store of the processor if the
+ * word's atomics are the processor's. */
 static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr word, uint64_t value) {
     uint64_t *near = tern_atomic_address(worker, word, sizeof *near);
     if (near == NULL)

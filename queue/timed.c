@@ -3,14 +3,14 @@
 #include "src/broken.h"
 #include "src/wait.h"
 
-/* Push and pop with a deadline. They draw no ticket before they know that they can use it, so who
- * gives up leaves no trace. */
+/* Push and pop with a deadline. They draw a ticket only once they know that they can use it, so an
+ * operation that gives up leaves nothing behind. */
 
 static tern_status deadline(double seconds, uint64_t *until, const char *name) {
     if (!(seconds >= 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: seconds are %g; allowed are 0 and more", name,
                          seconds);
-    /* Beyond some centuries the clock ends. */
+    /* The clock has no room for more than some centuries: a longer wait ends with the clock. */
     const uint64_t end = TERN_QUEUE_FOREVER - 1, now = tern_now();
     *until = seconds < 1e9 ? now + (uint64_t)(seconds * 1e9) : end;
     return TERN_OK;

@@ -2,10 +2,10 @@
 #define TERN_QUEUE_H
 
 /*
- * Hosted bounded queue (BCL, paper 003): lies in the segment of one rank, takes items of
- * a fixed size from every rank and hands them out in the order in which they were pushed. Any
- * number of producers and consumers; every operation by RMA or by a call to the host, on the same
- * queue at the same time.
+ * Bounded queue in the segment of one rank, its host (BCL, paper 003). Every rank can push and pop
+ * items of one fixed size; items come out in the order in which they were pushed. Any number of
+ * producers and consumers may use the queue, and each operation goes either by RMA or by a call to
+ * the host; both kinds may work on the same queue at the same time.
  *
  *     promise          operation    RMA                    classic                  checksum
  *     READ_WRITE       push         FAO + W                FAO + W + CAS            FAO + W
@@ -17,28 +17,35 @@
  *     LOCAL            all          none                   none                     none
  *     any, by call     all          one round trip, or a share of one in a batch
  *
- * (R a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap, for a queue away from its limits
- * and without contention. What is known of free slots, and of items that are there, is kept: a get
- * or an atomic load now and then, of up to 64 pushes or a whole lap. What load/store reaches costs
- * none of them. In a phase, try_push and try_pop cost CAS instead of FAO.)
+ * R is a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap. The table holds for a queue
+ * that is neither nearly full nor nearly empty, and without contention. In addition a worker needs
+ * a get or an atomic load now and then to learn which slots are free and which items are there; one
+ * of them serves up to 64 pushes or a whole lap. If the host shares memory with the caller, all of
+ * these are plain loads, stores and processor atomics and cost nothing extra. In a phase, try_push
+ * and try_pop cost a CAS in place of the FAO.
  *
- * Which to use: push and pop wait for room and for an item; they hold a ticket while they do, and
- * so are served in order. try_push and try_pop give exact answers: TERN_ERR_FULL and TERN_ERR_EMPTY
- * are true at one moment of the call, and nothing was changed. The others are like these, with
- * a time to wait or for many items. In a phase of pushes or of pops alone nothing is to be waited
- * for, and push and pop give these exact answers too; of those that break the promise, some may be
- * answered wrong, and waits may not end.
+ * Which to use: push and pop wait for a free slot or for an item. They hold a ticket while they
+ * wait, so the queue serves them in order. try_push and try_pop give exact answers: TERN_ERR_FULL
+ * and TERN_ERR_EMPTY were true at one moment of the call, and the queue is unchanged. The timed and
+ * the batch operations answer in the same way. In a phase of pushes alone or of pops alone there is
+ * nothing to wait for, so push and pop give these exact answers too. If operations break the
+ * promise of such a phase, some of them may get wrong answers, and waits may not end.
  *
- * Linearizable. An item that another rank is just pushing is waited for, with progress, if it is
- * the oldest; so is the slot of one that is just being popped, if there is no other. A rank that
- * dies in between, or while it waits in push or pop, blocks the queue: who waits gets TERN_ERR_PEER
- * when any rank of the context is dead. At the host, an operation by call is done in place, and
- * makes progress; elsewhere it takes one of the worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the
- * program holds them all. Any worker of the context may use the queue, several at once, but for
- * what is collective.
+ * Ordering: the queue is linearizable. If another rank is still writing the oldest item, a pop
+ * waits for it and makes progress meanwhile. A push waits in the same way for a slot that another
+ * rank is still reading, if no other slot is free. A rank that dies in the middle of an operation,
+ * or while it waits in push or pop, blocks the queue. A wait therefore ends with TERN_ERR_PEER as
+ * soon as any rank of the context is dead.
  *
- * In handlers: by RMA where load/store reaches the host, with TERN_ERR_AGAIN in place of a wait,
- * nothing changed; at the host by call too, which is done in place. All else is TERN_ERR_STATE.
+ * Workers: any worker of the context may use the queue, several at the same time, except for the
+ * collective functions. At the host, an operation by call is done in place and makes progress. On
+ * other ranks it takes one of the worker's TERN_FUTURES; it returns TERN_ERR_AGAIN if the program
+ * holds them all.
+ *
+ * Handlers: operations by RMA are allowed if the host shares memory with the caller. Where they
+ * would have to wait they return TERN_ERR_AGAIN, and the queue is unchanged. At the host,
+ * operations by call are allowed too, since they are done in place. Everything else returns
+ * TERN_ERR_STATE.
  */
 
 #include "tern/context.h"
@@ -50,52 +57,89 @@ extern "C" {
 
 typedef struct tern_queue tern_queue;
 
-/* Zeroed fields take the defaults in brackets. */
+/* Options of tern_queue_create. A zeroed field takes the default in brackets. */
 typedef struct tern_queue_options {
-    uint32_t host;            /* rank that holds it */
-    size_t item_bytes;        /* 1 to 65,536; by call: popped up to TERN_RESULT_MAX, pushed up to
-                                 TERN_RING_SIZE / 2 - 88 */
-    uint64_t capacity;        /* items; 1 or more, any number, but a power of two is quickest */
-    int call_only;            /* as in tern_hashtable_options [0] */
+    uint32_t host;            /* the rank whose segment holds the queue */
+    size_t item_bytes;        /* 1 to 65,536; by call, an item can be popped up to TERN_RESULT_MAX
+                                 and pushed up to TERN_RING_SIZE / 2 - 88 */
+    uint64_t capacity;        /* items, 1 or more; a power of two is fastest */
+    int call_only;            /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
     tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
 } tern_queue_options;
 
-/* Collective over the ranks, one worker of each; blocks. Calls go to the host's worker, or to the
- * host's service threads if there are any (tern/context.h). Errors as tern_hashtable_create; after
- * TERN_ERR_PEER it is a host's part that may stay with others. */
+/** Creates a queue. Calls to it go to the host's worker that creates it, or to the host's service
+ * threads if there are any (tern/context.h).
+ *
+ * @param worker the calling worker
+ * @param options the same on every rank
+ * @param[out] queue the queue; the caller destroys it with tern_queue_destroy
+ * @return TERN_OK; TERN_ERR_ARGUMENT if an option is out of range; TERN_ERR_MISMATCH if the options
+ *     differ between ranks; TERN_ERR_MEMORY if the host's segment has no room (TERN_SEGMENT_SIZE);
+ *     TERN_ERR_UNSUPPORTED if call_only is 1 and an item is larger than TERN_RESULT_MAX;
+ *     TERN_ERR_STATE in a handler; TERN_ERR_PEER if a rank died. After TERN_ERR_PEER other ranks
+ *     may have the queue, and the host then keeps the queue's memory for them.
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_queue_create(tern_worker *worker,
                                                       const tern_queue_options *options,
                                                       tern_queue **queue);
-/* Collective; every operation must have returned everywhere, and workers other than the one that
- * calls this have flushed theirs (tern_flush_all). NULL is fine. The queue is gone even
- * where the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
- * function; the queue stays as it was. */
+
+/** Frees the queue. NULL is allowed. Every operation must have returned on every rank, and every
+ * worker but the calling one must have flushed its own (tern_flush_all).
+ *
+ * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the queue is gone all the same;
+ *     TERN_ERR_MISMATCH if the other ranks are in another collective function, and
+ *     TERN_ERR_ARGUMENT or TERN_ERR_STATE in a handler: the queue stays as it was
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);
 
-/* Appends a copy of item, once there is room. By call, the host is asked again and again.
- * TERN_ERR_FULL, in a phase of pushes or TERN_PROMISE_LOCAL: capacity items are in the queue;
- * nothing was pushed. TERN_ERR_UNSUPPORTED: the queue is call_only and via is TERN_VIA_RMA, or the
- * item is too large for a call. TERN_ERR_ARGUMENT: also TERN_PROMISE_LOCAL on a rank that is not
- * the host. TERN_ERR_PEER: a rank died while this one waited. */
+/** Appends a copy of an item, and waits until there is a free slot.
+ *
+ * @param worker the calling worker
+ * @param queue the queue
+ * @param item item_bytes bytes, which are copied
+ * @param promise what the caller promises about concurrent operations (tern/promise.h)
+ * @param via how the operation is done (tern/promise.h)
+ * @return TERN_OK; TERN_ERR_FULL, in a phase of pushes or with TERN_PROMISE_LOCAL, if capacity
+ *     items are in the queue; TERN_ERR_UNSUPPORTED if the queue is call_only and via is
+ *     TERN_VIA_RMA, or the item is too large for a call; TERN_ERR_ARGUMENT, also for
+ *     TERN_PROMISE_LOCAL on a rank that is not the host; TERN_ERR_AGAIN or TERN_ERR_STATE as said
+ *     above; TERN_ERR_MEMORY if there was no memory for a copy; TERN_ERR_PEER if a rank died while
+ *     the call waited
+ *
+ * Blocking: until there is a free slot. By call, the caller asks the host again and again. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push(tern_worker *worker, tern_queue *queue,
                                                     const void *item, tern_promise promise,
                                                     tern_via via);
 
-/* [out] item: the oldest, once there is one. TERN_ERR_EMPTY, in a phase of pops or
- * TERN_PROMISE_LOCAL: there is none. Other errors as push. */
+/** Takes the oldest item, and waits until there is one.
+ *
+ * @param[out] item room for item_bytes bytes
+ * @return TERN_ERR_EMPTY, in a phase of pops or with TERN_PROMISE_LOCAL, if there is no item;
+ *     otherwise the statuses of tern_queue_push, without TERN_ERR_FULL
+ *
+ * Blocking: until there is an item. */
 TERN_NODISCARD TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue,
                                                    void *item, tern_promise promise, tern_via via);
 
-/* The same without waiting for room or an item: TERN_ERR_FULL, TERN_ERR_EMPTY at once. */
+/** tern_queue_push that does not wait for a free slot: returns TERN_ERR_FULL at once. */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue,
                                                         const void *item, tern_promise promise,
                                                         tern_via via);
+/** tern_queue_pop that does not wait for an item: returns TERN_ERR_EMPTY at once. */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue,
                                                        void *item, tern_promise promise,
                                                        tern_via via);
 
-/* The same waiting so many seconds at most, 0 or more. TERN_ERR_TIMEOUT: nothing was pushed or
- * popped. By call, and in steps of the transport, the end may be late by a round trip. */
+/** tern_queue_push and tern_queue_pop with a time limit.
+ *
+ * @param seconds the longest time to wait, 0 or more
+ * @return TERN_ERR_TIMEOUT if the time is over, and then nothing was pushed or popped; otherwise
+ *     the statuses of tern_queue_push and tern_queue_pop
+ *
+ * Blocking: at most seconds. By call, and while the transport completes a step, the call may return
+ * later by one round trip. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue,
                                                            const void *item, double seconds,
                                                            tern_promise promise, tern_via via);
@@ -103,30 +147,48 @@ TERN_NODISCARD TERN_API tern_status tern_queue_pop_within(tern_worker *worker, t
                                                           void *item, double seconds,
                                                           tern_promise promise, tern_via via);
 
-/* Batches, without waiting. Appends copies of the first items, as many as fit; one reservation for
- * all that there is room for, so that they stay together, but by call one message, and so one
- * reservation, for each 4 KiB.
- * [out] pushed: how many, on an error too; fewer than count, with TERN_OK, if only some fit.
- * TERN_ERR_FULL: none fits. Count may be 0. */
+/** Appends copies of as many of the items as fit, from the first on, without waiting for free
+ * slots.
+ *
+ * @param items count items, one behind the other
+ * @param count number of items; may be 0
+ * @param[out] pushed number of items pushed, set on an error too
+ * @return TERN_OK, also if only some items fit; TERN_ERR_FULL if none fits; otherwise the statuses
+ *     of tern_queue_try_push
+ *
+ * Cost: one reservation for all items that fit, so that they stay together. By call, one message,
+ * and so one reservation, for each 4 KiB. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue,
                                                          const void *items, size_t count,
                                                          tern_promise promise, tern_via via,
                                                          size_t *pushed);
-/* [out] items, popped: the oldest, up to count of them. One reservation for those that lie in one
- * piece of 8 KiB and do not wrap, by call for TERN_RESULT_MAX bytes. TERN_ERR_EMPTY: there is none.
- * Otherwise as push_many. */
+
+/** Takes the oldest items, up to count of them, without waiting for items.
+ *
+ * @param[out] items room for count items
+ * @param count the largest number of items to take; may be 0
+ * @param[out] popped number of items popped, set on an error too
+ * @return TERN_OK, also for fewer than count items; TERN_ERR_EMPTY if there is none; otherwise the
+ *     statuses of tern_queue_try_pop
+ *
+ * Cost: one reservation for each piece of 8 KiB of slots that does not wrap around. By call, one
+ * for each TERN_RESULT_MAX bytes. */
 TERN_NODISCARD TERN_API tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue,
                                                         void *items, size_t count,
                                                         tern_promise promise, tern_via via,
                                                         size_t *popped);
 
-/* [out] count: items now in the queue; exact when nobody pushes or pops. By RMA, whatever the
- * queue. */
+/** Returns the number of items now in the queue. The number is exact while nobody pushes or pops.
+ *
+ * @param[out] count number of items
+ * @return TERN_OK; TERN_ERR_ARGUMENT; the statuses of tern_atomic_load
+ *
+ * Cost: two atomic loads by RMA, even if the queue is call_only. */
 TERN_NODISCARD TERN_API tern_status tern_queue_size(tern_worker *worker, tern_queue *queue,
                                                     uint64_t *count);
 
-/* Explains which way this worker's operations by TERN_VIA_AUTO on the queue go, and why: the same
- * as tern_hashtable_explain, of the rank that holds the queue. */
+/** Explains which way this worker's operations by TERN_VIA_AUTO on the queue go, and why.
+ * Parameters, text and statuses are those of tern_hashtable_explain; the rank is the host. */
 TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker,
                                                        const tern_queue *queue, char *text,
                                                        size_t room, size_t *bytes);
