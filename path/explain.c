@@ -5,11 +5,11 @@
 #include "src/error.h"
 #include "src/wait.h"
 
-/* Why TERN_VIA_AUTO goes as it goes, in words and ns. */
+/* Explains the decisions of TERN_VIA_AUTO in words and ns. */
 
 typedef struct text {
     char *to;
-    size_t room, bytes; /* bytes: of the whole text, however much of it there is room for */
+    size_t room, bytes; /* bytes: length of the whole text, even if room is less */
 } text;
 
 static __attribute__((format(printf, 2, 3))) void text_add(text *t, const char *format, ...) {

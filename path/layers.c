@@ -5,8 +5,8 @@
 #include "rpc/layer.h"
 #include "src/error.h"
 
-/* The selectors of a context's workers, and the table of layers, which src/layer.h leaves to the
- * topmost of them. */
+/* The selectors of a context's workers, and the table of layers, which src/layer.h asks the topmost
+ * layer to define. */
 
 static tern_status path_open(tern_context *context) {
     tern_selector *selectors = calloc(context->workers, sizeof *selectors);

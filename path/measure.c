@@ -7,26 +7,26 @@
 #include "tern/call.h"
 
 /*
- * What the components cost, each as the median of a few times. A component takes as long as
- * BUDGET_NS says, or as one operation if that is longer. A call is one to a function that calls
- * back: nobody waits for a result, so a target that does not attend holds neither the caller nor
- * one of its futures.
+ * Measures the cost of each component, as the median of a few samples. A component is measured for
+ * BUDGET_NS, or for one operation if that takes longer. To measure a call, the worker calls a
+ * function that calls back. Nobody waits for a result, so a target that does not attend blocks
+ * neither the caller nor one of its futures.
  */
 enum {
     SAMPLES = 15,
-    SAMPLES_LEAST = 3, /* calls; the first opens the rings */
+    SAMPLES_LEAST = 3, /* of calls; the first call opens the rings */
     BUDGET_NS = 50000,
     BUDGET_CALL_NS = 250000,
-    ROW = 64 /* in a row, of what takes less than the clock does */
+    ROW = 64 /* operations in one sample, if one takes less time than a look at the clock */
 };
 
 typedef struct samples {
     double ns[SAMPLES];
     unsigned count;
-    uint64_t began; /* of the first */
+    uint64_t began; /* start of the first */
 } samples;
 
-/* True: one more, of which the clock read now at its start. */
+/* Whether to take one more sample, which starts now. */
 static bool samples_wanted(samples *s, uint64_t now) {
     if (s->count == 0)
         s->began = now;
@@ -64,14 +64,14 @@ static tern_status add_word(tern_worker *worker, tern_ptr scratch) {
     return tern_atomic_fetch_add(worker, tern_ptr_add(scratch, sizeof before), 1, &before);
 }
 
-/* Many in a row to a place that load and store reach. */
+/* Measures a component. To memory that load and store reach, one sample is ROW operations. */
 static bool component_measure(tern_worker *worker, component *run, tern_ptr scratch, double *ns) {
     samples s = {.count = 0};
     const int row = tern_reach_address(worker, scratch, sizeof(uint64_t)) != NULL ? ROW : 1;
     for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
         for (int i = 0; i < row; i++)
             if (run(worker, scratch) != TERN_OK) {
-                tern_error_clear(); /* the guess stands */
+                tern_error_clear(); /* the old cost stays */
                 return false;
             }
         end = tern_now();
@@ -92,8 +92,8 @@ void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_
     costs->cas = costs->fetch = costs->hot = atomic;
 }
 
-/* Of a word in the caller's cache: what an owner does to its own part takes little beside a call.
- * One atomic stands for all of it. */
+/* An atomic on a word in the caller's cache stands for everything that an owner does to its own
+ * part: all of that is cheap compared with a call. */
 void tern_measure_own(tern_costs *costs) {
     _Atomic uint64_t word = 0;
     samples s = {.count = 0};
@@ -107,8 +107,8 @@ void tern_measure_own(tern_costs *costs) {
     *costs = (tern_costs){.get = ns, .put = ns, .cas = ns, .fetch = ns, .hot = ns};
 }
 
-/* The target has run the first function and calls back; the second notes it. A queue holds what
- * finds no room, so neither waits. */
+/* The target runs tern_path_on_question and calls back; tern_path_on_answer notes the answer. The
+ * overflow queue holds a call for which the ring has no room, so neither function waits. */
 static tern_status tern_path_on_answer(tern_call_info *call, const void *message, size_t bytes) {
     tern_selector *s = tern_selector_of(call->worker);
     if (bytes == sizeof s->answered)
@@ -128,14 +128,14 @@ bool tern_measure_call(tern_worker *worker, const tern_path_target *target, tern
     samples s = {.count = 0};
     const uint64_t began = tern_now(), end = began + BUDGET_CALL_NS;
     uint64_t asked = began, now = began;
-    bool waits = false; /* for an answer, else for room in the ring */
+    bool waits = false; /* true: waits for an answer; false: for room in the ring */
     while (s.count < SAMPLES && now < end) {
         if (!waits) {
             const uint64_t number = selector->asked + 1;
             const tern_status status = tern_call_try(
                 worker, target->worker, &tern_path_on_question_function, &number, sizeof number);
             if (status != TERN_OK)
-                tern_error_clear(); /* it is asked again, or counts as not answered */
+                tern_error_clear(); /* the loop asks again, or the question counts as unanswered */
             if (status != TERN_OK && status != TERN_ERR_AGAIN)
                 break;
             waits = status == TERN_OK;

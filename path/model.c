@@ -4,9 +4,9 @@
 #include "src/error.h"
 
 /*
- * How often each component occurs in an operation. Each row is one of tern's tables of costs
- * (tern/hashtable.h, tern/queue.h) or the paper's (003, tables II and III): tests/test_*_cost.c
- * count that tern's are true.
+ * How often each component occurs in an operation. Each row is from tern's tables of costs
+ * (tern/hashtable.h, tern/queue.h) or from the paper's (003, tables II and III).
+ * tests/test_*_cost.c count operations and so check tern's tables.
  */
 typedef struct profile {
     double get, put, flush, cas, fetch, hot;
@@ -21,7 +21,8 @@ typedef struct profiles {
         {__VA_ARGS__}, { __VA_ARGS__ }                                                             \
     }
 
-/* A persistent CAS (the paper's classic queue) succeeds at once where nobody else is on his way. */
+/* The model counts a persistent CAS (the paper's classic queue) once: without contention it
+ * succeeds at once. */
 static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_INSERT] = {{.cas = 1, .put = 1, .flush = 1}, {.cas = 1, .put = 1}},
     [TERN_MODEL_UPDATE] = BOTH(.get = 1, .cas = 2, .put = 1),
@@ -44,8 +45,8 @@ static double sum(const profile *p, const tern_costs *c) {
            p->fetch * c->fetch + p->hot * c->hot;
 }
 
-/* What it costs to find out that a bucket holds another key: who inserts tries to take it, who
- * looks for a key reads it, by the classic algorithm with the others kept out. */
+/* The cost of finding out that a bucket holds another key. An insert tries to take the bucket; all
+ * other operations read it, and a classic find also keeps writers out while it reads. */
 static double pass(tern_model_operation operation, const profile *p, const tern_costs *c) {
     if (operation == TERN_MODEL_INSERT || operation == TERN_MODEL_CLASSIC_INSERT)
         return c->cas;
@@ -112,12 +113,12 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
     return TERN_OK;
 }
 
-/* Ranks that call are called too. What the processor spends on serving one call is not in the
- * caller's round trip, which waits meanwhile for its own. */
+/* Ranks that call are also called. The time that the processor spends on serving one call is not in
+ * the caller's own round trip, so it is added. */
 #define SERVING_NS 300.0
 
-/* Buckets of other keys that linear probing passes on its way to a key, on average, in a table that
- * is two thirds full: as full as tables are made to get (hashtable/create.c). */
+/* The average number of buckets of other keys that linear probing passes on its way to a key in a
+ * table that is two thirds full, which is as full as tables are sized to get (hashtable/create.c). */
 #define PASSED 1.0
 
 /* A batch by RMA has several keys under way at a time, and a message of one by call takes many. How

@@ -2,15 +2,15 @@
 
 #include "src/wait.h"
 
-#define LEAD 0.75       /* of a way in use's cost: another one that takes less is changed to */
-#define LATE 1.0        /* of a call's sum: calls that take so much more are far too late */
-#define LATE_MOST 4.0   /* of a call's sum: more lateness of one call does not count */
-#define LATE_LATEST 8.0 /* calls that the mean of lateness is over */
+#define LEAD 0.75       /* the selector changes to a way that costs less than LEAD * the way in use */
+#define LATE 1.0        /* mean lateness, in predicted costs, at which a class is inattentive */
+#define LATE_MOST 4.0   /* the most lateness that one call counts, in predicted costs */
+#define LATE_LATEST 8.0 /* number of recent calls that the mean lateness covers */
 
-/* How long an inattentive class is left alone, the first time and at most. */
+/* How long the selector does not measure an inattentive class: the first pause, and the longest. */
 enum { PAUSE_NS = 10000000, PAUSE_MOST_NS = 1280000000 };
 
-/* There is no wait for a call in a handler and in a hook of progress. */
+/* Handlers and hooks of progress must not wait for a call. */
 static bool may_wait(const tern_worker *worker) {
     return !worker->in_handler && !worker->in_progress;
 }
@@ -21,7 +21,8 @@ tern_via tern_path_choose(tern_via now, tern_sums sums) {
     return call < rma ? TERN_VIA_CALL : TERN_VIA_RMA;
 }
 
-/* The class is inattentive from now on, for twice as long as before if it was so only just. */
+/* Makes the class inattentive from now on. If its last pause has only just ended, this one is twice
+ * as long. */
 static void path_pause(tern_path_costs *costs, uint64_t now) {
     const bool again = costs->pause != 0 && now - costs->measured <= costs->pause;
     const uint64_t pause = again ? 2 * costs->pause : PAUSE_NS;
@@ -53,8 +54,8 @@ void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first)
     costs->open = costs->until == 0 ? costs->by_call : costs->open | costs->by_call;
 }
 
-/* Operations on what is the caller's own are done in place; they make progress for others where the
- * same kind goes by call to these. */
+/* Computes worker->unsettled. Operations on the caller's own part are done in place; a kind that
+ * goes by call to other ranks makes progress there, and so stays unsettled. */
 static void selector_settle(tern_worker *worker) {
     const tern_selector *s = tern_selector_of(worker);
     const uint32_t local = s->of[TERN_PATH_LOCAL].open, remote = s->of[TERN_PATH_REMOTE].open,
@@ -71,7 +72,7 @@ void tern_selector_begin(tern_worker *worker, tern_selector *selector) {
     selector_settle(worker);
 }
 
-/* Measures a class and decides anew. */
+/* Measures a class and decides again. */
 static void selector_look(tern_worker *worker, tern_path_class class,
                           const tern_path_target *target) {
     tern_selector *s = tern_selector_of(worker);
@@ -95,7 +96,7 @@ static void selector_look(tern_worker *worker, tern_path_class class,
     selector_settle(worker);
 }
 
-/* The class of a target to which an operation of the kind may go by call; else NULL. */
+/* Returns what is known of a class, if an operation of the kind may go to it by call; else NULL. */
 static tern_path_costs *selector_open(tern_worker *worker, tern_path_kind kind,
                                       tern_path_class class) {
     const bool open = (worker->unsettled & tern_path_bit(class, kind)) != 0;

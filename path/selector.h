@@ -3,22 +3,23 @@
 
 /*
  * Selector: decides whether an operation by TERN_VIA_AUTO goes by RMA or by call. Each worker has
- * one, so threads share nothing. It knows classes of targets, not ranks: its size does not depend
- * on the number of ranks.
+ * one selector, so threads share nothing. It knows classes of targets, not single ranks, so its
+ * size does not depend on the number of ranks.
  *
- * The first operation on a class that could go by call measures what get, put, atomic and call cost
- * there (measure.c). The cost model turns that into a sum for each way and kind of operation, and
- * the cheaper way is taken; a way that is in use is left only for one that leads by a quarter. If
- * calls then take far longer than their sum, the class is inattentive: the worker measures it as it
- * is, decides again, and comes back to measure it anew after a pause, which doubles each time that
- * the class is found inattentive again.
+ * The first operation on a class that could go by call measures what a get, a put, an atomic and a
+ * call cost there (measure.c). From these the cost model computes a sum for each way and each kind
+ * of operation, and the selector takes the cheaper way. It leaves a way in use only for one that is
+ * cheaper by a quarter. If calls then take far longer than their sum, the class is inattentive: the
+ * worker measures its RMA costs again, decides again, and measures the class anew after a pause.
+ * The pause doubles each time that the class is found inattentive again.
  *
- * Over shared memory a call is taken only where ranks serve calls without their workers
- * (tern_path_attends): a rank that waits in MPI would else keep the caller waiting for ever, and
- * RMA there needs nobody. So a call can cost time, but never decides whether an operation ends.
+ * Over shared memory the selector takes calls only if ranks serve calls while their workers are
+ * outside tern (tern_path_attends). Otherwise a rank that waits in MPI could keep the caller
+ * waiting for ever, and RMA needs no progress of that rank. So a call can cost time, but it never
+ * decides whether an operation ends.
  *
- * Budget: an operation that is settled on RMA pays one load of the worker's line and one branch. It
- * reads no clock. Only operations by call are timed.
+ * Budget: an operation that is settled on RMA pays one load of the worker's cache line and one
+ * branch. It reads no clock. Only operations by call are timed.
  */
 
 #include <stdbool.h>
@@ -27,10 +28,10 @@
 #include "src/context.h"
 #include "tern/model.h"
 
-/* Kinds of operations that the selector tells apart. MANY: one key of a batch. */
+/* The kinds of operations for which the selector decides separately. MANY: one key of a batch. */
 typedef enum tern_path_kind {
     TERN_PATH_FIND,
-    TERN_PATH_INSERT, /* erasures too */
+    TERN_PATH_INSERT, /* and erasures */
     TERN_PATH_ADD,
     TERN_PATH_PUSH,
     TERN_PATH_POP,
@@ -47,28 +48,28 @@ typedef enum tern_path_class {
     TERN_PATH_CLASSES
 } tern_path_class;
 
-/* What operations of a kind cost their caller by each way, in ns. */
+/* What an operation costs its caller by each way, in ns. */
 typedef struct tern_sums {
     double rma, call;
 } tern_sums;
 
-/* What a worker knows of a class. */
+/* What a worker knows about a class. */
 typedef struct tern_path_costs {
-    tern_costs costs;  /* ns, of the components */
-    double late;       /* ns that calls take more than their sum, over the latest of them */
-    uint64_t measured; /* when the class was last measured, ns; 0: never */
-    uint64_t until;    /* until when it counts as inattentive; 0: it does not */
-    uint64_t pause;    /* ns: how long it did the last time; 0: it never did */
-    uint32_t by_call;  /* a bit for each kind: the way in use is the call */
-    uint32_t open;     /* a bit for each kind that has not settled on RMA */
+    tern_costs costs;  /* of the components, in ns */
+    double late;       /* mean time that recent calls took beyond their sum, in ns */
+    uint64_t measured; /* time of the last measurement, in ns; 0: none */
+    uint64_t until;    /* the class is inattentive until this time; 0: it is not */
+    uint64_t pause;    /* length of the last inattentive time, in ns; 0: there was none */
+    uint32_t by_call;  /* one bit per kind: the way in use is the call */
+    uint32_t open;     /* one bit per kind: it has not settled on RMA */
 } tern_path_costs;
 
 typedef struct tern_selector {
-    tern_path_costs of[TERN_PATH_CLASSES]; /* OWN: costs alone */
-    uint64_t asked, answered;              /* calls of measure.c, by number */
+    tern_path_costs of[TERN_PATH_CLASSES]; /* of class OWN only costs and measured are used */
+    uint64_t asked, answered;              /* number of the last question and answer (measure.c) */
 } tern_selector;
 
-/* An operation's way. expected is its sum in ns if it is timed, else 0. */
+/* The way of one operation. expected: the predicted sum in ns if the operation is timed, else 0. */
 typedef struct tern_pick {
     tern_via via;
     tern_path_class class;
@@ -76,26 +77,27 @@ typedef struct tern_pick {
     uint64_t began;
 } tern_pick;
 
-/* Whom an operation is for: the worker that takes calls, and two words of the container there that
- * measurements may write, the first by puts and the second by atomics. */
+/* The target of an operation: the worker that takes its calls, and two words of the container there
+ * that measurements may write, the first by puts and the second by atomics. */
 typedef struct tern_path_target {
     tern_worker_id worker;
     tern_ptr scratch;
 } tern_path_target;
 
-/* The decisions themselves, which look at nothing but their arguments. now: AUTO if no way is in
- * use. */
+/* The decisions themselves. They depend on their arguments alone. now: the way in use, or AUTO if
+ * there is none. */
 tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own);
 tern_via tern_path_choose(tern_via now, tern_sums sums);
 /* Chooses for every kind. first: no way is in use. */
 void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first);
-/* Takes note of a call that took so long where its sum was expected. True: the class is inattentive
- * from now on. */
+/* Records that a call took this long, and what its predicted sum was (both in ns). Returns true if
+ * the class is inattentive from now on. */
 bool tern_path_late(tern_path_costs *costs, double expected, double took, uint64_t now);
 
-/* measure.c: the components towards memory of the caller's own, and towards a target. What cannot
- * be measured is left alone. tern_measure_call gives a target that computes a fraction of a
- * millisecond to answer; then it is false, and the call costs at least what it has waited. */
+/* measure.c: measure the components in the caller's own memory, and towards a target. A cost that
+ * cannot be measured stays as it was. tern_measure_call waits a fraction of a millisecond for the
+ * answers of a target. If they do not come, it returns false, and the call's cost is the time that
+ * it has waited. */
 void tern_measure_own(tern_costs *costs);
 void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_costs *costs);
 bool tern_measure_call(tern_worker *worker, const tern_path_target *target, tern_costs *costs);
@@ -104,7 +106,8 @@ static inline tern_selector *tern_selector_of(const tern_worker *worker) {
     return (tern_selector *)worker->layer[TERN_LAYER_PATH];
 }
 
-/* Whether ranks serve calls while their workers are outside tern. */
+/* Whether ranks serve calls while their workers are outside tern: by service threads or by
+ * libtern_pmpi. */
 static inline bool tern_path_attends(const tern_context *context) {
     return tern_serves_containers(context) || context->pmpi;
 }
@@ -115,7 +118,7 @@ static inline tern_path_class tern_path_class_of(const tern_context *context, ui
                                            : TERN_PATH_REMOTE;
 }
 
-/* A selector that knows nothing yet. */
+/* Initializes a selector. It has no measurements. */
 void tern_selector_begin(tern_worker *worker, tern_selector *selector);
 
 /* The bit of worker->unsettled for operations of a kind on a class. */
@@ -123,20 +126,22 @@ static inline uint32_t tern_path_bit(tern_path_class class, tern_path_kind kind)
     return UINT32_C(1) << ((unsigned)class * TERN_PATH_KINDS + (unsigned)kind);
 }
 
-/* True: what load and store reach goes by RMA, and the selector has nothing to do with it. */
+/* True: operations of the kind go by RMA to all memory that load and store reach, and need no
+ * selector. */
 static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind kind) {
     return (worker->unsettled &
             (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
 }
 
-/* The way of one operation by TERN_VIA_AUTO; tern_selector_done takes note of how long it took. In
- * a handler, which cannot wait for a call, and where the program holds all futures, it is RMA. */
+/* Chooses the way of one operation by TERN_VIA_AUTO; tern_selector_done records how long the
+ * operation took. The way is RMA in a handler, which cannot wait for a call, and if the program
+ * holds all futures. */
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
                              const tern_path_target *target);
 void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target);
 
-/* The same of one that was asked for via. only: the way that the container's options leave, or AUTO
- * if they leave both. */
+/* The same for an operation with any via. only: the only way that the container's options permit,
+ * or AUTO if they permit both. */
 static inline tern_pick tern_path_take(tern_worker *worker, tern_path_kind kind,
                                        const tern_path_target *target, tern_via via,
                                        tern_via only) {
@@ -147,12 +152,13 @@ static inline tern_pick tern_path_take(tern_worker *worker, tern_path_kind kind,
     return pick;
 }
 
-/* The way of something that is not timed: a request, a batch. may_measure: it may wait. */
+/* Chooses the way of a request or a batch, which are not timed. may_measure: the caller may wait
+ * for a measurement. */
 tern_via tern_selector_way(tern_worker *worker, tern_path_kind kind, const tern_path_target *target,
                            bool may_measure);
 
-/* explain.c: what tern_hashtable_explain promises, for count kinds of operations on rank, which is
- * one of the context's. only: as of tern_path_take. */
+/* explain.c: writes the text of tern_hashtable_explain for count kinds of operations on a rank of
+ * the context. only: as in tern_path_take. */
 typedef struct tern_path_question {
     const char *name;
     tern_path_kind kind;

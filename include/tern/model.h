@@ -2,16 +2,17 @@
 #define TERN_MODEL_H
 
 /*
- * The cost model of the containers (BCL, paper 003 section II-C): when does an operation
- * by RMA beat one by call? By RMA it costs the sum of the gets, puts and atomics that it is made
- * of; by call one round trip, and the same sum as the owner pays it in its own memory. What the
- * components cost is measured (tern-bench model does) or, before anything was, guessed. The model
- * knows the best case: nobody in the way, a target that attends, and no collision but those that it
- * is told of.
+ * Cost model of the containers (BCL, paper 003 section II-C): it predicts when an operation by RMA
+ * is cheaper than one by call. An operation by RMA costs the sum of its gets, puts and atomics. An
+ * operation by call costs one round trip, plus the same sum at the prices that the owner pays in
+ * its own memory. The prices of the components are measured (tern-bench model does so too); before
+ * the first measurement the model uses guesses. The model describes the best case: no contention, a
+ * target that attends, and no collisions except those that it is told of (passed).
  *
- * In short: by RMA where load/store reaches the owner, or where a get is cheap and one does; by
- * call where several round trips would be needed and the owner attends. TERN_VIA_AUTO decides by
- * this model, on costs that it measures (tern/promise.h); tern_hashtable_explain tells its sums.
+ * In short: RMA is cheaper if the owner shares memory with the caller, or if a get is cheap and one
+ * get is enough. A call is cheaper if RMA would need several round trips and the owner attends.
+ * TERN_VIA_AUTO decides by this model, with costs that it measures (tern/promise.h);
+ * tern_hashtable_explain shows the sums.
  */
 
 #include "tern/config.h"
@@ -22,26 +23,26 @@
 extern "C" {
 #endif
 
-/* What each component costs towards one target, in ns, with data of some 8 bytes. */
+/* The cost of each component towards one target, in ns, for data of about 8 bytes. */
 typedef struct tern_costs {
     double get;    /* R */
-    double put;    /* W: until its source may be reused */
-    double flush;  /* what a flush behind a put takes more */
+    double put;    /* W: until the source may be reused */
+    double flush;  /* how much longer a put with a flush behind it takes */
     double cas;    /* A: compare-and-swap at a random place */
     double fetch;  /* A: any other atomic, a load too, at a random place */
-    double hot;    /* A on one word that everybody uses, as a queue's tail */
+    double hot;    /* A on one word that all ranks use, such as a queue's tail */
     double call;   /* a round trip of tern_call_return to a function that does nothing */
     double passed; /* not a cost: looks at buckets of other keys that an operation on a hash table
                       takes on its way, on average [0] */
 } tern_costs;
 
-/* Operations, as the tables of tern/hashtable.h and tern/queue.h have them. CLASSIC and CHECKSUM:
- * the paper's own (its tables II and III). */
+/* The operations in the tables of tern/hashtable.h and tern/queue.h. CLASSIC and CHECKSUM are the
+ * paper's own algorithms (its tables II and III). */
 typedef enum tern_model_operation {
     TERN_MODEL_INSERT, /* a new key */
     TERN_MODEL_UPDATE, /* insert of a key that is there */
     TERN_MODEL_FIND,   /* a key that is there */
-    TERN_MODEL_MISS,   /* find of a key that is not */
+    TERN_MODEL_MISS,   /* find of a key that is not there */
     TERN_MODEL_ADD,    /* to a key that is there */
     TERN_MODEL_ADD_NEW,
     TERN_MODEL_PUSH,
@@ -54,18 +55,35 @@ typedef enum tern_model_operation {
     TERN_MODEL_OPERATIONS
 } tern_model_operation;
 
-/* Guesses for a transport, of the right order of magnitude. Any thread. */
+/** Returns guesses for a transport, of the right order of magnitude. Any thread may call it. */
 TERN_API void tern_costs_guess(tern_transport transport, tern_costs *costs);
 
-/* [out] costs: the same towards a target that attends only every compute_ns, between which it
- * computes: what needs it waits half that time, by p2p everything but a put that need not arrive,
- * else calls alone. Any thread. */
+/** Returns the costs towards a target that computes and attends only once every compute_ns
+ * nanoseconds.
+ *
+ * @param attentive the costs towards the same target while it attends
+ * @param transport the transport to it; with p2p every component except put needs the target,
+ *     otherwise calls alone do
+ * @param compute_ns ns between two moments at which the target attends
+ * @param[out] costs attentive, with half of compute_ns added to each component that needs the
+ *     target
+ *
+ * Any thread may call it. */
 TERN_API void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
                                    double compute_ns, tern_costs *costs);
 
-/* [out] ns: what the operation costs its caller by RMA or by call, where components towards the
- * owner cost target, and towards itself, at the owner, own. TERN_ERR_ARGUMENT: a pointer is NULL;
- * no such operation or promise; via is TERN_VIA_AUTO, which has no cost of its own. Any thread. */
+/** Predicts what an operation costs its caller.
+ *
+ * @param operation the operation
+ * @param promise READ_WRITE, or the promise of a phase
+ * @param via TERN_VIA_RMA or TERN_VIA_CALL
+ * @param target the costs of the components towards the owner
+ * @param own the costs of the components for the owner in its own memory
+ * @param[out] ns the cost in ns
+ * @return TERN_OK; TERN_ERR_ARGUMENT if a pointer is NULL, there is no such operation or promise,
+ *     or via is TERN_VIA_AUTO, which has no cost of its own
+ *
+ * Any thread may call it. */
 TERN_NODISCARD TERN_API tern_status tern_model_predict(tern_model_operation operation,
                                                        tern_promise promise, tern_via via,
                                                        const tern_costs *target,
