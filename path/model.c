@@ -118,11 +118,12 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
 #define SERVING_NS 300.0
 
 /* The average number of buckets of other keys that linear probing passes on its way to a key in a
- * table that is two thirds full, which is as full as tables are sized to get (hashtable/create.c). */
+ * table that is two thirds full, which is as full as a table is sized to get
+ * (hashtable/create.c). */
 #define PASSED 1.0
 
-/* A batch by RMA has several keys under way at a time, and a message of one by call takes many. How
- * many depends on the batch; these are few enough for a small one. */
+/* A batch by RMA has several keys under way at a time, and one message of a batch by call carries
+ * many. The real numbers depend on the batch; these are small enough for a small batch. */
 enum { KEYS_UNDER_WAY = 4, KEYS_A_MESSAGE = 64 };
 
 tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own) {

@@ -2,7 +2,7 @@
 
 #include "src/wait.h"
 
-#define LEAD 0.75       /* the selector changes to a way that costs less than LEAD * the way in use */
+#define LEAD 0.75       /* a new way must cost less than this share of the way in use */
 #define LATE 1.0        /* mean lateness, in predicted costs, at which a class is inattentive */
 #define LATE_MOST 4.0   /* the most lateness that one call counts, in predicted costs */
 #define LATE_LATEST 8.0 /* number of recent calls that the mean lateness covers */
