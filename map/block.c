@@ -6,7 +6,8 @@
 #include "src/log.h"
 #include "tern/message.h"
 
-/* Blocks are written and read word by word: a find may be reading a block that is written anew. */
+/* Blocks are written and read word by word, because a find may still read a block while its memory
+ * is written again. */
 
 static void store_shared(char *block, const void *from, size_t bytes) {
     uint64_t *to = (uint64_t *)(void *)block;
@@ -25,8 +26,8 @@ static void store_shared(char *block, const void *from, size_t bytes) {
     }
 }
 
-/* Not for ThreadSanitizer: memory that was given back may be anybody's by now, who stores plainly
- * to it, and what is read of it is thrown away. */
+/* Hidden from ThreadSanitizer: a block that was given back may belong to another user by now, who
+ * writes it with plain stores. Words read from it fail their check and are thrown away. */
 __attribute__((noinline, no_sanitize("thread"))) static void
 load_shared(void *to, const char *block, size_t bytes) {
     const uint64_t *from = (const uint64_t *)(const void *)block;
@@ -100,13 +101,13 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     tern_status status = tern_call(worker, owner, &tern_map_on_free_function, &m, sizeof m);
     if (status == TERN_OK)
         return;
-    /* A message needs no memory for a ring. */
+    /* There is no memory for a ring; a message needs none. */
     if (status == TERN_ERR_MEMORY)
         status = tern_call_message(worker, owner, &tern_map_on_free_function, &m, sizeof m);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         tern_log(TERN_LOG_WARN, "rank %u keeps memory that a map has let go of: %s", block.rank,
                  tern_error_detail());
-    tern_error_clear(); /* an owner that is dead takes the block along */
+    tern_error_clear(); /* the block of an owner that is dead is gone with it */
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {
@@ -143,7 +144,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
         *verdict = !passes(map, d, copy, value)               ? TERN_BLOCK_STALE
                    : memcmp(copy, key->bytes, key_bytes) != 0 ? TERN_BLOCK_OTHER
                                                               : TERN_BLOCK_MINE;
-    /* R2: tern_block_make; the descriptor is looked at again behind words that do not pass */
+    /* R2: tern_block_make; after words whose check fails, the find reads the descriptor again */
     atomic_thread_fence(memory_order_acquire);
     tern_room_free(&room);
     return status;

@@ -2,19 +2,21 @@
 #define TERN_MAP_BLOCK_H
 
 /*
- * Blocks: memory for keys and values that are large, each allocated and written by the rank in
- * whose segment it lies, before any descriptor names it, and given back by whoever replaced or
- * erased that descriptor: the table shows each to one only (hashtable/witness.h).
+ * Blocks: memory for large keys and values. The rank in whose segment a block lies allocates and
+ * writes it, before any descriptor names it. The operation that replaces or erases the descriptor
+ * gives the block back; the table shows each replaced descriptor to exactly one operation
+ * (hashtable/witness.h).
  *
- * Memory order. Near, a block's stores are ordered before its descriptor by the release with which
- * the table publishes an entry, and a find that has read that entry sees all of the block. Far they
- * are local stores before a message or a put of the same process. What comes too late all the same,
- * or too early because the block is another's by now, the check refuses.
+ * Memory order. With shared memory, the table publishes an entry with a release, which orders the
+ * block's stores before its descriptor; a find that has read the entry sees the whole block.
+ * Without shared memory, the block's stores are local stores before a message or a put of the same
+ * process. If a find still reads the block too early, or after its memory was given to another
+ * block, the check of the words fails.
  */
 
 #include "map/map.h"
 
-/* Where a large descriptor's block lies. */
+/* Returns the address of a large descriptor's block. */
 tern_ptr tern_block_place(const uint64_t *d);
 
 /* Allocates a block in this rank's segment, writes it, and completes its descriptor.
@@ -22,28 +24,29 @@ tern_ptr tern_block_place(const uint64_t *d);
 tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                             const void *value, size_t value_bytes, tern_map_descriptor *d);
 
-/* Gives a block back: one's own at once, another rank's by a call that is not waited for, which
- * goes by message if there is no memory for a ring to that rank. TERN_NULL is fine. A block whose
- * rank has died is gone. Not in handlers, but of one's own blocks. */
+/* Gives a block back: the caller's own at once, another rank's by a call without waiting, which
+ * goes as a message if there is no memory for a ring to that rank. TERN_NULL is allowed. A block
+ * whose rank has died is gone. A handler may give back blocks of its own rank only. */
 void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block);
 
-/* What reading a block came to. */
+/* The result of reading a block. */
 typedef enum tern_block_verdict {
-    TERN_BLOCK_STALE, /* it does not hold (or not yet, or no longer) what the descriptor says */
-    TERN_BLOCK_OTHER, /* it does, and it is another key's */
-    TERN_BLOCK_MINE
+    TERN_BLOCK_STALE, /* the block does not hold (not yet, or no longer) what the descriptor says */
+    TERN_BLOCK_OTHER, /* the block is valid and holds another key */
+    TERN_BLOCK_MINE   /* the block is valid and holds the key */
 } tern_block_verdict;
 
-/* Reads the block that a descriptor names. [out] value: room for the value's bytes, written to
- * whatever the verdict. Where load/store reaches the block it is copied once and nothing is
- * allocated, but for keys of more than 512 bytes. Errors as tern_get; TERN_ERR_MEMORY. */
+/* Reads the block that a descriptor names. [out] value: room for the value's bytes, which the
+ * function may write under every verdict. If load/store reaches the block, the value is copied
+ * once, and memory is allocated only for keys of more than 512 bytes. Returns the statuses of
+ * tern_get and TERN_ERR_MEMORY. */
 tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint64_t *d,
                             const tern_map_key *key, void *value, tern_block_verdict *verdict);
 
 /* Whether load/store reaches the block of a descriptor. */
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d);
 
-/* Bytes from the block's start to its value, and of all of it. */
+/* The value's distance from the block's start, and the block's size, both in bytes. */
 static inline size_t tern_block_value_at(const uint64_t *d) {
     return (tern_map_descriptor_key_bytes(d) + 7) & ~(size_t)7;
 }
@@ -51,7 +54,7 @@ static inline size_t tern_block_bytes(const uint64_t *d) {
     return tern_block_value_at(d) + tern_map_descriptor_value_bytes(d);
 }
 
-/* Whether a copy of a block, 8-byte aligned, is what its descriptor says. */
+/* Whether a copy of a block, 8-byte aligned, holds what its descriptor says. */
 bool tern_block_is_whole(const tern_map *map, const uint64_t *d, const char *copy);
 
 #endif

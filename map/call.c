@@ -5,24 +5,24 @@
 #include "map/operations.h"
 #include "src/once.h"
 
-/* Every message begins with this. */
+/* The head of every message. */
 typedef struct map_head {
     tern_table_head head;
     uint64_t fingerprint[2];
     uint64_t seed;
-    uint64_t lengths; /* as in a descriptor; of an insert also the value's */
+    uint64_t lengths; /* as in a descriptor; the value's length only in an insert */
     uint64_t flags;   /* of an insert */
 } map_head;
 
-enum { ONLY_NEW = 1, CONTENT = 2 /* key and value follow as in a block, not a descriptor */ };
+enum { ONLY_NEW = 1, CONTENT = 2 /* a key and a value follow, as in a block; else a descriptor */ };
 
-/* What an insert or an erase answers. */
+/* The answer to an insert or an erase. */
 typedef struct put_reply {
     uint64_t existed;
-    tern_ptr old; /* to be given back by the caller */
+    tern_ptr old; /* the block that the caller has to give back */
 } put_reply;
 
-/* What a find answers; the value, if it comes too, stands behind the descriptor. */
+/* The answer to a find. If has_value is set, the value follows the descriptor. */
 typedef struct look_reply {
     uint64_t has_value;
     uint64_t descriptor[TERN_RESULT_MAX / 8 - 1];
@@ -38,8 +38,8 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
     return table != NULL ? table->key_argument : NULL;
 }
 
-/* The map that a message is for and the key that it names, whose bytes, if they came along, stand
- * behind the head. [out] m: the head. */
+/* Reads the head of a message. [out] m: the head; map: the map that the message is for; key: the
+ * key that it names, without its bytes, which may follow the head. */
 static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
                                 map_head *m, tern_map **map, tern_map_key *key) {
     tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
@@ -57,7 +57,8 @@ static tern_status read_message(tern_call_info *call, const void *message, size_
     return TERN_OK;
 }
 
-/* Gives the own block back, and leaves another rank's to the caller. */
+/* Answers an insert or an erase. Gives a block of the own rank back, and leaves a block of another
+ * rank to the caller. */
 static void answer_put(tern_call_info *call, const tern_map *map, bool existed, tern_ptr old) {
     put_reply reply = {existed, TERN_NULL};
     if (old.rank == map->context->rank)
@@ -68,7 +69,7 @@ static void answer_put(tern_call_info *call, const tern_map *map, bool existed, 
     call->result_bytes = sizeof reply;
 }
 
-/* [out] d: the descriptor that came, or that of a new block with what came. */
+/* [out] d: the descriptor in the message, or that of a new block with the message's content. */
 static tern_status take_descriptor(tern_call_info *call, const tern_map *map, const map_head *m,
                                    const uint64_t *came, size_t rest, tern_map_key *key,
                                    tern_map_descriptor *d) {
@@ -181,7 +182,7 @@ static tern_status send(tern_worker *worker, const tern_map *map, uint32_t owner
     return TERN_OK;
 }
 
-/* A large one that fits a message: its content goes along. */
+/* Sends an insert of a large value that fits a message, with its content. */
 static tern_status send_content(tern_worker *worker, const tern_map *map, uint32_t owner,
                                 const tern_map_key *key, const tern_map_descriptor *d,
                                 const void *value, bool only_new, bool *existed, tern_ptr *old) {
@@ -229,7 +230,7 @@ tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t
     if (status != TERN_OK)
         return status;
     status = send_descriptor(worker, map, owner, key, d, only_new, existed, old);
-    /* An owner that died may have put the descriptor, for those who still read its memory. */
+    /* An owner that died may have put the descriptor, and other ranks may still read its memory. */
     if ((status != TERN_OK && status != TERN_ERR_PEER) ||
         (status == TERN_OK && only_new && *existed))
         tern_block_free(worker, map, tern_block_place(d->words));

@@ -45,15 +45,16 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = tern_hashtable_create(worker, &table, &m->table);
     if (status != TERN_OK)
         goto fail;
-    /* A call may come as soon as another rank has returned: every map knows its table before. If a
-     * death ends this, the map is left to those who have returned, as the table would be. */
+    /* A call may come as soon as another rank has returned, so every map knows its table before the
+     * barrier. If a death ends the barrier, the map stays for the ranks that have returned, as the
+     * table does. */
     status = tern_collective_barrier(context, worker);
     if (status != TERN_OK && status != TERN_ERR_PEER) {
         tern_ignore(tern_hashtable_destroy(worker, m->table));
         goto fail;
     }
     if (status == TERN_OK) {
-        m->table->object.kind = "map"; /* the table is the map's own, and goes with it */
+        m->table->object.kind = "map"; /* the table belongs to the map and is destroyed with it */
         *map = m;
     }
     return status;
@@ -89,15 +90,17 @@ static int free_block(const void *fingerprint, const void *value, void *argument
     return 0;
 }
 
-/* Gives back every block that this rank's part of the table names. Nobody changes it. */
+/* Gives back every block that this rank's part of the table names. Nobody changes the part
+ * meanwhile. */
 static tern_status free_blocks(tern_worker *worker, const tern_map *map, bool own_only) {
     freeing f = {worker, map, own_only};
     return tern_hashtable_for_each(worker, map->table, free_block, &f);
 }
 
-/* The same of all ranks together: on return all of it is given back. After a death, if anyway, what
- * needs nobody else. No block twice, since each is named by one descriptor, which goes, where
- * the map stays, before anything else can fail. */
+/* Gives back the blocks of all ranks, collectively; on return all of them are given back. anyway:
+ * after a death, gives back the blocks that need no other rank. No block is given back twice: one
+ * descriptor names it, and if the map stays, the descriptor is cleared before anything else can
+ * fail. */
 static tern_status free_all(tern_worker *worker, const tern_map *map, bool anyway) {
     tern_peers_look(&worker->context->peers);
     tern_status status = tern_barrier(worker);

@@ -6,13 +6,15 @@
 #include "src/wait.h"
 
 /*
- * Finding: look at the descriptor, then read the block that it names. A block that does not hold
- * what the descriptor says was given back meanwhile, or is not all here yet: then both are done
- * again. Whoever gave it back had put another descriptor before, so the next look meets that one;
- * each turn but the first is due to another operation that has ended, or to memory on its way.
+ * A find reads the descriptor and then the block that it names. If the block does not hold what the
+ * descriptor says, it was given back meanwhile or has not fully arrived, and the find repeats both
+ * steps. The operation that gave the block back had put another descriptor before, so the next look
+ * finds that one. Each repetition is therefore caused by another operation that has ended, or by
+ * data that is on its way.
  */
 
-/* How long a descriptor and its block may disagree before somebody has written over one. */
+/* How long a descriptor and its block may disagree before the find reports that one of them was
+ * overwritten. */
 enum { PATIENCE_NS = 500000000 };
 
 typedef struct search {
@@ -26,7 +28,7 @@ typedef struct search {
     size_t room;
 } search;
 
-/* [out] d; [out] verdict: STALE if the block is still to be read. */
+/* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
 static tern_status look(const search *s, tern_map_descriptor *d, tern_block_verdict *verdict) {
     *verdict = TERN_BLOCK_STALE;
     return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
@@ -34,7 +36,7 @@ static tern_status look(const search *s, tern_map_descriptor *d, tern_block_verd
                       : tern_map_look(s->worker, s->map, s->key, s->promise, d);
 }
 
-/* What the descriptor itself tells. [out] verdict: STALE: the block has to. */
+/* Evaluates the descriptor alone. [out] verdict: STALE if the caller has to read the block. */
 static tern_status judge_descriptor(const search *s, const tern_map_descriptor *d,
                                     tern_block_verdict *verdict, size_t *value_bytes) {
     const size_t bytes = tern_map_descriptor_value_bytes(d->words);
@@ -57,7 +59,8 @@ static tern_status judge_descriptor(const search *s, const tern_map_descriptor *
     return TERN_OK;
 }
 
-/* One turn of a wait for a descriptor that has not changed though its block says something else. */
+/* One step of a wait for a descriptor that does not change although its block holds something
+ * else. */
 static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
                                   tern_wait_state *wait, uint64_t since) {
     tern_worker *worker = s->worker;
@@ -77,7 +80,7 @@ static tern_status find(const search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
-    uint64_t since = 0; /* when last was first seen, once it was seen twice */
+    uint64_t since = 0; /* time at which last was seen for the second time; 0: not yet */
     for (bool first = true;; first = false) {
         tern_block_verdict verdict;
         tern_status status = look(s, &d, &verdict);

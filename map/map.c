@@ -4,8 +4,8 @@
 #include "map/check.h"
 #include "map/operations.h"
 
-/* The public operations on one key: arguments are checked here, then the operation is done by RMA
- * or by a call. One whose owner is the caller is done in place either way. */
+/* The public operations on one key. They check their arguments, and then do the operation by RMA or
+ * by a call. An owner does operations on its own keys in place either way. */
 
 tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
                            size_t key_bytes, tern_promise promise, tern_promise excluded,
@@ -29,7 +29,7 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
     return true;
 }
 
-/* Makes the block first: a descriptor never names one that is not there. */
+/* Makes the block before the descriptor that names it. */
 static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
                                 const tern_map_key *key, tern_map_descriptor *d, const void *value,
                                 bool only_new, tern_promise promise, bool *existed, tern_ptr *old) {
@@ -41,7 +41,7 @@ static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32
     if (status != TERN_OK)
         return status;
     status = tern_map_put(worker, map, key, d, only_new, promise, existed, old);
-    /* A put to an owner that died may have arrived, for those who still read its memory. */
+    /* A put to an owner that died may have arrived, and other ranks may still read its memory. */
     const bool unknown = status == TERN_ERR_PEER && map->table->part[owner].near == NULL;
     if (large && !unknown && (status != TERN_OK || (only_new && *existed)))
         tern_block_free(worker, map, tern_block_place(d->words));

@@ -2,8 +2,8 @@
 #define TERN_MAP_MAP_H
 
 /*
- * Map: a hash table of fixed-size entries. Its key is a fingerprint of the map's key, its value a
- * descriptor of the map's key and value, in 8-byte words:
+ * A map is a hash table of fixed-size entries. The table's key is a fingerprint of the map's key;
+ * the table's value is a descriptor of the map's key and value, in 8-byte words:
  *
  *     0    lengths: bytes of the key (bits 0-31), of the value (32-63)
  *     1..  small: key and value, one right behind the other, padded with zeros
@@ -12,19 +12,22 @@
  *     2           the block's offset there
  *     3           its check
  *
- * Which of the two follows from the lengths. A block is the key, padded to words, and the value.
+ * The lengths decide whether a descriptor is small or large. A block holds the key, padded to
+ * words, and the value.
  *
- * Fingerprint: 128 bits of XXH3, seeded with the table's nonce, which is random and never told: no
- * key can be made to meet another one's. Tag: 32 more, of another hash. That two keys of a map
- * differ and agree in all 160 and in their lengths is less likely than that memory errs by itself;
- * it is looked at all the same: a find compares the keys themselves, and an insert, which need not
- * have the other key at hand, refuses to replace what its tag shows to be another one's.
+ * Fingerprint: 128 bits of XXH3, seeded with the table's nonce. The nonce is random and secret, so
+ * nobody can construct two keys with the same fingerprint. Tag: 32 bits of another hash. Two
+ * different keys that agree in all 160 bits and in their lengths are less likely than a memory
+ * error. tern checks for them all the same: a find compares the keys themselves. An insert does not
+ * always have the other key at hand; it refuses to replace an entry whose tag shows that the entry
+ * belongs to another key.
  *
- * Check: a hash of the value seeded with one of the key, seeded with the nonce. It needs no
- * version. A find that reads a block after it was given back either meets the very bytes that the
- * descriptor spoke of, so they are what the map held when the descriptor was read, which is where
- * the find linearizes; or others, which do not pass, and looks at the descriptor again. Segments
- * stay mapped as long as the context, so to read memory of somebody else's by then does no harm.
+ * Check: a hash of the value. Its seed is a hash of the key, seeded with the nonce. The check needs
+ * no version. If a find reads a block after it was given back, there are two cases. If the block
+ * still has the bytes that the descriptor describes, the map held them when the find read the
+ * descriptor, and there the find linearizes. If it has other bytes, the check fails and the find
+ * reads the descriptor again. Segments stay mapped as long as the context exists, so a read of
+ * memory that belongs to another block by then does no harm.
  */
 
 #include "hashtable/table.h"
@@ -33,24 +36,23 @@
 
 enum {
     TERN_MAP_FINGERPRINT = 16, /* bytes */
-    TERN_MAP_INLINE_MIN = 24,  /* what a block's place takes */
+    TERN_MAP_INLINE_MIN = 24,  /* the address and check of a block */
     TERN_MAP_WORDS_MAX = 1 + TERN_MAP_INLINE_MAX / 8
 };
 
 struct tern_map {
     tern_context *context;
-    tern_hashtable *table; /* whose key_argument is the map */
+    tern_hashtable *table; /* its key_argument is the map */
     size_t inline_bytes;
 };
 
-/* A key, where it belongs, and what tells it from others. bytes is NULL where a message left the
- * key itself behind. */
+/* A key with its hashes. bytes is NULL if a message named the key without its bytes. */
 typedef struct tern_map_key {
     const void *bytes;
     size_t size;
     uint64_t fingerprint[2];
-    uint64_t hash; /* the table's, of the fingerprint */
-    uint64_t seed; /* of its check; the lower half is its tag */
+    uint64_t hash; /* the table's hash of the fingerprint */
+    uint64_t seed; /* the seed of the check; its lower half is the tag */
 } tern_map_key;
 
 typedef struct tern_map_descriptor {
@@ -69,7 +71,7 @@ static inline bool tern_map_descriptor_is_small(const tern_map *map, const uint6
            map->inline_bytes;
 }
 
-/* The key and, right behind it, the value of a small one. */
+/* The key of a small descriptor, with the value right behind it. */
 static inline const char *tern_map_descriptor_small(const uint64_t *d) {
     return (const char *)(d + 1);
 }
@@ -81,11 +83,11 @@ static inline uint64_t tern_map_seed(const tern_map *map, const void *key, size_
 /* bytes may be NULL if size is 0. */
 void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern_map_key *key);
 
-/* [out] d: small, or large with everything but the block's place and check. */
+/* [out] d: a small descriptor, or a large one without the block's address and check. */
 void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, const void *value,
                               size_t value_bytes, tern_map_descriptor *d);
 
-/* Whether a descriptor that lies under the key's fingerprint has its length and tag too. */
+/* Whether a descriptor with the key's fingerprint has the key's length and tag, too. */
 bool tern_map_descriptor_is_of(const tern_map *map, const uint64_t *d, const tern_map_key *key);
 
 #endif

@@ -3,7 +3,8 @@
 #include "hashtable/operations.h"
 #include "hashtable/witness.h"
 
-/* Sees whose descriptor goes, and which block goes with it. */
+/* Sees the descriptor that is replaced or erased: checks that it belongs to the key, and keeps the
+ * address of its block. */
 typedef struct heir {
     tern_witness witness;
     const tern_map *map;
@@ -24,7 +25,8 @@ static heir heir_of(const tern_map *map, const tern_map_key *key) {
     return (heir){{see}, map, key, TERN_NULL};
 }
 
-/* Whether what an insert_new has met is the key's own. Who erases it meanwhile comes after. */
+/* Checks that the entry that an insert_new has found belongs to its key. If the entry is erased
+ * meanwhile, the erase is ordered after the insert. */
 static tern_status check_met(tern_worker *worker, const tern_map *map, const tern_map_key *key) {
     tern_map_descriptor d;
     tern_status status = tern_map_look(worker, map, key, TERN_PROMISE_READ_WRITE, &d);

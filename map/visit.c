@@ -2,7 +2,8 @@
 
 #include "map/block.h"
 
-/* Walks over the keys of a part, or of all: the table's, with a look at each descriptor's block. */
+/* Walks over the keys of one part or of all parts: over the table's entries, with a look at the
+ * block of each descriptor. */
 
 typedef int visitor(const tern_map_item *item, void *argument);
 
@@ -12,7 +13,7 @@ typedef struct walk {
     visitor *visit;
     void *argument;
     tern_status status;
-    char *copy; /* of what is not read in place */
+    char *copy; /* copy of a key and value that cannot be read in place */
     size_t room;
 } walk;
 
@@ -29,7 +30,7 @@ static char *make_room(walk *w, size_t bytes) {
     return more;
 }
 
-/* Key and value of a small one, apart, so that both are aligned. */
+/* Copies key and value of a small descriptor apart, so that both are aligned. */
 static const char *small_block(walk *w, const uint64_t *d) {
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
     char *copy = make_room(w, tern_block_bytes(d) + 1);
@@ -40,7 +41,7 @@ static const char *small_block(walk *w, const uint64_t *d) {
     return copy;
 }
 
-/* Nobody changes the map, so what load/store reaches is looked at where it lies. */
+/* Nobody changes the map meanwhile, so a block that load/store reaches is read in place. */
 static const char *large_block(walk *w, const uint64_t *d) {
     const size_t bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);

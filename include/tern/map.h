@@ -3,32 +3,35 @@
 
 /*
  * Distributed map: a hash table (tern/hashtable.h) whose keys and values are bytes of any size,
- * each of its own. What is small lies in the table itself; the rest in blocks, each in
- * the segment of the rank that inserted it by RMA, or of the key's owner where that was by call.
+ * which may differ from key to key. A small key and value lie in the table itself. A large one lies
+ * in a block: in the segment of the rank that inserted it by RMA, or of the key's owner if it was
+ * inserted by call.
  *
  *     operation                    small              in a block
  *     insert, new key              CAS + W            the same
- *     insert, key is there         2 R + CAS + W + A  the same, and what was there is given back
+ *     insert, key is there         2 R + CAS + W + A  the same, and the old block is given back
  *     insert_new, key is there     2 R                the same
- *     erase, key is there          2 R + CAS + W + A  the same, and it is given back
- *     find, present                R                  2 R; R if the block is one's own
+ *     erase, key is there          2 R + CAS + W + A  the same, and the block is given back
+ *     find, present                R                  2 R; R if the block is in the own segment
  *     find, absent                 R + A; R in a phase of reads
- *     any by call                  one round trip     the same; a find of more than 960 bytes, or
- *                                                     of what no load/store of the owner reaches,
- *                                                     R more
+ *     any by call                  one round trip     the same; R more for a find of more than 960
+ *                                                     bytes, or of a block that the owner does not
+ *                                                     reach by load/store
  *
- * (As in tern/hashtable.h: away from collisions, and an insert that meets what the last one did not
- * costs one R or CAS more. To write a block costs none of these: it is local. To give one back is a
- * call to the rank that it lies at, which nobody waits for, or nothing if it is one's own.)
+ * R is a get, W a put, A an atomic, CAS a compare-and-swap, without collisions as in
+ * tern/hashtable.h. An insert that finds another situation than the one before it costs one R or
+ * CAS more. Writing a block is local and costs none of these. Giving a block back is a call to its
+ * rank, for which nobody waits; for a block in the own segment it costs nothing.
  *
  * Promises, phases, linearizability, TERN_ERR_PEER and TERN_ERR_AGAIN are those of the table. A
- * find answers with a value that was inserted, whole, or not at all: a block has a hash of key and
- * value in the table, so one that was given back and used again meanwhile is noticed, and the find
- * looks again. What lies in a segment that died with its rank is TERN_ERR_PEER, but where
- * load/store still reaches it. Inserts and erases are not for handlers (TERN_ERR_STATE); finds by
- * RMA are.
+ * find returns a complete value that was inserted, or none: the table holds a hash of key and value
+ * for each block, so the find notices a block that was given back and used again meanwhile, and
+ * looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
+ * load/store still reaches it.
  *
- * An archive (tern/archive.h) as value:
+ * Handlers: inserts and erases return TERN_ERR_STATE. Finds by RMA are allowed.
+ *
+ * An archive (tern/archive.h) as a value:
  *
  *     tern_writer_open(&writer, NULL, 0, 1 << 20);
  *     tern_write_string(&writer, name);
@@ -56,99 +59,160 @@ extern "C" {
 
 typedef struct tern_map tern_map;
 
-/* What a map is made of. Zeroed fields take the defaults in brackets. */
+/* Options of tern_map_create. A zeroed field takes the default in brackets. */
 typedef struct tern_map_options {
     uint64_t capacity;   /* keys that must fit into the whole map, 1 or more */
-    size_t inline_bytes; /* key and value of so many bytes together lie in the table, up to
-                            TERN_MAP_INLINE_MAX; rounded up to a multiple of 8, and at least 24,
-                            which makes a bucket one cache line [24] */
+    size_t inline_bytes; /* a key and value of at most so many bytes together lie in the table; up
+                            to TERN_MAP_INLINE_MAX, rounded up to a multiple of 8 and to at least
+                            24, which makes a bucket one cache line [24] */
     int call_only;       /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
 } tern_map_options;
 
-/* Collective over the ranks, one worker of each; blocks. Calls to a rank's part go to that worker,
- * or to the rank's service threads if there are any (tern/context.h). Errors as
- * tern_hashtable_create. */
+/** Creates a map. Calls to a rank's part go to the worker that creates it, or to the rank's service
+ * threads if there are any (tern/context.h).
+ *
+ * @param worker the calling worker
+ * @param options the same on every rank
+ * @param[out] map the map; the caller destroys it with tern_map_destroy
+ * @return the statuses of tern_hashtable_create
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
                                                     const tern_map_options *options,
                                                     tern_map **map);
-/* Collective; every operation must have returned everywhere. Gives all memory back; after a death
- * what others hold of this rank's blocks stays allocated. NULL is fine. The map is gone even where
- * the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
- * function; the map stays as it was. */
+/** Frees the map and all its memory. NULL is allowed. Every operation must have returned on every
+ * rank.
+ *
+ * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the map is gone all the same, but the
+ *     blocks of this rank that other ranks' parts name stay allocated; TERN_ERR_MISMATCH if the
+ *     other ranks are in another collective function, and TERN_ERR_ARGUMENT or TERN_ERR_STATE in a
+ *     handler: the map stays as it was
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
 
-/* Stores a copy of value under key, whether the key is there or not. Either may have 0 bytes (and
- * be NULL then). [out] existed (may be NULL). On any error the map is unchanged, but after
- * TERN_ERR_PEER an owner that died may hold the value where load/store still reaches it.
- * TERN_ERR_MEMORY: the segment that the block belongs into has no room for it
- * (TERN_SEGMENT_SIZE); TERN_ERR_RANGE: larger than the limits above; TERN_ERR_EXISTS: another key
- * has the same fingerprint, 160 bits of a hash with a seed that is random for every map;
- * TERN_ERR_FULL, TERN_ERR_UNSUPPORTED, TERN_ERR_ARGUMENT as tern_hashtable_insert; TERN_ERR_SYSTEM:
- * the owner's reply makes no sense; TERN_ERR_STATE in a handler. */
+/** Stores a copy of a value under a key, and replaces the value of a key that is there.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param key key_bytes bytes; may be NULL if key_bytes is 0
+ * @param key_bytes 0 to TERN_MAP_KEY_MAX
+ * @param value value_bytes bytes; may be NULL if value_bytes is 0
+ * @param value_bytes 0 to TERN_MAP_VALUE_MAX
+ * @param promise what the caller promises about concurrent operations (tern/promise.h)
+ * @param via how the operation is done (tern/promise.h)
+ * @param[out] existed 1 if the key was there, else 0; may be NULL
+ * @return TERN_OK; TERN_ERR_MEMORY if the segment of the block has no room for it
+ *     (TERN_SEGMENT_SIZE); TERN_ERR_RANGE if key or value is too large; TERN_ERR_EXISTS if another
+ *     key has the same fingerprint, which is 160 bits of a hash with a random seed for every map;
+ *     TERN_ERR_FULL, TERN_ERR_UNSUPPORTED and TERN_ERR_ARGUMENT as tern_hashtable_insert;
+ *     TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_STATE in a handler;
+ *     TERN_ERR_AGAIN; TERN_ERR_PEER
+ *
+ * On an error the map is unchanged, with one exception: after TERN_ERR_PEER the part of an owner
+ * that died may hold the value, if load/store still reaches that part.
+ *
+ * Blocking: until the key's bucket is available; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map,
                                                     const void *key, size_t key_bytes,
                                                     const void *value, size_t value_bytes,
                                                     tern_promise promise, tern_via via,
                                                     int *existed);
 
-/* The same, but a value that is there is left alone. [out] existed (may be NULL): it is. */
+/** tern_map_insert that leaves the value of a key that is there unchanged.
+ *
+ * @param[out] existed 1 if the key was there and nothing was stored, else 0; may be NULL */
 TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, tern_map *map,
                                                         const void *key, size_t key_bytes,
                                                         const void *value, size_t value_bytes,
                                                         tern_promise promise, tern_via via,
                                                         int *existed);
 
-/* Takes key, with its value, out of the map. TERN_ERR_NOT_FOUND: no such key; TERN_ERR_RANGE: no
- * key is as large; TERN_ERR_STATE in a handler. */
+/** Removes a key and its value from the map.
+ *
+ * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; TERN_ERR_RANGE if the key is larger
+ *     than TERN_MAP_KEY_MAX; otherwise the statuses of tern_map_insert
+ *
+ * Blocking: as tern_map_insert. */
 TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map,
                                                    const void *key, size_t key_bytes,
                                                    tern_promise promise, tern_via via);
 
-/* [out] value: room for room bytes (NULL if that is 0), whose content is undefined on an error;
- * [out] value_bytes (may be NULL). TERN_ERR_RANGE: the value has more bytes than room, and
- * value_bytes says how many; or no key is as large. TERN_ERR_NOT_FOUND: no such key.
- * TERN_ERR_AGAIN: in a handler, where the value was just being replaced. TERN_ERR_MEMORY: no room
- * for a copy. TERN_ERR_SYSTEM: the block was written over, or the owner's reply makes no sense. */
+/** Copies the value of a key.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param key key_bytes bytes; may be NULL if key_bytes is 0
+ * @param key_bytes 0 to TERN_MAP_KEY_MAX
+ * @param promise what the caller promises about concurrent operations (tern/promise.h)
+ * @param via how the operation is done (tern/promise.h)
+ * @param[out] value room for room bytes, undefined on an error; may be NULL if room is 0
+ * @param room bytes
+ * @param[out] value_bytes size of the value; may be NULL
+ * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; TERN_ERR_RANGE if the value has more
+ *     bytes than room, and value_bytes tells how many, or if the key is larger than
+ *     TERN_MAP_KEY_MAX; TERN_ERR_AGAIN in a handler, if the value is being replaced;
+ *     TERN_ERR_MEMORY if there was no memory for a copy; TERN_ERR_SYSTEM if the block was
+ *     overwritten or the owner's reply is not valid; TERN_ERR_PEER; others as tern_hashtable_find
+ *
+ * Blocking: until the value has arrived; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map,
                                                   const void *key, size_t key_bytes,
                                                   tern_promise promise, tern_via via, void *value,
                                                   size_t room, size_t *value_bytes);
 
-/* A key with its value, both 8-byte aligned, valid until the visit returns. */
+/* A key with its value. Both are 8-byte aligned, and valid until the visit returns. */
 typedef struct tern_map_item {
     const void *key, *value;
     size_t key_bytes, value_bytes;
 } tern_map_item;
 
-/* Calls visit for each key that this rank owns, in no order, until visit returns non-zero, which
- * ends it with TERN_OK. No rank may change the map meanwhile. Waits only for values that lie at
- * other nodes, which their ranks' progress may have to serve; not in a handler then
- * (TERN_ERR_STATE). TERN_ERR_PEER: one of these has died. */
+/** Calls visit for each key that this rank owns, in no particular order. If visit returns a value
+ * other than 0, the walk ends there with TERN_OK. No rank may change the map meanwhile.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param visit the function; it gets argument
+ * @return TERN_OK; TERN_ERR_PEER if a rank that holds a value has died; TERN_ERR_MEMORY;
+ *     TERN_ERR_ARGUMENT; TERN_ERR_STATE if the map was changed meanwhile, and in a handler if
+ *     values lie on other nodes
+ *
+ * Blocking: waits only for values on other nodes. Their ranks may have to make progress. */
 TERN_NODISCARD TERN_API tern_status tern_map_for_each(tern_worker *worker, tern_map *map,
                                                       int (*visit)(const tern_map_item *item,
                                                                    void *argument),
                                                       void *argument);
 
-/* The same for the keys of all ranks. Any rank may call it, alone. */
+/** tern_map_for_each for the keys of all ranks. It is not collective: a single rank may call it. */
 TERN_NODISCARD TERN_API tern_status
 tern_map_for_each_anywhere(tern_worker *worker, tern_map *map,
                            int (*visit)(const tern_map_item *item, void *argument), void *argument);
 
-/* Collective, ends phases as tern_barrier does; blocks. [out] count: keys in the whole map, on
- * every rank. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
+/** Returns the number of keys in the whole map. It ends phases as tern_barrier does.
+ *
+ * @param[out] count number of keys, the same on every rank
+ * @return TERN_OK; TERN_ERR_ARGUMENT; TERN_ERR_STATE in a handler; TERN_ERR_PEER; TERN_ERR_MISMATCH
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_map_size(tern_worker *worker, tern_map *map,
                                                   uint64_t *count);
 
-/* Collective, ends phases as tern_barrier does, and the calls that are under way as tern_quiesce;
- * blocks. Takes all keys out of the map and gives all their memory back. TERN_ERR_PEER: of the keys
- * some or all may be gone; TERN_ERR_STATE in a handler. */
+/** Removes all keys from the map and gives their memory back. It ends phases as tern_barrier does,
+ * and completes the calls that are under way as tern_quiesce does.
+ *
+ * @return TERN_OK; TERN_ERR_ARGUMENT; TERN_ERR_STATE in a handler; TERN_ERR_MISMATCH; TERN_ERR_PEER
+ *     if a rank died, and then some or all of the keys may be gone
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_map_clear(tern_worker *worker, tern_map *map);
 
-/* [out] count: keys that this rank owns. Local; exact when nobody changes the map. */
+/** Returns the number of keys that this rank owns. The number is exact while nobody changes the
+ * map. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, tern_map *map,
                                                         uint64_t *count);
 
-/* The rank that owns key; UINT32_MAX if map or key is NULL or the key is too large. Local. */
+/** Returns the rank that owns a key, or UINT32_MAX if map is NULL, key is NULL with key_bytes other
+ * than 0, or the key is too large. Local, never blocks. */
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
 #ifdef __cplusplus
