@@ -1,36 +1,38 @@
 #include "pmpi/wrap.h"
 
 /*
- * Blocking collectives. They never match their non-blocking forms (MPI-3.1, 5.12), so all ranks of
- * a communicator have to make the same of a call, and they do without a message:
+ * Blocking collectives. A blocking collective never matches its non-blocking form (MPI-3.1, 5.12),
+ * so all ranks of a communicator have to replace a call in the same way. Each rank decides alone,
+ * without a message, and all decide the same:
  *
  * - A communicator qualifies if its whole group belongs to one live context in which every rank has
- *   libtern_pmpi (the ranks agreed on that when they created the context). For an
- *   intercommunicator the groups of both sides count. All of its ranks are then in that context,
- * and compare the same groups.
- * - Creating and destroying a context are collective calls that wait for all of its ranks. MPI has
- * a program call collectives so that it would not hang even if each of them waited for all ranks
- *   (MPI-3.1, 5.14). So any two ranks of a communicator that qualifies call the creation, the
- *   destruction, and each collective on that communicator in the same order: where one finds the
- *   context alive, all do. This also holds where a death makes the destruction a local call, since
- *   its place among the calls is the same.
- * - Between threads nothing but the program orders these calls, as collectives on one communicator
- *   (MPI-3.1, 12.4.2). So a context's creation and destruction count as collective calls on every
- *   communicator of its ranks: the program orders them with collectives that other threads make.
+ *   libtern_pmpi (the ranks agreed on that when they created the context). For an intercommunicator
+ *   the groups of both sides count. All of its ranks are then in that context, and compare the same
+ *   groups.
+ * - Creating and destroying a context are collective calls that wait for all of its ranks. MPI
+ *   requires that a program would not hang even if each collective waited for all ranks (MPI-3.1,
+ *   5.14). So any two ranks of a communicator that qualifies call the creation, the destruction,
+ *   and each collective on that communicator in the same order: if one rank finds the context
+ *   alive, all ranks do. A death can make the destruction a local call, but its place among the
+ *   calls stays the same, so this still holds.
+ * - Only the program can order these calls between threads, as it has to order collectives on one
+ *   communicator (MPI-3.1, 12.4.2). A context's creation and destruction therefore count as
+ *   collective calls on every communicator of its ranks: the program orders them with the
+ *   collectives of other threads.
  *
- * The answer is kept as an attribute of the communicator, with the count of changes for which it is
- * right.
+ * The answer is kept as an attribute of the communicator, together with the count of changes for
+ * which it is right.
  */
 
 static _Atomic int keyval = MPI_KEYVAL_INVALID;
 
 static int get_keyval(void) {
-    /* R1: get_keyval; of the thread that was faster */
+    /* R1: get_keyval; the key of a thread that was faster */
     int key = atomic_load_explicit(&keyval, memory_order_acquire);
     if (key != MPI_KEYVAL_INVALID)
         return key;
     int fresh = MPI_KEYVAL_INVALID;
-    /* R1: get_keyval; also where it fails and reads the other thread's key */
+    /* R1: get_keyval; also when it fails and reads the other thread's key */
     if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &fresh, NULL) ==
             MPI_SUCCESS &&
         !atomic_compare_exchange_strong(&keyval, &key, fresh)) {

@@ -1,7 +1,7 @@
 #include "pmpi/wrap.h"
 
-/* Waits for requests of every kind, those of persistent operations, collectives, windows and files
- * included: each is its test, repeated. */
+/* Waits for requests of every kind, including those of persistent operations, collectives, windows
+ * and files. Each wait repeats the matching test. */
 
 static int attentive_wait(tern_pmpi_call call, MPI_Request *request, MPI_Status *status) {
     return tern_pmpi_finish(call, MPI_SUCCESS, request, status);
@@ -23,7 +23,7 @@ static int attentive_wait_any(tern_pmpi_call call, int count, MPI_Request *reque
 TERN_PMPI_WRAP(Waitany, attentive_wait_any(call, TERN_PMPI_A4), int, MPI_Request *, int *,
                MPI_Status *)
 
-/* MPI_UNDEFINED, which is not 0: none of the requests is active. */
+/* MPI sets *done to MPI_UNDEFINED, which is not 0, if no request is active. */
 static int attentive_wait_some(tern_pmpi_call call, int count, MPI_Request *requests, int *done,
                                int *indices, MPI_Status *statuses) {
     return TERN_PMPI_AWAIT(*done != 0, PMPI_Testsome(count, requests, done, indices, statuses));

@@ -1,12 +1,12 @@
 #include "pmpi/wrap.h"
 
 /*
- * Functions that do not wait for other ranks, and those that wait and are not made attentive
- * (docs/mpi.md lists them). While threads of tern may call MPI, they take the MPI lock.
+ * Functions that do not wait for other ranks, and functions that wait and are not made attentive
+ * (docs/mpi.md lists them). They take the MPI lock while threads of tern may call MPI.
  *
- * Left out is what any thread may call at any time, MPI_Init and MPI_Abort, MPI_Pcontrol,
- * conversions of handles, the tools' interface MPI_T, functions that MPI-3.0 removed, and those of
- * MPI-4.
+ * Not wrapped: functions that any thread may call at any time, MPI_Init and MPI_Abort,
+ * MPI_Pcontrol, conversions of handles, the tools interface MPI_T, functions that MPI-3.0 removed,
+ * and those of MPI-4.
  */
 
 /* Messages and collectives that are only started, and the environment. */
@@ -172,7 +172,7 @@ LOCKED(Publish_name, const char *, MPI_Info, const char *)
 LOCKED(Topo_test, MPI_Comm, int *)
 LOCKED(Unpublish_name, const char *, MPI_Info, const char *)
 
-/* Of MPI-1, deprecated. */
+/* Deprecated functions of MPI-1. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 LOCKED(Attr_delete, MPI_Comm, int)
 LOCKED(Attr_get, MPI_Comm, int, void *, int *)
@@ -229,7 +229,7 @@ LOCKED(Type_vector, int, int, int, MPI_Datatype, MPI_Datatype *)
 LOCKED(Unpack, const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm)
 LOCKED(Unpack_external, const char *, const void *, MPI_Aint, MPI_Aint *, void *, int, MPI_Datatype)
 
-/* One-sided operations and what completes them. */
+/* One-sided operations, and the functions that complete them. */
 
 LOCKED(Accumulate, const void *, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Op,
        MPI_Win)
@@ -281,7 +281,7 @@ LOCKED(Win_unlock, int, MPI_Win)
 LOCKED(Win_unlock_all, MPI_Win)
 LOCKED(Win_wait, MPI_Win)
 
-/* Files: what is not collective, or only started. */
+/* Files: operations that are not collective, or only started. */
 
 LOCKED(File_call_errhandler, MPI_File, int)
 LOCKED(File_create_errhandler, MPI_File_errhandler_function *, MPI_Errhandler *)

@@ -1,8 +1,9 @@
 #include "pmpi/wrap.h"
 
 /*
- * Collectives that have no non-blocking form: their ranks first meet in a barrier that is waited
- * for with progress. Behind it all have come, so nobody waits for anything but MPI.
+ * Collectives that have no non-blocking form. Their ranks first meet in a barrier, for which they
+ * wait with progress. After it all ranks have arrived, so a rank in the collective waits for MPI
+ * alone.
  */
 
 MEETING(Comm_dup, a2, MPI_Comm, MPI_Comm *)

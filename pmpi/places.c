@@ -4,15 +4,15 @@
 #include "pmpi/wrap.h"
 
 /*
- * Windows and files do not tell the communicator that they were made on, which the program may have
- * freed besides. So a window or file that was made on one that qualified has a communicator of the
- * same ranks to meet on, before the collectives that it takes part in. Whether it has one is the
- * same on all of its ranks.
+ * MPI does not tell on which communicator a window or a file was made, and the program may have
+ * freed that communicator. So each window or file that was made on a communicator that qualified
+ * gets a place: a communicator of the same ranks, on which they meet before the collectives of the
+ * window or file. All of its ranks have a place, or none has.
  */
 
 typedef struct tern_pmpi_place {
     struct tern_pmpi_place *next;
-    MPI_Win window; /* MPI_WIN_NULL: it is a file's */
+    MPI_Win window; /* MPI_WIN_NULL: the place of a file */
     MPI_File file;
     MPI_Comm comm;
 } tern_pmpi_place;
@@ -27,7 +27,8 @@ static void place_keep(tern_pmpi_place *place) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* Where the ranks of the window, or else of the file, meet. MPI_COMM_NULL: nowhere. */
+/* Returns the communicator on which the ranks of the window, or else of the file, meet;
+ * MPI_COMM_NULL if there is none. */
 static MPI_Comm place_find(MPI_Win window, MPI_File file) {
     MPI_Comm comm = MPI_COMM_NULL;
     pthread_mutex_lock(&mutex);
@@ -51,7 +52,8 @@ static void place_forget(MPI_Comm comm) {
     free(place);
 }
 
-/* Meets, where comm qualifies, and makes a place for what is to be made. [out] place: else NULL. */
+/* If comm qualifies, its ranks meet and make a place for the window or file to come. [out] place:
+ * the place; NULL if comm does not qualify. */
 static int place_prepare(tern_pmpi_call call, MPI_Comm comm, tern_pmpi_place **place) {
     *place = NULL;
     if (!tern_pmpi_qualifies(call, comm))
@@ -70,7 +72,8 @@ static int place_prepare(tern_pmpi_call call, MPI_Comm comm, tern_pmpi_place **p
     return code;
 }
 
-/* The making gave code. */
+/* Keeps the place if the window or file was made, and frees it otherwise. code: MPI's code of the
+ * creation. */
 static int place_conclude(tern_pmpi_place *place, int code, MPI_Win window, MPI_File file) {
     if (place != NULL && code == MPI_SUCCESS) {
         place->window = window;
@@ -88,7 +91,7 @@ static int place_conclude(tern_pmpi_place *place, int code, MPI_Win window, MPI_
         tern_pmpi_place *place;                                                                    \
         int made = place_prepare(call, comm, &place);                                              \
         if (made == MPI_SUCCESS) {                                                                 \
-            made = (make); /* before the window or the file is read */                             \
+            made = (make); /* sets the window or the file that the next line reads */              \
             made = place_conclude(place, made, window, file);                                      \
         }                                                                                          \
         made;                                                                                      \
@@ -132,7 +135,7 @@ static int attentive_file_close(tern_pmpi_call call, MPI_File *file) {
 }
 TERN_PMPI_WRAP(File_close, attentive_file_close(call, a1), MPI_File *)
 
-/* The file is parameter number from the end. */
+/* number: the position of the file among the parameters, counted from the end. */
 #define FILE_MEETING(name, number, ...)                                                            \
     MEETING(name, place_find(MPI_WIN_NULL, a##number), __VA_ARGS__)
 

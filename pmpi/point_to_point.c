@@ -3,9 +3,10 @@
 #include "pmpi/wrap.h"
 
 /*
- * Blocking point-to-point calls: their non-blocking form and a wait with progress, on every
- * communicator, since blocking and non-blocking ones match each other. A receive from MPI_PROC_NULL
- * waits for nothing and stays as it is: the request that MPICH makes of it has another status.
+ * Blocking point-to-point calls become their non-blocking form and a wait with progress. This works
+ * on every communicator, since blocking and non-blocking calls match each other. A receive from
+ * MPI_PROC_NULL waits for nothing and is called as it is: MPICH's request for it would give another
+ * status.
  */
 
 #define SEND(name, start)                                                                          \
@@ -37,10 +38,11 @@ static int attentive_matched_receive(tern_pmpi_call call, void *data, int count,
 TERN_PMPI_WRAP(Mrecv, attentive_matched_receive(call, TERN_PMPI_A5), void *, int, MPI_Datatype,
                MPI_Message *, MPI_Status *)
 
-/* Waits for a receive from a rank and for a send, whatever comes of either. */
+/* Waits for a receive and for a send, and returns the code of the receive if it failed, else that
+ * of the send. */
 static int exchange(tern_pmpi_call call, MPI_Request *receive, int from, int started,
                     MPI_Request *send, MPI_Comm comm, MPI_Status *status) {
-    if (started != MPI_SUCCESS) { /* the send: nothing will be received */
+    if (started != MPI_SUCCESS) { /* the send did not start; cancel the receive too */
         PMPI_Cancel(receive);
         PMPI_Wait(receive, MPI_STATUS_IGNORE);
         return started;
@@ -65,7 +67,7 @@ static int attentive_exchange(tern_pmpi_call call, const void *data, int count, 
 TERN_PMPI_WRAP(Sendrecv, attentive_exchange(call, TERN_PMPI_A12), const void *, int, MPI_Datatype,
                int, int, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *)
 
-/* What is sent is copied, since its place is received into. */
+/* Sends a copy of the data, since the receive overwrites the data in place. */
 static int attentive_replacement(tern_pmpi_call call, void *data, int count, MPI_Datatype type,
                                  int to, int tag, int from, int from_tag, MPI_Comm comm,
                                  MPI_Status *status) {

@@ -2,7 +2,7 @@
 
 _Atomic(const tern_pmpi_host *) tern_pmpi_host_now;
 
-/* This thread is in a call of MPI that a wrapper makes. */
+/* True while this thread is in a call of MPI that a wrapper makes. */
 static _Thread_local bool inside;
 
 TERN_API const char *tern_pmpi_version(void) { return TERN_PMPI_VERSION; }
@@ -26,7 +26,7 @@ void tern_pmpi_leave(tern_pmpi_call call) {
         call.host->unlock();
 }
 
-/* Handlers that run now may call MPI themselves. */
+/* Handlers that run in the step may call MPI themselves, so inside is false meanwhile. */
 void tern_pmpi_pause(tern_pmpi_call call, tern_wait_state *wait) {
     inside = false;
     call.host->step(wait);

@@ -2,57 +2,57 @@
 #define TERN_PMPI_WRAP_H
 
 /*
- * How a function of MPI is wrapped: the macros that make a wrapper of one line, and what is common
- * to all wrappers.
+ * The macros that make a wrapper of an MPI function in one line, and the code that all wrappers
+ * share.
  *
- * A wrapper first looks whether a context lives, at the cost of one load and one branch; if none
- * does, it calls MPI and nothing else. It also calls MPI and nothing else inside of another
- * wrapper: so do MPI's callbacks (operations, attributes, error handlers), in which tern must not
- * run.
+ * A wrapper first checks whether a context exists, at the cost of one load and one branch. If there
+ * is none, the wrapper only calls MPI. It also only calls MPI if the thread is already inside
+ * another wrapper: then one of MPI's callbacks (operations, attributes, error handlers) calls, and
+ * tern must not run in it.
  */
 
 #include <mpi.h>
 
 #include "src/pmpi.h"
 
-/* NULL while no context lives. */
+/* NULL while no context exists. */
 extern _Atomic(const tern_pmpi_host *) tern_pmpi_host_now;
 
-/* One call of MPI by the program, from its begin to its end. */
+/* One call of MPI by the program. */
 typedef struct tern_pmpi_call {
-    const tern_pmpi_host *host; /* NULL: call MPI and nothing else */
+    const tern_pmpi_host *host; /* NULL: the wrapper only calls MPI */
     const char *function;
-    bool locked; /* the MPI lock was taken for it */
+    bool locked; /* the wrapper holds the MPI lock */
 } tern_pmpi_call;
 
 tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host, const char *function);
 void tern_pmpi_leave(tern_pmpi_call call);
 
 static inline tern_pmpi_call tern_pmpi_call_begin(const char *function) {
-    /* R1: tern_pmpi_attach; before the host's table */
+    /* R1: tern_pmpi_attach; the pointer is read before the host's table */
     const tern_pmpi_host *host = atomic_load_explicit(&tern_pmpi_host_now, memory_order_acquire);
     if (__builtin_expect(host == NULL, 1))
         return (tern_pmpi_call){NULL, NULL, false};
     return tern_pmpi_enter(host, function);
 }
 
-/* After a look at MPI that found nothing, inside of a call. */
+/* Makes progress once inside a call, after a test of MPI that found nothing. */
 void tern_pmpi_pause(tern_pmpi_call call, tern_wait_state *wait);
 
-/* Waits for the request that a call of MPI has started, if code says that it has. Returns the code
- * of whichever failed. */
+/* Waits for the request that a call of MPI has started. code: the code of that call; if it is an
+ * error, the function returns it at once, and otherwise the code of the wait. */
 int tern_pmpi_finish(tern_pmpi_call call, int code, MPI_Request *request, MPI_Status *status);
 
-/* Whether blocking collectives on comm become non-blocking ones: the same on all of its ranks
- * (collectives.c says why). */
+/* Whether blocking collectives on comm become non-blocking ones. The answer is the same on all of
+ * its ranks (collectives.c says why). */
 bool tern_pmpi_qualifies(tern_pmpi_call call, MPI_Comm comm);
 
-/* Before a collective without a non-blocking form: waits until all ranks of comm have come to it.
- */
+/* Waits until all ranks of comm have called it, if comm qualifies. Wrappers call it before a
+ * collective that has no non-blocking form. */
 int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
 
-/* Types of parameters to parameters, and to arguments: T2, T1 to T2 a2, T1 a1 and a2, a1. So the
- * last one is always a1. */
+/* Turn a list of parameter types into parameters and into arguments: (T2, T1) becomes "T2 a2,
+ * T1 a1" and "a2, a1". The last parameter is always a1. */
 #define TERN_PMPI_P1(t) t a1
 #define TERN_PMPI_P2(t, ...) t a2, TERN_PMPI_P1(__VA_ARGS__)
 #define TERN_PMPI_P3(t, ...) t a3, TERN_PMPI_P2(__VA_ARGS__)
@@ -87,8 +87,8 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
     TERN_PMPI_JOIN(TERN_PMPI_P, TERN_PMPI_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define TERN_PMPI_ARGUMENTS(...) TERN_PMPI_JOIN(TERN_PMPI_A, TERN_PMPI_COUNT(__VA_ARGS__))
 
-/* The body of the wrapper of function: plain is the call of MPI alone; attentive, which may use
- * `call`, is what is done instead while a context lives. */
+/* The body of the wrapper of function. plain: the call of MPI alone. attentive: the expression used
+ * instead while a context exists; it may use `call`. */
 #define TERN_PMPI_BODY(function, plain, attentive)                                                 \
     const tern_pmpi_call call = tern_pmpi_call_begin(function);                                    \
     if (call.host == NULL)                                                                         \
@@ -102,11 +102,12 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
         TERN_PMPI_BODY("MPI_" #name, PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), attentive)     \
     }
 
-/* Called under the MPI lock, where one is needed, and otherwise as it is. */
+/* A wrapper that only takes the MPI lock, if one is needed. */
 #define LOCKED(name, ...)                                                                          \
     TERN_PMPI_WRAP(name, PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), __VA_ARGS__)
 
-/* The function with the same parameters and a request starts it; then it is waited for. */
+/* Calls start, the non-blocking function with the same parameters and a request, and waits for the
+ * request. */
 #define TERN_PMPI_STARTED(start, ...)                                                              \
     __extension__({                                                                                \
         MPI_Request request;                                                                       \
@@ -114,7 +115,7 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
         tern_pmpi_finish(call, started, &request, MPI_STATUS_IGNORE);                              \
     })
 
-/* A look at MPI is repeated until it fails or done is true. */
+/* Repeats look, a test of MPI, until it fails or done is true. */
 #define TERN_PMPI_AWAIT(done, look)                                                                \
     __extension__({                                                                                \
         tern_wait_state wait = TERN_WAIT_IN(call.function);                                        \
@@ -124,14 +125,14 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
         looked;                                                                                    \
     })
 
-/* All ranks of comm meet before it. */
+/* A wrapper in which all ranks of comm meet before the call of MPI. */
 #define MEETING(name, comm, ...)                                                                   \
     TERN_PMPI_WRAP(                                                                                \
         name,                                                                                      \
         TERN_PMPI_THEN(tern_pmpi_meet(call, comm), PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__))), \
         __VA_ARGS__)
 
-/* The second call of MPI is made if the first succeeds. */
+/* Makes the second call of MPI if the first one succeeds. */
 #define TERN_PMPI_THEN(first, second)                                                              \
     __extension__({                                                                                \
         int met = (first);                                                                         \
