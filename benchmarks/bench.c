@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The blocks: who runs which side for how many operations, and what it took. */
+/* Runs the blocks of a case: which rank runs which side, for how many operations, and how long that
+ * took. */
 
 #include "bench.h"
 
@@ -11,7 +12,7 @@
 
 enum { TAG_COMMAND = 1, TAG_READY, TAG_DONE, TAG_DATA };
 
-/* side: an index as in sides_of(), or -1, the end of the case. */
+/* side: an index as in sides_of(), or -1 at the end of the case. */
 typedef struct command {
     int64_t side;
     uint64_t operations;
@@ -40,9 +41,9 @@ void bench_fail_mpi(const char *what, int error) {
     exit(BENCH_EXIT_FAILED);
 }
 
-/* Where memory is shared the other rank needs nobody's help, and a rank that waits inside MPI is
- * what MPI's own one-sided operations like best. Elsewhere tern needs its turn too, and so does
- * whoever else wants this core, or MPI. */
+/* Receives from another rank. With shared memory the sender needs no help, and this rank waits
+ * inside MPI, which is best for MPI's own one-sided operations. Otherwise tern needs progress
+ * meanwhile, and other threads may need this core or MPI. */
 static void receive(bench *b, int from, void *data, size_t bytes, int tag) {
     for (int there = 0; !there && (!b->shared || b->helped || bench_crowded(b));) {
         tern_mpi_lock();
@@ -60,7 +61,7 @@ static void receive(bench *b, int from, void *data, size_t bytes, int tag) {
     tern_mpi_unlock();
 }
 
-/* To every target, or to the origin. */
+/* Sends to every target; a target sends to the origin. */
 static void send(bench *b, const void *data, size_t bytes, int tag) {
     int first = b->rank == BENCH_ORIGIN ? 1 : 0, last = b->rank == BENCH_ORIGIN ? b->ranks - 1 : 0;
     for (int to = first; to <= last; to++) {
@@ -108,14 +109,14 @@ void bench_unplace(bench *b, int owner, tern_ptr p) {
         bench_ok(tern_free(b->worker, p), "tern_free");
 }
 
-/* How often the kernel has given this thread's core to another. */
+/* Number of times that the kernel has given this thread's core to another thread. */
 static int64_t switches(void) {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
     return usage.ru_nivcsw;
 }
 
-/* The sum of a number from each target. */
+/* Receives a number from each target and returns the sum. */
 static int64_t from_all(bench *b, int tag) {
     int64_t sum = 0, one = 0;
     for (int from = 1; from < b->ranks; from++) {
@@ -125,8 +126,8 @@ static int64_t from_all(bench *b, int tag) {
     return sum;
 }
 
-/* The origin's half of a block: time of one operation. [out] disturbed: a rank that had work lost
- * its core meanwhile. */
+/* The origin's half of a block. Returns the time of one operation. [out] disturbed: a rank that had
+ * work lost its core during the block. */
 static double block(bench *b, const bench_side *side, size_t index, uint64_t n, bool *disturbed) {
     command c = {(int64_t)index, n};
     send(b, &c, sizeof c, TAG_COMMAND);
@@ -165,9 +166,9 @@ static void serve(bench *b, const bench_side *const *sides) {
     }
 }
 
-/* A block that was disturbed is run again, a few times, unless it is a long one: what is to be
- * known is what the machine does, not what else runs on it. More threads than cores disturb each
- * other always. */
+/* Runs a block, and runs it again a few times if it was disturbed, unless it is a long one: the
+ * figure is to show what the machine does, not what else runs on it. If there are more threads than
+ * cores, blocks are always disturbed and are not repeated. */
 static double quiet_block(bench *b, const bench_side *side, size_t index, uint64_t n,
                           unsigned *disturbed) {
     enum { TRIES = 6, LONG = 20 };
@@ -193,7 +194,8 @@ static uint64_t at_most(const bench_side *side, double n) {
     return side->most > 0 && n > (double)side->most ? side->most : (uint64_t)n;
 }
 
-/* So many operations as fill a block, found by running ever more of them: the warm-up as well. */
+/* Returns how many operations fill a block. It runs more and more of them to find out, which is
+ * also the warm-up. */
 static uint64_t calibrate(bench *b, const bench_side *side, size_t index, double block_ns) {
     uint64_t n = 1;
     unsigned ignored = 0;
@@ -219,15 +221,16 @@ static size_t sides_of(const bench_case *c, const bench_side **sides) {
     return 2 + c->peer_count;
 }
 
-/* Peers take part in at most so many pairs, unless the case says how many operations it wants:
- * theirs is a figure to know, not a ratio to hold. */
+/* The most pairs in which peers take part, unless the case says how many operations it wants: the
+ * time of a peer is for information and has no target as the ratio has. */
 #define PEER_PAIRS 11
 
 static double block_ns_of(const bench *b, const bench_case *c) {
     return b->options.block_ns * (c->lasts > 0 ? c->lasts : 1);
 }
 
-/* So many pairs that each side does what the case wants at least, of n operations a block. */
+/* Number of pairs after which each side has done at least the operations that the case wants, with
+ * n operations a block. */
 static size_t pairs_of(const bench *b, const bench_case *c, uint64_t n) {
     enum { SECONDS = 5 };
     const double most = SECONDS * 1e9 / block_ns_of(b, c);
@@ -237,8 +240,8 @@ static size_t pairs_of(const bench *b, const bench_case *c, uint64_t n) {
     return pairs < BENCH_PAIRS_MAX ? (size_t)pairs : BENCH_PAIRS_MAX;
 }
 
-/* Blocks of about n operations, or less, as many of them as make the runs; the ceiling's are as
- * large. */
+/* Divides the runs of a case into blocks of at most about n operations each. The ceiling's blocks
+ * are as large. [in,out] n: operations of a block. Returns the number of blocks. */
 static unsigned blocks_of_runs(const bench_case *c, uint64_t *n) {
     enum { LEAST = 5 };
     uint64_t blocks = (c->messages + n[0] - 1) / n[0], most = BENCH_PAIRS_MAX / c->runs;
@@ -251,7 +254,7 @@ static unsigned blocks_of_runs(const bench_case *c, uint64_t *n) {
 }
 
 const bench_times *bench_measure(bench *b, const bench_case *c) {
-    static bench_times times; /* large; the frame has one thread */
+    static bench_times times; /* static, because it is large; only one thread uses the frame */
     const bench_side *sides[2 + BENCH_PEERS];
     uint64_t n[2 + BENCH_PEERS] = {0};
     if (!bench_selected(b, c->name) || (b->published && !bench_is_published(c)))
@@ -275,7 +278,7 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
         if (n[i] == 0)
             n[i] = calibrate(b, sides[i], i, block_ns_of(b, c));
         else
-            quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warms up */
+            quiet_block(b, sides[i], i, n[i] / 16 + 1, &ignored); /* warm-up */
     }
     times.pairs = pairs_of(b, c, n[0]);
     if (c->messages > 0)
@@ -303,9 +306,9 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
     return &times;
 }
 
-/* Which of the sides is the fastest here, as all ranks then know: for ceilings that come in
- * several shapes. The lower quartile of short blocks: neither the machine's bad moments nor one
- * lucky block decide. */
+/* Returns which of the sides is the fastest here; all ranks get the same answer. It serves ceilings
+ * that come in several shapes. It compares the lower quartile of short blocks, so that neither a
+ * bad moment of the machine nor one lucky block decides. */
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count) {
     enum { BLOCKS = 9 };
     size_t fastest = 0;

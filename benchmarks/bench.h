@@ -1,18 +1,19 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The frame of tern-bench: the origin (rank 0) that measures and the target (rank 1), or several.
+ * The frame of tern-bench. The origin (rank 0) measures; the target (rank 1), or several targets,
+ * serve it.
  *
  * A case measures one thing beside its ceiling, the same necessary work with no generality, and
- * beside peers, other ways to the same end. Each of them is a side. Sides run in blocks of about 10
- * ms that alternate: measured, ceiling, ceiling, measured, ... The ratio of a case is the median
- * over the pairs of blocks of measured / ceiling, both as time per operation, so that 1 is the
- * ceiling and larger is worse. A machine that is slow for a while is slow for both blocks of a
- * pair.
+ * beside peers, other ways to do the same. The measured thing, the ceiling and each peer are sides.
+ * Sides run in alternating blocks of about 10 ms: measured, ceiling, ceiling, measured, ... The
+ * ratio of a case is the median over the pairs of blocks of measured / ceiling, both as time per
+ * operation, so 1 is the ceiling and larger is worse. A machine that is slow for a while is slow
+ * for both blocks of a pair.
  *
- * All ranks run the same program up to the blocks. There the origin commands: it sends the side
- * and the number of operations; the targets serve that side until they are sent the end of the
- * case. Two ranks are the rule; group.c makes a frame of more.
+ * All ranks run the same program up to the blocks. In the blocks the origin commands: it sends the
+ * side and the number of operations. The targets serve that side until the origin sends the end of
+ * the case. Most cases use two ranks; group.c makes frames of more.
  */
 
 #ifndef TERN_BENCHMARKS_BENCH_H
@@ -38,69 +39,72 @@ typedef struct bench_options {
     const char *json; /* a file, "-" for standard output, or NULL */
     const char *only; /* run cases whose name matches this glob, or NULL */
     unsigned pairs;
-    uint64_t messages; /* of a run of calls one way; 0: as many as suit the transport */
+    uint64_t messages; /* of a run of one-way calls; 0: as many as suit the transport */
     unsigned runs;
     double block_ns;
-    double seconds; /* after which a subject begins no case; 0: it begins all */
+    double seconds; /* time after which a subject begins no further case; 0: no limit */
     uint64_t
-        operations; /* of a cell or a component, at least, if they take no longer than some s */
+        operations; /* least number for a cell or a component, if they take no longer than some s */
     bool quick;
-    bool list;  /* run no case, print their names */
-    bool whole; /* of many ranks all together, no smaller groups */
+    bool list;  /* print the names of the cases, run none */
+    bool whole; /* measure all ranks together only, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
     bool pin;
-    unsigned workers; /* of each rank, for searches; 0: 1, then as TERN_WORKERS says, or 2 */
+    unsigned workers; /* of each rank, for searches; 0: 1, and then TERN_WORKERS or 2 */
 } bench_options;
 
 enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
 
 typedef struct bench {
     bench_options options;
-    MPI_Comm world; /* all ranks: two, but for the cases of more */
-    MPI_Comm comm;  /* of those that take part, for the commands; sides that need one make theirs */
-    int rank, ranks; /* of comm */
+    MPI_Comm world; /* all ranks: two, except for cases of more */
+    MPI_Comm
+        comm; /* the ranks that take part; for commands only: a side makes its own communicator */
+    int rank, ranks; /* in comm */
     tern_context *context;
     tern_worker *worker;
     tern_worker_id other;
-    tern_transport transport; /* to the other rank; of several, to the farthest */
-    bool mixed;               /* some of several are nearer */
-    bool shared;              /* all others' memory is reached by load and store */
-    bool same_kernel;         /* all ranks see one clock */
-    bool same_host;           /* all ranks see one host name */
-    int hosts;                /* names of hosts that they see */
-    int place;                /* of this rank among those of its kernel */
-    int core[2];              /* of the first two, or -1: not pinned */
-    int cores;                /* that the ranks of this kernel may use */
-    int threads;              /* that they keep busy */
+    tern_transport transport; /* to the other rank; with several, to the farthest one */
+    bool mixed;               /* some of several ranks are reached by a nearer transport */
+    bool shared;              /* load and store reach the memory of all other ranks */
+    bool same_kernel;         /* all ranks use one clock */
+    bool same_host;           /* all ranks have one host name */
+    int hosts;                /* number of host names among the ranks */
+    int place;                /* index of this rank among those of its kernel */
+    int core[2];              /* cores of the first two ranks, or -1: not pinned */
+    int cores;                /* number of cores that the ranks of this kernel may use */
+    int threads;              /* number of threads that they keep busy */
     bool helped;              /* tern's service threads may be inside MPI */
     char mpi[64];             /* name and version */
     FILE *table;              /* at the origin, else NULL */
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
-    double ends; /* of the subject: no case begins later */
-    double idle; /* ns of a block that its side says are not its own: they are subtracted */
+    double ends; /* time at which the subject begins no further case */
+    double
+        idle; /* ns of a block to subtract, since its side did not spend them on its operations */
     double fetch_add_ns, missing_load_ns; /* bare units, at the origin; 0: not measured */
-    bool published;                       /* only cases that others have published figures of */
-    unsigned *reported;                   /* cases, */
-    unsigned *missed;                     /* and targets: of all frames, at the origin */
-    unsigned *left_out;                   /* cases for which the subject had no time */
+    bool published;     /* run only cases for which others have published figures */
+    unsigned *reported; /* number of cases reported, */
+    unsigned *missed;   /* and of targets missed: of all frames, at the origin */
+    unsigned *left_out; /* cases for which the subject had no time */
 } bench;
 
-/* More threads than cores: figures say little, and who waits must give its core away. */
+/* True if there are more threads than cores. Then figures mean little, and a thread that waits must
+ * give its core away. */
 static inline bool bench_crowded(const bench *b) { return b->threads > b->cores; }
 
-/* One way to do a thing. origin does n operations on rank 0. target, if there is one, does its part
- * on every other rank and returns when all n are done: the block ends then. Without one, they wait
- * inside MPI (and, unless memory is shared, inside tern_progress). prepare, if there is one, runs
- * on all ranks before the clock does. */
+/* One way to do a thing. The origin's function does n operations on rank 0. target, if not NULL,
+ * does its part on every other rank and returns when all n are done; then the block ends. Without
+ * it, the targets wait inside MPI (and, unless memory is shared, inside tern_progress). prepare, if
+ * not NULL, runs on all ranks before the clock starts. */
 typedef struct bench_side {
     const char *name;
     void (*origin)(bench *b, void *state, uint64_t n);
     void (*target)(bench *b, void *state, uint64_t n);
     void *state;
     void (*prepare)(bench *b, void *state, uint64_t n);
-    uint64_t most; /* operations in a block; 0: any number */
+    uint64_t most; /* the most operations of a block; 0: any number */
 } bench_side;
 
 static inline bench_side bench_way(const char *name, void (*origin)(bench *, void *, uint64_t),
@@ -110,7 +114,8 @@ static inline bench_side bench_way(const char *name, void (*origin)(bench *, voi
 
 typedef struct bench_peer {
     bench_side side;
-    double at_least; /* the peer must take so many times as long as tern; 0: no such target */
+    double
+        at_least; /* target: the peer must take at least so many times as long as tern; 0: none */
 } bench_peer;
 
 typedef enum bench_unit { BENCH_TIME, BENCH_RATE, BENCH_BANDWIDTH } bench_unit;
@@ -118,12 +123,12 @@ typedef enum bench_unit { BENCH_TIME, BENCH_RATE, BENCH_BANDWIDTH } bench_unit;
 typedef struct bench_param {
     const char *name;
     uint64_t value;
-    const char *text; /* instead of a value */
+    const char *text; /* printed instead of a value */
 } bench_param;
 
 typedef struct bench_case {
     const char *name;
-    bench_param params[BENCH_PARAMS]; /* up to the first without a name */
+    bench_param params[BENCH_PARAMS]; /* the first one without a name ends them */
     const char *algorithm;            /* of a container, or NULL */
     bench_unit unit;
     uint64_t bytes; /* of one operation, for BENCH_BANDWIDTH */
@@ -133,21 +138,24 @@ typedef struct bench_case {
     double time_target;  /* the time must be at most this many ns; 0: no target */
     bench_peer peers[BENCH_PEERS];
     size_t peer_count;
-    uint64_t operations; /* of every block; 0: so many as fill it */
-    unsigned runs;       /* pairs of blocks; 0: as many as the options say */
-    uint64_t messages;   /* so many operations make a run, of blocks of the usual length; 0: none */
-    uint64_t least;      /* operations of each side, if that takes no longer than some s; 0: any */
-    unsigned lasts;      /* blocks take so many times as long as others; 0: as long */
+    uint64_t operations; /* of every block; 0: as many as fill it */
+    unsigned runs;       /* pairs of blocks; 0: as the options say */
+    uint64_t messages;   /* operations of a run, which consists of blocks of the usual length; 0: no
+                            runs */
+    uint64_t least; /* least number of operations of each side, if that takes no longer than some s;
+                       0: any */
+    unsigned lasts; /* how many times as long as others the blocks are; 0: as long */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
-    const char *members;             /* more for JSON, each behind a comma, or NULL */
-    const char *also;        /* a rate's operations are worth so many of these each, or NULL; */
-    const double *also_each; /* known when the case has been measured */
+    const char *members;             /* further members for JSON, each behind a comma, or NULL */
+    const char *also;                /* unit of a second rate, or NULL: */
+    const double
+        *also_each; /* so many of it per operation, known when the case has been measured */
 } bench_case;
 
 /* Times of one operation in ns, by pair of blocks. */
 typedef struct bench_times {
     size_t pairs;
-    uint64_t operations; /* of a block of measured */
+    uint64_t operations; /* of a block of the measured side */
     unsigned disturbed;  /* blocks of measured and ceiling in which a rank lost its core */
     double measured[BENCH_PAIRS_MAX];
     double ceiling[BENCH_PAIRS_MAX];
@@ -156,37 +164,38 @@ typedef struct bench_times {
 
 /* selection.c: whether --only names the case. */
 bool bench_selected(const bench *b, const char *name);
-bool bench_has_matched(void); /* some case, so far */
-/* One line for each name that --only could have named, and forgets them. */
+bool bench_has_matched(void); /* whether --only has named any case so far */
+/* Prints one line for each name that --only could have named, and forgets the names. */
 void bench_print_names(FILE *to);
-/* The subject's time begins. At the origin, a case that would begin when it is up is left out. */
+/* Starts the subject's time. The origin leaves out a case that would begin after the time is up. */
 void bench_begin_subject(bench *b);
 bool bench_in_time(const bench *b);
-/* The same for so many cases that are prepared together, as all ranks then know. */
+/* The same for several cases that are prepared together; all ranks get the same answer. */
 bool bench_time_for(bench *b, size_t cases);
 
 /* bench.c: the blocks. All ranks call each of these with the same case. */
-/* What was measured, until the next case; NULL on targets and for a case that is not selected or
- * left out. */
+/* Returns the measured times, valid until the next case; NULL on targets, and for a case that is
+ * not selected or left out. */
 const bench_times *bench_measure(bench *b, const bench_case *c);
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
 
-/* A barrier over the control communicator, with progress where a transport needs it. */
+/* A barrier over the control communicator, with progress if a transport needs it. */
 void bench_meet(bench *b);
-/* Sends or receives a few bytes to or from the other rank. The origin sends to every target. */
+/* Send or receive a few bytes to or from the other rank. The origin sends to every target. */
 void bench_send(bench *b, const void *data, size_t bytes);
 void bench_receive(bench *b, void *data, size_t bytes);
 
-/* Memory in the segment of rank owner, of more than two ranks the origin, that all ranks know; the
- * address is NULL where it is not reached by load and store. */
+/* Allocates memory in the segment of rank owner (with more than two ranks, of the origin) and tells
+ * all ranks. [out] address: NULL where load and store do not reach it. */
 tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address);
 void bench_unplace(bench *b, int owner, tern_ptr p);
 
-/* group.c: own becomes the frame of the first ranks of world, with a context of their own, and
- * threads busy threads in each. Those ranks call both. config NULL: tern's. */
+/* group.c: makes own the frame of the first ranks of world, with a context of their own, and
+ * threads busy threads in each rank. Only those ranks call open and close. config NULL: tern's
+ * default. */
 void bench_group_open(bench *b, bench *own, int ranks, const tern_config *config, int threads);
 void bench_group_close(bench *own);
-/* By all of world: measure in groups of 2, 3, 4, 6, 8, 12, ... and all ranks. */
+/* Calls measure in groups of 2, 3, 4, 6, 8, 12, ... and all ranks. All ranks of world call it. */
 void bench_group_each(bench *b, void (*measure)(bench *own));
 
 /* Ends the program on all ranks. */
@@ -203,10 +212,10 @@ static inline void bench_mpi(int error, const char *what) {
         bench_fail_mpi(what, error);
 }
 
-double bench_now(void); /* ns */
+double bench_now(void); /* time in ns */
 
-/* p as if it had just been read from memory: the compiler may assume nothing about it, so that no
- * check on it is moved out of a loop. Costs no instruction but what taking it apart costs. */
+/* Returns p as if it had just been read from memory: the compiler may assume nothing about p, so it
+ * moves no check of p out of a loop. It costs no instruction except those that take p apart. */
 static inline tern_ptr bench_opaque(tern_ptr p) {
     uint64_t head, offset = p.offset;
     memcpy(&head, &p, sizeof head);
@@ -216,7 +225,7 @@ static inline tern_ptr bench_opaque(tern_ptr p) {
     return p;
 }
 
-/* The value is needed, and memory may have changed. */
+/* Tells the compiler that the value is used and that memory may have changed. */
 static inline void bench_use(uint64_t value) { __asm__ volatile("" : : "r"(value) : "memory"); }
 
 /* statistics.c */
@@ -237,24 +246,25 @@ void bench_note(bench *b, const char *format, ...) __attribute__((format(printf,
 void bench_describe(bench *b);
 void bench_close_output(bench *b);
 
-/* published.c: what others take for the same. All ranks say the same of a case. */
+/* published.c: whether others have published a figure for the case. All ranks get the same
+ * answer. */
 bool bench_is_published(const bench_case *c);
 void bench_published_table(bench *b, const bench_case *c, const bench_times *times);
 void bench_published_json(bench *b, const bench_case *c, const bench_times *times);
-/* All that have been reported, one below the other. */
+/* Prints a table of all reported cases with published figures. */
 void bench_published_summary(bench *b);
 
 /* machine.c */
-/* Collective over comm: a core for each rank, if there are so many. Sets core, cores, threads,
- * same_kernel, same_host. */
+/* Collective over comm: pins each rank to a core of its own, if there are enough. Sets core, cores,
+ * threads, same_kernel, same_host. */
 void bench_pin(bench *b);
-/* This rank's threads may run on all those cores. */
+/* Lets this rank's threads run on all those cores. */
 void bench_unpin(bench *b);
 enum { BENCH_TOGETHER_MOST = 1024 };
 
-/* count threads of this rank, of which this one is the first, until all are through: body gets each
- * its part of parts, which are of part_bytes. They take places among those that are busy on this
- * kernel from first on: a core of its own for each, if there are so many. */
+/* Runs body in count threads of this rank, of which the calling one is the first, until all have
+ * returned. Each gets its part of parts, which are part_bytes apart. The threads are numbered from
+ * first on among the busy ones of this kernel; each gets a core of its own, if there are enough. */
 void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body)(void *),
                     void *parts, size_t part_bytes);
 void bench_mpi_name(char *name, size_t room);
@@ -273,13 +283,14 @@ void bench_archive(bench *b);
 void bench_apps(bench *b);
 void bench_mailbox(bench *b);
 void bench_mcts(bench *b);
-/* Of two ranks or, in groups of ever more, of all: what every rank calls. */
+/* Measures between two ranks or, if there are more, in groups of growing size and of all ranks.
+ * Every rank calls it. */
 void bench_model_all(bench *b);
 void bench_hash(bench *b);
 void bench_queue(bench *b);
 void bench_attentive(bench *b);
 void bench_peers(bench *b);
-/* What ranks 2 and up do meanwhile, where there are any. */
+/* Ranks 2 and up call this meanwhile, if there are any. */
 void bench_notify_sleep(MPI_Comm world);
 void bench_call_many(bench *b);
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Histogram and index-gather: the table, the indices, and what both kernels are made of. */
+/* Histogram and index-gather: the table, the indices, and the code that both kernels share. */
 
 #include "bench_apps.h"
 
@@ -75,7 +75,7 @@ static void draw(const bench *b, apps *a) {
         a->drawn[i] = (uint32_t)ceiling_random(&random, APPS_RANKS * a->words);
 }
 
-/* A table of so many bytes in each rank, and both kernels on it. */
+/* Runs both kernels on a table of so many bytes in each rank. */
 static void measure(bench *b, apps *a, size_t bytes, const char *table) {
     a->words = bytes / sizeof(uint64_t);
     a->table = table;

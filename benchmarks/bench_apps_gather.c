@@ -1,18 +1,18 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Index-gather: both ranks read random words into an array of their own, at the same time. A block
- * ends when both have all. What a block has read is compared before the next one begins.
+ * Index-gather: both ranks at the same time read random words into an array of their own. A block
+ * ends when both ranks have all their words. They are compared before the next block begins.
  */
 
 #include "bench_apps.h"
 
-/* A result takes so many values, and so many calls of them are under way. */
+/* The number of values in a result, and the number of calls under way. */
 enum { BLOCK = TERN_RESULT_MAX / sizeof(uint64_t), BLOCKS = 16 };
 
 static uint64_t value_of(uint32_t index) { return ceiling_mix(index); }
 
-/* Looks at what the last block has got and forgets it, before the next one begins. */
+/* Compares and clears what the last block has read, before the next one begins. */
 static void verify(bench *b, void *state, uint64_t n) {
     apps *a = state;
     for (uint64_t i = 0; i < a->in_block && i < APPS_DRAWN; i++) {
@@ -53,7 +53,8 @@ static void bare(bench *b, void *state, uint64_t n) {
     apps_end(b);
 }
 
-/* Calls that return the words of a block of indices: of one, or of as many as a result takes. */
+/* Calls that return the words of a block of indices: of one index, or of as many as a result
+ * holds. */
 
 static tern_status apps_read(tern_call_info *call, const void *arguments, size_t bytes) {
     const uint32_t *words = arguments;
@@ -80,7 +81,7 @@ static void ask(bench *b, uint32_t owner, question *q) {
     q->asked = true;
 }
 
-/* The question may be asked anew. */
+/* Waits for the answer, after which the question may be used again. */
 static void await(bench *b, apps *a, question *q) {
     uint64_t values[BLOCK];
     if (!q->asked)
@@ -93,7 +94,7 @@ static void await(bench *b, apps *a, question *q) {
     q->asked = false;
 }
 
-/* The words of the other rank are asked for, block of them by block, depth blocks under way. */
+/* Asks for the words of the other rank, block of them by block, with depth blocks under way. */
 static void questions(bench *b, apps *a, uint32_t block, uint32_t depth, uint64_t n) {
     static question ring[TERN_FUTURES];
     uint32_t other = b->other.rank, at = 0;
@@ -127,7 +128,7 @@ static void one_by_one(bench *b, void *state, uint64_t n) {
 
 static void in_blocks(bench *b, void *state, uint64_t n) { questions(b, state, BLOCK, BLOCKS, n); }
 
-/* MPI's. */
+/* MPI's own operations. */
 
 static void mpi_got(bench *b, void *state, uint64_t n) {
     apps *a = state;

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Histogram: both ranks add 1 to random words, at the same time. A block ends when all of it has
- * been added everywhere. Where updates are calls, each rank alone touches its part, and adds to it
- * in place. What was added is counted on the way and compared at the end.
+ * Histogram: both ranks at the same time add 1 to random words. A block ends when all of it has
+ * been added everywhere. If updates are calls, only the owner touches its part, and adds to it in
+ * place. The benchmark counts the additions and compares the sums at the end.
  */
 
 #include "bench_apps.h"
@@ -12,7 +12,7 @@ enum { BLOCK = 1024, COMBINED = 1 << 13 };
 
 static tern_combiner *combiner;
 
-/* By load/store, or by whatever the transport's atomics are. */
+/* By load/store, or by the atomics of the transport. */
 static void added(bench *b, void *state, uint64_t n) {
     apps *a = state;
     for (uint64_t i = 0; i < n; i++)
@@ -29,7 +29,7 @@ static void bare(bench *b, void *state, uint64_t n) {
     apps_end(b);
 }
 
-/* One call an update. */
+/* One call for each update. */
 
 static tern_status apps_count(tern_call_info *call, const void *arguments, size_t bytes) {
     uint64_t word;
@@ -66,7 +66,7 @@ static void called_ovfl(bench *b, void *state, uint64_t n) {
     called(b, state, TERN_PUBLISH_OVFL, n);
 }
 
-/* One call a block of updates, which the application gathers. */
+/* One call for each block of updates, which the application gathers. */
 
 static tern_status apps_count_block(tern_call_info *call, const void *arguments, size_t bytes) {
     const uint32_t *words = arguments;
@@ -105,10 +105,10 @@ static void in_blocks(bench *b, void *state, uint64_t n) {
     apps_end(b);
 }
 
-/* A combiner in between, which keeps updates of words back. */
+/* A combiner, which holds updates of words back. */
 
 static tern_status apps_count_many(tern_call_info *call, const void *arguments, size_t bytes) {
-    uint64_t update[2]; /* word, how much */
+    uint64_t update[2]; /* word, amount */
     (void)call;
     (void)bytes;
     memcpy(update, arguments, sizeof update);
@@ -133,7 +133,7 @@ static void combined(bench *b, void *state, uint64_t n) {
     apps_end(b);
 }
 
-/* MPI's. */
+/* MPI's own operations. */
 
 static void accumulated(bench *b, void *state, uint64_t n) {
     apps *a = state;
@@ -164,7 +164,7 @@ static void exchanged(bench *b, void *state, uint64_t n) {
     bench_mpi(MPI_Barrier(b->comm), "MPI_Barrier");
 }
 
-/* Nothing was lost and nothing counted twice. */
+/* Checks that no update was lost or counted twice. */
 static void verify(bench *b, apps *a) {
     uint64_t mine[4] = {a->added[0], a->added[1]}, all[4];
     if (a->window.bytes > 0)

@@ -1,10 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Archives beside memcpy and serializers of others (paper 004, figure 3): the record of the
- * comparison of C++ serializers that the paper extends, 1,000 integers of all widths and 100
- * strings of 86 letters, and one with 16 MiB of doubles; written, read, and both. The large one is
- * measured copied into the archive and as an RMA chunk beside it. Only the origin works.
+ * Archives beside memcpy and the serializers of others (paper 004, figure 3). One record is from
+ * the comparison of C++ serializers that the paper extends: 1,000 integers of all widths and 100
+ * strings of 86 letters. The other has 16 MiB of doubles. Each is written, read, and both. The
+ * large record is measured copied into the archive and as an RMA chunk beside it. Only the origin
+ * works.
  */
 
 #include "bench.h"
@@ -14,8 +15,7 @@
 
 enum { IDS = 1000, STRINGS = 100, LETTERS = 86, VALUES = (16 << 20) / 8, WAYS = 4 };
 
-/* Those that were built; how many times as long as tern each has to take, at least, for a round
- * trip. */
+/* The serializers that were built. */
 static const archive_way *const peers[] = {
 #ifdef TERN_BENCH_PROTOBUF
     &archive_protobuf,
@@ -31,7 +31,7 @@ static const archive_way *const peers[] = {
 #endif
     NULL};
 
-/* A quarter each of numbers of 1, 2, 4 and 8 bytes; letters by chance. */
+/* A quarter each of numbers of 1, 2, 4 and 8 bytes; random letters. */
 static void make_small(archive_record *r) {
     uint64_t random = 4;
     *r = (archive_record){.id_count = IDS, .string_count = STRINGS};
@@ -62,7 +62,7 @@ static void free_small(archive_record *r) {
     free(r->ids);
 }
 
-/* The record with its values left where they are, in the segment. */
+/* The record, whose values stay where they are, in the segment. */
 typedef struct sharing {
     const archive_record *record;
     tern_writer writer;
@@ -147,7 +147,7 @@ static uint64_t sum_of(const archive_record *r) {
     return sum + archive_sum_values(r->values, r->value_count);
 }
 
-/* Opens a way and sees that it reads what it wrote. */
+/* Opens a way and checks that it reads what it wrote. */
 static void enter(bench *b, contender *c, const archive_way *way, const archive_record *record) {
     *c = (contender){way, way->open(record)};
     size_t bytes = way->write(c->state);
@@ -156,8 +156,8 @@ static void enter(bench *b, contender *c, const archive_way *way, const archive_
     bench_note(b, "%-20s %9zu bytes", way->name, bytes);
 }
 
-/* How many times as long as tern a way has to take, at least. Cap'n Proto does not serialize: it
- * lays out its own structures, which are read where they lie. */
+/* Target: how many times as long as tern a way has to take, at least. Cap'n Proto does not
+ * serialize: it builds its own structures, which are read in place. */
 static double least(const archive_way *way, const char *record) {
     if (strcmp(way->name, "Cap'n Proto") != 0)
         return 1;
@@ -179,7 +179,7 @@ static void measure(bench *b, const char *name, contender *all, size_t count,
     bench_measure(b, &c);
 }
 
-/* tern's way, memcpy and the others, on one record. Only the origin has one. */
+/* Compares tern's way, memcpy and the others on one record. Only the origin has one. */
 static void compare(bench *b, const char *name, const archive_way *way,
                     const archive_record *record) {
     contender all[2 + WAYS] = {{way, NULL}, {&archive_copy, NULL}};

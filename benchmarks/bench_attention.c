@@ -2,9 +2,9 @@
 
 /*
  * Attention: the target computes for two seconds and calls neither tern nor MPI; it only loads the
- * word that the origin puts to. How long until the put is complete at the origin, and until the
- * target has seen it? Over shared memory many puts, each beside a bare store with a fence, fit one
- * such time; of MPI's put, one.
+ * word that the origin puts to. Measured are the times until the put is complete at the origin, and
+ * until the target has seen it. Over shared memory many puts, each beside a bare store with a
+ * fence, fit into these two seconds; only one put of MPI fits.
  */
 
 #include "bench.h"
@@ -13,13 +13,14 @@
 
 enum { PAIRS = 201, PUTS = 2 * PAIRS, LINE = 128 };
 
-/* A rank that was away for so long had lost its core: what it measured then says nothing. */
+/* A rank that was away for so long had lost its core, so its measurement is not used. */
 #define BLINK_NS 5e4
 
-/* A put and a store by turns, each of the next number, so that the target knows them apart. */
+/* A put and a store by turns. Each writes the next number, so that the target can tell them
+ * apart. */
 typedef struct trial {
     double start[PUTS], complete[PUTS], seen[PUTS];
-    double blink[PUTS]; /* how long the target had not looked when it saw it */
+    double blink[PUTS]; /* how long before it saw the number the target had last looked */
     size_t puts;
 } trial;
 
@@ -35,7 +36,7 @@ static double work(double x) {
     return x;
 }
 
-/* Computes until then. [out] t: when the word held which number. */
+/* Computes until the given time. [out] t: when the target saw which number. */
 static void compute(const uint64_t *word, double until, trial *t) {
     double now, before = bench_now(), gap = 0, gap_before, x = 2;
     uint64_t last = 0;
@@ -48,7 +49,7 @@ static void compute(const uint64_t *word, double until, trial *t) {
         gap = now - before;
         for (; last < value && last < t->puts; last++) {
             t->seen[last] = now;
-            /* It may have lost its core right after a load that came too early. */
+            /* The target may have lost its core right after a load that came too early. */
             t->blink[last] = gap > gap_before ? gap : gap_before;
         }
         before = now;
@@ -115,7 +116,8 @@ static void put_mpi(bench *b, bench_window *window, double compute_ns, trial *t)
     bench_receive(b, t->blink, sizeof t->blink);
 }
 
-/* Whether the target did, or the origin within a put, which over shared memory cannot wait. */
+/* Whether the target lost its core, or the origin lost its core within a put, which over shared
+ * memory cannot wait. */
 static bool blinked(const trial *t, size_t pair) {
     bool any = false;
     for (size_t i = 2 * pair; i < 2 * pair + 2 && t->puts > 1; i++)
@@ -123,8 +125,8 @@ static bool blinked(const trial *t, size_t pair) {
     return any;
 }
 
-/* The times of one kind, complete or seen, as pairs of put and store, and MPI's one. Pairs during
- * which a rank blinked are left out, unless one did in all. */
+/* Reports the times of one kind, complete or seen, as pairs of put and store, and MPI's single one.
+ * Pairs during which a rank lost its core are left out, unless that happened in all. */
 static void report(bench *b, bench_case *c, const trial *tern, const double *tern_end,
                    const trial *mpi, const double *mpi_end) {
     static bench_times times;

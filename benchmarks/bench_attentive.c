@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Attentiveness (paper 003, figure 6): every rank computes for a while between two operations,
- * which is subtracted, so that calls wait for their target; without and with tern's service
- * threads.
+ * Attentiveness (paper 003, figure 6): every rank computes for a while between two operations, so
+ * that calls wait for their target. The time of computing is subtracted. Measured without and with
+ * tern's service threads.
  */
 
 #include "bench_containers.h"
@@ -14,11 +14,11 @@ typedef enum kind { PUSH, UPDATE } kind;
 enum { KEYS = 4096, WINDOW = 4096, SLOW_US = 16 };
 
 typedef struct attentive {
-    tern_queue *queue[2]; /* with the first rank and the second; of more ranks these are all */
+    tern_queue *queue[2]; /* queues of the first and second rank, or with more ranks of all */
     tern_hashtable *table;
     double compute_ns;
     uint64_t random;
-    bool waits; /* at the origin: what is done by RMA waits until its target is back */
+    bool waits; /* at the origin: an operation by RMA waits until its target attends */
 } attentive;
 
 static void compute(bench *b, double ns) {
@@ -63,7 +63,8 @@ static void empty(bench *b, void *work, uint64_t n) {
                                     TERN_VIA_RMA);
 }
 
-/* Atomics on words of a random rank. Were it always the other, both would fall into step. */
+/* Atomics on words of a random rank. If it were always the other rank, both ranks would fall into
+ * step. */
 static void look(bench *b, void *work, uint64_t n) {
     attentive *a = work;
     for (uint64_t count; n > 0; n--) {
@@ -86,15 +87,16 @@ static double look_ns(bench *b, attentive *a, unsigned us) {
     return t == NULL ? 0 : bench_median(t->measured, t->pairs);
 }
 
-/* Whether a transport serves who computes is the network's, MPI's and the service threads' matter:
- * it is a component like others. */
+/* Measures whether an operation by RMA waits for its target. That depends on the network, on MPI
+ * and on the service threads, so it is measured like a component. */
 static bool does_wait(bench *b, attentive *a) {
     const double quick = look_ns(b, a, 0), slow = look_ns(b, a, SLOW_US);
     return slow - quick > 1e3 * SLOW_US / 4;
 }
 
-/* Who goes by RMA does what is its own without attending to others, who so wait for its next
- * operation on what is not; by call, it makes progress every time. */
+/* A rank whose operations go by RMA makes no progress during operations on its own part, so other
+ * ranks wait for its next operation on another rank's part. With operations by call it makes
+ * progress every time. */
 static void let_wait(const attentive *a, double own, const cells *costs, cells *waiting) {
     const double ns = a->compute_ns;
     tern_costs calls;

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Many keys of a hash table at once, beside one by one and beside a bare table in shared memory
- * that prefetches nothing. Both ranks operate at the same time, on keys that lie with either of
- * them by chance; the figure is the time of one key of one rank. The table that is searched is
+ * Operations on many keys of a hash table at once, beside one by one and beside a bare table in
+ * shared memory that does not prefetch. Both ranks operate at the same time on keys that belong to
+ * either rank at random. The figure is the time of one key of one rank. The table for searches is
  * larger than the caches.
  */
 
@@ -11,8 +11,8 @@
 #include "ceilings/ceilings.h"
 
 enum {
-    FRESH = 1 << 18, /* keys that a fresh table takes */
-    KEYS = 1 << 21,  /* in the table that is searched */
+    FRESH = 1 << 18, /* keys that fit a fresh table */
+    KEYS = 1 << 21,  /* in the table for searches */
     BATCH = 2048
 };
 
@@ -24,12 +24,13 @@ typedef struct work {
     tern_via via;
     uint64_t random;
     uint64_t first; /* number of the first key that a block inserts */
-    tern_ptr there; /* the other's word, where both tell that they are through with a block */
+    tern_ptr
+        there; /* the other rank's word, in which both ranks tell that they have finished a block */
     uint64_t *here;
     uint64_t blocks;
 } work;
 
-/* Both ranks leave when both are through; a rank that is serves the other. */
+/* Both ranks return when both have finished; the first one serves the other meanwhile. */
 static void end_together(bench *b, work *w) {
     uint64_t blocks = ++w->blocks;
     bench_ok(tern_put(b->worker, w->there, &blocks, sizeof blocks), "tern_put");
@@ -58,7 +59,7 @@ static void destroy_buffer(bench *b, work *w) {
     w->buffer = NULL;
 }
 
-/* With a buffer, if there was one. */
+/* Creates a fresh table, with a buffer if the last one had one. */
 static void fresh_table(bench *b, void *state, uint64_t n) {
     work *w = state;
     bool buffered = w->buffer != NULL;
@@ -165,7 +166,7 @@ static void bare_find(bench *b, void *state, uint64_t n) {
     end_together(b, w);
 }
 
-/* A side on a fresh table, in blocks that it can take. */
+/* A side on a fresh table, in blocks that fit the table. */
 static bench_side filling(const char *name, void (*run)(bench *, void *, uint64_t),
                           void (*prepare)(bench *, void *, uint64_t), work *w) {
     bench_side side = bench_way(name, run, run, w);
@@ -174,7 +175,8 @@ static bench_side filling(const char *name, void (*run)(bench *, void *, uint64_
     return side;
 }
 
-/* By call, many at once have to be four times as fast as one by one, where ranks share memory. */
+/* Where ranks share memory, one by one by call has to take at least four times as long as many at
+ * once. */
 static void measure_insert(bench *b, work *w, const char *name, const char *what,
                            void (*run)(bench *, void *, uint64_t),
                            void (*prepare)(bench *, void *, uint64_t)) {
@@ -204,7 +206,7 @@ static void measure_find(bench *b, work *w) {
 
 static void open_bare(bench *b, work *w, tern_ptr *p) {
     void *part[2];
-    w->bare.buckets = w->keys * 5 / 8; /* of a part: the same load */
+    w->bare.buckets = w->keys * 5 / 8; /* the same load in each part */
     for (int owner = 0; owner < 2; owner++) {
         p[owner] = bench_place(b, owner, bare_bytes(w), &part[owner]);
         w->bare.part[owner] = part[owner];
@@ -230,7 +232,7 @@ static void inserts(bench *b, work *w) {
         bench_unplace(b, owner, p[owner]);
 }
 
-/* The numbers below KEYS in both tables, half of them by each rank. */
+/* Inserts the numbers below KEYS into both tables, half of them by each rank. */
 static void fill(bench *b, work *w) {
     w->first = (uint64_t)b->rank;
     if (b->shared) {

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls: the handlers that all cases share, and which cases there are. */
+/* Calls: the handlers that all cases share, and the list of cases. */
 
 #include "bench_call.h"
 
@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) void sink_word(bench_sink *s, const
     count(s);
 }
 
-/* The first word of each cache line, so that all of them travel. */
+/* Reads the first word of each cache line, so that all lines travel. */
 static inline __attribute__((always_inline)) void sink_lines(bench_sink *s, const char *payload,
                                                              size_t bytes) {
     uint64_t sum = 0, word;

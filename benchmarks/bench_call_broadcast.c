@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A broadcast from rank 0 until it knows that the function has run on every worker, by ranks and by
- * the arity of the tree. Where memory is shared it stands beside a tree of flags, elsewhere beside
- * MPI_Bcast and MPI_Barrier.
+ * A broadcast from rank 0 until rank 0 knows that the function has run on every worker, by number
+ * of ranks and by arity of the tree. With shared memory it stands beside a tree of flags, otherwise
+ * beside MPI_Bcast and MPI_Barrier.
  */
 
 #include "bench_call.h"
@@ -15,7 +15,7 @@ typedef struct spread {
     tern_synchronizer synchronizer; /* the origin's */
     ceiling_flag_tree tree;
     MPI_Comm comm;
-    uint64_t last; /* the sum of numbers is checked at the end of a block */
+    uint64_t last; /* sum of the numbers, checked at the end of a block */
 } spread;
 
 static uint64_t heard, heard_sum;
@@ -101,7 +101,7 @@ static void measure(bench *b, spread *s, unsigned arity) {
     bench_measure(b, &c);
 }
 
-/* Arities 2, 4, 8, ... and all at once. */
+/* Arities 2, 4, 8, ... and one level for all ranks. */
 void bench_call_broadcast(bench *own) {
     const unsigned most = (unsigned)own->ranks - 1;
     spread s = {.options = {.notify = TERN_ON_EXECUTED}};

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls from all other ranks to rank 0, fire and forget: the rate at which they run there, all
- * together. Where memory is shared they stand beside bare rings, one from each, that rank 0 polls;
- * else beside MPI's messages, received from whoever has sent one.
+ * Calls without results from all other ranks to rank 0: the rate at which all of them together run
+ * there. With shared memory they stand beside bare rings, one from each rank, which rank 0 polls;
+ * otherwise beside MPI's messages, received with MPI_ANY_SOURCE.
  */
 
 #include "bench_call.h"
@@ -17,14 +17,14 @@ typedef struct sender {
     tern_publish policy;
 } sender;
 
-/* Rings of one size from all senders, and how patient the consumer is. */
+/* The rings of one size from all senders, and the number of pauses of the consumer. */
 typedef struct shape {
     ceiling_ring *ring; /* by sender */
     bench_stream *stream;
     unsigned pauses;
 } shape;
 
-/* The share of a rank of n calls. Ranks 1 and up send. */
+/* The share of a rank in n calls. Ranks 1 and up send. */
 static uint64_t share(const bench *b, int rank, uint64_t n) {
     uint64_t senders = (uint64_t)b->ranks - 1;
     return n / senders + ((uint64_t)rank <= n % senders);
@@ -37,7 +37,7 @@ static void check(const bench *b, uint64_t n) {
     bench_sunk_check(n, sum);
 }
 
-/* The senders begin when the clock has begun. */
+/* The senders begin when the clock has started. */
 static void begin(bench *b) {
     char go = 0;
     bench_sunk_begin();
@@ -106,7 +106,7 @@ static bench_side fastest_messages(bench *b, bench_stream *stream) {
     return sides[bench_fastest(b, sides, BENCH_STREAM_SENDS)];
 }
 
-/* In a segment of rank 0's: what lies with its producer on the way back costs a line either way. */
+/* In a segment of rank 0: a line moves in either direction even if a producer's part is there. */
 typedef struct rings {
     tern_ptr data, consumed;
     ceiling_ring *ring; /* by size, then by sender */

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls with a result: 8 bytes there, 8 to 1,024 back. Where memory is shared they stand beside a
- * round trip of two flags, for more than 8 bytes with the result copied there and taken out; else
- * beside MPI's messages, received in the fastest of three ways.
+ * Calls with a result: 8 bytes of arguments, 8 to 1,024 bytes of result. With shared memory they
+ * stand beside a round trip of two flags; above 8 bytes the result is copied over and read.
+ * Otherwise they stand beside MPI's messages, received in the fastest of three ways.
  */
 
 #include "bench_call.h"
@@ -79,7 +79,8 @@ static bench_side fastest_messages(bench *b, way *ways, uint64_t bytes, MPI_Comm
     return sides[bench_fastest(b, sides, BENCH_STREAM_WAYS)];
 }
 
-/* there: a line of the target's, then back: a line of the origin's and room for a result. */
+/* there: a line in the target's memory. back: a line in the origin's memory, and room for a
+ * result. */
 static void place_flags(const bench *b, way *w, char *there, char *back) {
     enum { LINE = 128 };
     w->flag = (ceiling_flag){(uint64_t *)(void *)there, (uint64_t *)(void *)back, 0};

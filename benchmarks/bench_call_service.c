@@ -1,22 +1,23 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls to a process whose application computes: without service threads they wait until it makes
- * progress, here once a millisecond; with one they run meanwhile, and it never does. Then what a
- * service thread costs the calls between two workers that need none. The threads of a rank share
- * its core.
+ * Calls to a process whose application computes. Without service threads the calls wait until it
+ * makes progress, here once a millisecond. With a service thread they run meanwhile, and the
+ * application never makes progress. The last case measures what a service thread costs calls
+ * between two workers that do not need it. The threads of a rank share its core.
  */
 
 #include "bench_call.h"
 
 enum { CONTEXTS = 2, BYTES = 8, SLICE_NS = 1000000 };
 
-/* A frame for each number of service threads, and what is done in it. */
+/* A frame for each number of service threads, and the case that runs in it. */
 typedef struct way {
     bench frame;
     uint64_t payload[BENCH_CALL_MAX / 8];
     ceiling_flag flag;
-    bool computes; /* the target's application does, and the process is called, not worker 0 */
+    bool computes; /* the target's application computes, and calls go to the process, not to worker
+                      0 */
 } way;
 
 static void prepare(bench *b, void *state, uint64_t n) {
@@ -99,7 +100,7 @@ static bench_side side_of(const char *name, bool with_result, way *w) {
     return side;
 }
 
-/* To a target that computes, beside one that attends. */
+/* Calls to a target that computes, beside calls to one that attends. */
 static void measure(way *busy, way *idle, bool with_result, const bench_side *ceiling) {
     bench_case c = {.name = with_result ? "service_return" : "service_rate",
                     .unit = with_result ? BENCH_TIME : BENCH_RATE};
@@ -115,7 +116,7 @@ static void measure(way *busy, way *idle, bool with_result, const bench_side *ce
     bench_measure(&busy->frame, &c);
 }
 
-/* Between workers that attend, in a context with a service thread and in one without. */
+/* Calls between workers that attend, in a context with a service thread and in one without. */
 static void cost(way *with, way *without, bool with_result) {
     bench_case c = {
         .name = "service_cost",
@@ -168,7 +169,7 @@ void bench_call_service(bench *b) {
         bench_ok(tern_config_init(&config), "tern_config_init");
         config.service_threads = i;
         bench_group_open(b, &busy[i].frame, 2, &config, i == 0 ? 1 : 2);
-        busy[i].frame.helped = true; /* by either context's threads */
+        busy[i].frame.helped = true; /* threads of both contexts */
         idle[i] = busy[i];
         busy[i].computes = true;
     }

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The paper's table 2 (paper 000, 5.2): calls one way at the rate at which they run, by the size of
- * their arguments and by the way they are sent. A run is 65 million calls, and there are three.
- * Where memory is shared, what they stand beside is a bare ring, published as they are, and the
- * bare bytes in the same segments; else MPI's messages.
+ * The paper's table 2 (paper 000, 5.2): the rate of one-way calls by size of arguments and by the
+ * way they are sent. A run is 65 million calls, and there are three runs. With shared memory the
+ * calls stand beside a bare ring, published in the same way, and beside the bare bytes in the same
+ * segments; otherwise beside MPI's messages.
  */
 
 #include "bench_call.h"
@@ -15,19 +15,19 @@ static const uint64_t sizes[SIZES] = {8, 64, 256};
 static const char *const way_names[WAYS] = {"write", "trad", "ovfl", "send"};
 static const char *const raw_names[RAWS] = {"ring", "ring 4K", "memcpy"};
 
-/* Calls of so many bytes, sent so. */
+/* Calls of so many bytes, sent in one way. */
 typedef struct way {
     uint64_t bytes;
     unsigned how; /* a policy, or SEND */
     uint64_t payload[BENCH_CALL_MAX / 8];
 } way;
 
-/* ns a call, at the origin; 0: not measured. */
+/* ns of a call, at the origin; 0: not measured. */
 typedef struct table {
     double call[WAYS][SIZES], raw[RAWS][SIZES];
 } table;
 
-/* Sets the policy that the block is about: peers have others. */
+/* Sets the policy of the block, since peers use other policies. */
 static void prepare(bench *b, void *state, uint64_t n) {
     const way *w = state;
     (void)n;
@@ -110,7 +110,7 @@ static void close_copy(bench *b, bare_bytes *bare) {
     bench_unplace(b, BENCH_TARGET, bare->data);
 }
 
-/* What a size's cases stand beside. */
+/* The ceilings and peers of one size. */
 typedef struct beside {
     bench_stream ring, batch, messages;
     bare_bytes copy;
@@ -141,12 +141,13 @@ static void close_beside(bench *b, beside *s) {
 }
 
 static double median(const double *ns, size_t pairs) {
-    while (pairs > 0 && ns[pairs - 1] < 0) /* peers take part in the first pairs */
+    while (pairs > 0 && ns[pairs - 1] < 0) /* peers take part in the first pairs only */
         pairs--;
     return bench_median(ns, pairs);
 }
 
-/* How many calls a run has: over shared memory, where a microsecond is long, the paper's. */
+/* Number of calls of a run: over shared memory the paper's, elsewhere fewer, since a call takes
+ * longer. */
 static uint64_t messages_of(const bench *b, unsigned how) {
     if (b->options.messages > 0)
         return b->options.messages;
@@ -155,7 +156,7 @@ static uint64_t messages_of(const bench *b, unsigned how) {
     return !b->shared ? 1000000 : how == SEND ? 6500000 : 65000000;
 }
 
-/* The targets are for shared memory: 0.8 of the bare ring, and ovfl within a tenth of write. */
+/* The targets hold for shared memory: 0.8 of the bare ring, and ovfl within a tenth of write. */
 static void measure(bench *b, unsigned how, size_t size, beside *s, table *t) {
     static way w, write;
     const unsigned raw = how == TERN_PUBLISH_TRAD ? BATCH : RING;
@@ -195,7 +196,7 @@ static void print_cell(char *line, size_t room, double ns, uint64_t bytes) {
         snprintf(line + at, room - at, " %10s", "-");
 }
 
-/* As the paper prints it: MB/s of arguments. */
+/* Prints the table as the paper does: MB/s of arguments. */
 static void print(bench *b, const table *t) {
     static const unsigned order[] = {SEND, TERN_PUBLISH_WRITE, TERN_PUBLISH_TRAD,
                                      TERN_PUBLISH_OVFL};

@@ -7,7 +7,7 @@
 
 #include "cells.h"
 
-/* bench_queue.c, bench_hash.c: under each promise. */
+/* bench_queue.c, bench_hash.c: the rows under each promise. */
 void containers_queue(bench *b, const cells *costs);
 void containers_hash(bench *b, const cells *costs);
 

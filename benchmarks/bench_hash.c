@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Hash table (paper 003, figure 5): 100,000 keys of 8 bytes a rank, that lie with any rank by
- * chance; every rank inserts new ones into a fresh table, or looks for, replaces and counts random
- * ones. Then with larger values, with keys by Zipf's law, and at higher loads.
+ * Hash table (paper 003, figure 5): 100,000 keys of 8 bytes a rank, each of which belongs to a
+ * random rank. Every rank inserts new keys into a fresh table, or finds, replaces and counts random
+ * keys. Then the same with larger values, with keys by Zipf's law, and at higher loads.
  */
 
 #include "bench_containers.h"
@@ -16,8 +16,8 @@ enum {
     DRAWN = 1 << 20,
     PART_MAX = 40 << 20,
     LOAD = 66,
-    /* Times as long as others are the blocks of a fresh table, in which TERN_VIA_AUTO has costs to
-     * measure: that would fill a shorter one where calls take long. */
+    /* How many times as long as others the blocks of a fresh table are. TERN_VIA_AUTO measures
+     * costs in each fresh table, and that would fill a shorter block where calls take long. */
     LASTS = 10
 };
 
@@ -26,7 +26,7 @@ typedef struct hash {
     size_t value_bytes;
     int counter;
     tern_algorithm algorithm;
-    unsigned load;  /* percent, about */
+    unsigned load;  /* percent, approximately */
     uint64_t keys;  /* of all ranks */
     uint64_t first; /* number of the first key that a block inserts */
     uint32_t *numbers;
@@ -36,8 +36,9 @@ typedef struct hash {
     char value[CELLS_VALUE_MAX];
 } hash;
 
-/* A part has half as many buckets again as it is to take keys: its share and, of several, a scatter
- * (hashtable/create.c), which a load that is asked for has to do without. */
+/* The capacity to create the table with. A part gets half as many buckets more than it is to take
+ * keys: its share and, with several ranks, an allowance for uneven shares (hashtable/create.c). A
+ * given load needs a table without this excess. */
 static uint64_t capacity_for(const bench *b, const hash *h) {
     const uint64_t ranks = (uint64_t)b->ranks, share = h->keys * 200 / (3 * h->load * ranks);
     const uint64_t root = UINT64_C(1) << ((65 - __builtin_clzll(share)) / 2);
@@ -189,7 +190,7 @@ static int sum_counter(const void *key, const void *value, void *argument) {
     return 0;
 }
 
-/* Nothing was lost and nothing counted twice. */
+/* Checks that no addition was lost or counted twice. */
 static void check_added(bench *b, const hash *h) {
     uint64_t mine[2] = {h->added, 0}, all[2];
     cells_end(b);
@@ -200,7 +201,7 @@ static void check_added(bench *b, const hash *h) {
         bench_fail("the counters do not sum up to what was added", TERN_ERR_SYSTEM);
 }
 
-/* The numbers below keys in both tables, a share by each rank. */
+/* Inserts the numbers below keys into both tables, a share by each rank. */
 static void fill(bench *b, hash *h) {
     const tern_promise any = TERN_PROMISE_READ_WRITE;
     for (uint64_t number = (uint64_t)b->rank; number < h->keys; number += (uint64_t)b->ranks) {
@@ -219,10 +220,12 @@ static void fill(bench *b, hash *h) {
     cells_end(b);
 }
 
-/* Linear probing in a table of that load filled at random, in percent. Far, buckets are looked at
- * one by one, and from some on many in one get: looks counts gets. (hashtable/probe.h) */
+/* Linear probing in a randomly filled table of the given load, in percent. For a remote owner the
+ * first buckets cost one get each, and later ones share a get: then looks counts gets
+ * (hashtable/probe.h). */
 typedef struct looks {
-    double there, absent; /* of other keys' buckets: for a key that is there, that is not */
+    double there, absent; /* buckets of other keys that are looked at for a key that is there, and
+                             for one that is not */
 } looks;
 
 static looks simulate(unsigned load, unsigned singly, unsigned many) {
@@ -239,7 +242,7 @@ static looks simulate(unsigned load, unsigned singly, unsigned many) {
         l.there += (double)(passed < singly ? passed : singly + (passed - singly) / many);
     }
     for (uint64_t i = 0; i < 2 * (uint64_t)BUCKETS; i++) {
-        /* From the end of a run of taken buckets backwards each sees one more. */
+        /* Going backwards from the end of a run of taken buckets, each bucket sees one more. */
         run = taken[(2 * (uint64_t)BUCKETS - 1 - i) % BUCKETS] ? run + 1 : 0;
         if (i >= BUCKETS)
             l.absent += (double)(run < singly ? run : singly + (run - singly) / many);
@@ -285,7 +288,7 @@ static double miss_moving(const bench *b, const void *work, bool far, uint64_t n
     return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).absent;
 }
 
-/* A table that n inserts of each rank fill has its load at the end. */
+/* The table reaches its load at the end of the n inserts of each rank. */
 static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
     const hash *h = work;
     uint64_t load = h->load * n * (uint64_t)b->ranks / h->keys;
@@ -367,7 +370,8 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
     cells_measure(b, &mine, &one);
 }
 
-/* Rows with a table of their own: fresh ones first, then those of a full table. */
+/* Measures rows with a table of their own: first those with fresh tables, then those with a full
+ * one. */
 static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows, size_t count,
                          bench_param param) {
     if (!bench_time_for(b, count))

@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls through a mailbox, in each layout of its flags: one pair on a slot of its own beside the
- * bare round trip of two flags on the same two lines (how long that takes depends on where in the
- * machine they are looked after), of which a call needs two, and beside what the system has to
- * offer; many clients and servers as threads of the two ranks, on all cores, beside one of each;
- * and asynchronous calls.
+ * Calls through a mailbox, in each layout of its flags. The first rows have one pair with a slot of
+ * its own. It stands beside the bare round trip of two flags on the same two lines, of which a call
+ * needs two (the time depends on where in the machine these lines are kept), and beside the means
+ * of the system. The next rows have many clients and servers, as threads of the two ranks on all
+ * cores, beside one of each. The last rows have asynchronous calls.
  */
 
 #include "bench.h"
@@ -26,7 +26,7 @@ typedef struct way {
     mailbox_run run;
     ceiling_flag flag;
     ceiling_futex futex;
-    int to, from; /* of a pipe or a socket */
+    int to, from; /* file descriptors of a pipe or a socket */
 } way;
 
 typedef struct thread {
@@ -48,7 +48,7 @@ static void *serve_thread(void *argument) {
     return NULL;
 }
 
-/* This thread is the first of count. */
+/* Runs body in count threads of this rank, of which this is the first. */
 static void together(way *w, uint32_t count, void *(*body)(void *), const uint64_t *n) {
     thread threads[THREADS_MAX] = {{.way = w, .n = n[0]}};
     for (uint32_t i = 1; i < count; i++) {
@@ -116,7 +116,7 @@ static void bytes_target(bench *b, void *state, uint64_t n) {
         bench_fail("a pipe or socket", TERN_ERR_SYSTEM);
 }
 
-/* Two pipes of the origin's, which the target opens by their numbers there. */
+/* Two pipes of the origin, which the target opens by their numbers there. */
 static void open_pipes(bench *b, way *w) {
     int mine[5] = {0};
     if (b->rank == BENCH_ORIGIN) {
@@ -159,8 +159,8 @@ static void open_socket(bench *b, way *w) {
     bench_meet(b);
 }
 
-/* A slot of one's own. The system's ways stand beside the first row alone: they are the same for
- * all. */
+/* Calls on a slot of the pair's own. The means of the system stand beside the first row only, since
+ * they are the same for all. */
 static void measure_pair(bench *b, way *w, int payload, double target, const way *system) {
     bench_case c = {.name = "pair",
                     .params = {{"layout", 0, w->layout->layout}, {"bytes", payload ? 8 : 0, NULL}},
@@ -179,8 +179,9 @@ static void measure_pair(bench *b, way *w, int payload, double target, const way
     bench_measure(b, &c);
 }
 
-/* So many of each, beside one of each. Four clients may lose half the rate. More threads than cores
- * get longer blocks: for some milliseconds after their start the system has them on few cores. */
+/* So many clients and servers, beside one of each. Four clients may lose half the rate. With more
+ * threads than cores blocks are longer: for some milliseconds after their start the system keeps
+ * the threads on few cores. */
 static void measure_many(bench *b, way *w, uint32_t clients, uint32_t servers, int send) {
     static way one;
     bench_case c = {.name = send ? "asynchronous" : "many",

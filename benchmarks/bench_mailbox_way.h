@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls through a mailbox of the layout that the including file has chosen. Included once by each.
- */
+/* Calls through a mailbox of the layout that the including file has chosen. Each layout's file
+ * includes it once. */
 
 #include <sched.h>
 #include <time.h>
@@ -13,7 +13,7 @@ typedef struct mailbox_call_state {
     uint64_t number, wrong;
 } mailbox_call_state;
 
-/* As workers of a share wait (mailbox/workers.c). */
+/* Waits as the workers of a share do (mailbox/workers.c). */
 static int give_way(void *argument, uint32_t calls) {
     static const struct timespec nap = {0, TERN_MAILBOX_NAP_NS};
     if (((const mailbox_run *)argument)->crowded && calls >= TERN_MAILBOX_YIELDS)
@@ -49,14 +49,14 @@ static int no_work(void *packet, uint32_t slot, void *argument) {
     return 0;
 }
 
-/* Two mailboxes, of which one has but the slot of one's own. */
+/* Two mailboxes, of which one has only the slot of the pair's own. */
 static tern_mailbox box_of(const mailbox_run *run) {
     size_t first = tern_mailbox_bytes(MAILBOX_SLOTS, MAILBOX_PACKET);
     return run->own ? tern_mailbox_at((char *)run->memory + first, 1, MAILBOX_PACKET)
                     : tern_mailbox_at(run->memory, MAILBOX_SLOTS, MAILBOX_PACKET);
 }
 
-/* Every call is answered and cleaned, also what nobody waited for. */
+/* Waits until every call is answered and cleaned, including asynchronous ones. */
 static void settle(tern_mailbox_client *client, mailbox_run *run) {
     uint32_t calls = 0;
     for (uint32_t slot = 0; slot < client->box.slots; slot++)

@@ -4,16 +4,16 @@
 
 enum { ROLLOUTS = 20000, QUICK_ROLLOUTS = 1000, MANY_UNDER_WAY = 64, ROWS = 32 };
 
-static mcts_way one; /* at the origin: a worker by itself */
+static mcts_way one; /* at the origin: a single worker */
 static mcts_row rows[ROWS];
 static size_t row_count;
 
 static uint64_t rollouts_of(const bench *b) { return b->options.quick ? QUICK_ROLLOUTS : ROLLOUTS; }
 
-/* Processes that share no memory call each other; threads of one do if they are told to. */
+/* Processes that share no memory call each other; threads of one process do so only if told to. */
 static bool makes_calls(const mcts_way *w) { return w->frame.ranks > 1 || w->mode.calls_only; }
 
-/* What the second core has to bring. */
+/* The target for the gain from a second core. */
 static double scaling_target(const mcts_way *w) {
     const bench *b = &w->frame;
     return b->shared && b->ranks == 2 && w->workers == 1 && !bench_crowded(b) &&
@@ -68,7 +68,7 @@ static const mcts_row *keep(const mcts_way *w, const bench_times *t) {
     return r;
 }
 
-/* At the origin what was found out; else NULL. */
+/* Returns the results at the origin; else NULL. */
 static const mcts_row *measure(bench *b, int ranks, uint32_t workers, mcts_mode mode) {
     static mcts_way w;
     const mcts_row *row = NULL;
@@ -105,7 +105,7 @@ static void measure_modes(bench *b, int ranks, uint32_t workers, uint32_t under_
         mcts_explain(b, trad, ovfl);
 }
 
-/* One process: nobody is called, unless workers are made to. */
+/* One process: nobody is called, unless the workers are told to call each other. */
 static void measure_one_rank(bench *b, uint32_t workers) {
     (void)measure(b, 1, workers, (mcts_mode){.publish = TERN_PUBLISH_WRITE});
     if (workers > 1)
@@ -119,8 +119,9 @@ static void measure_ranks(bench *b, int ranks, uint32_t workers) {
     }
 }
 
-/* Of each rank: those that were asked for, or 1 and some. Returns how many. MPI takes calls of
- * several threads only if this subject was asked for by name. */
+/* Sets the numbers of workers of each rank: the one asked for, or 1 and another. Returns how many
+ * numbers there are. MPI takes calls of several threads only if this subject was asked for by
+ * name. */
 static size_t workers_of(const bench *b, uint32_t workers[2]) {
     tern_config config;
     int level;
@@ -134,7 +135,7 @@ static size_t workers_of(const bench *b, uint32_t workers[2]) {
 static void measure_searches(bench *b, int ranks) {
     uint32_t workers[2];
     const size_t count = workers_of(b, workers);
-    const uint32_t threads = (uint32_t)ranks * workers[count - 1]; /* of a shared tree */
+    const uint32_t threads = (uint32_t)ranks * workers[count - 1]; /* of the shared tree */
     if (threads > BENCH_TOGETHER_MOST) {
         bench_note(b, "searches are left out: %u workers in all, and a shared tree takes %d",
                    threads, BENCH_TOGETHER_MOST);

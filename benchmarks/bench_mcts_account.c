@@ -1,20 +1,20 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the counters of searches say, in JSON and in words. */
+/* The counters of searches, in JSON and in words. */
 
 #include "bench_mcts.h"
 
 static double per(uint64_t a, uint64_t b) { return b > 0 ? (double)a / (double)b : 0; }
 
-/* As those meet them who are called: what a look at a ring finds is what came together. Records of
- * barriers are among them, some for each run. */
+/* The calls that one look at a ring finds count as one message, as the called worker sees them.
+ * Records of barriers are among them, some for each run. */
 static double calls_a_message(const mcts_counters *c) {
     return c->search.calls > 0 ? per(c->records, c->runs) : 0;
 }
 
 static double idle(const mcts_counters *c) { return per(c->search.idle_ns, c->search.run_ns); }
 
-/* Completions of a worker in a microsecond that it was not idle. */
+/* Completions of a worker in a microsecond in which it was not idle. */
 static double while_busy(const mcts_counters *c) {
     return 1e3 * per(c->search.completions, c->search.run_ns - c->search.idle_ns);
 }
@@ -34,7 +34,7 @@ static void write_json(mcts_way *w) {
              (unsigned long long)c->outgrown);
 }
 
-/* The workers' counters since the context was made, over all ranks. */
+/* The workers' counters since the context was created, over all ranks. */
 static void take_stats(mcts_way *w) {
     uint64_t sums[5] = {0};
     for (uint32_t i = 0; i < w->workers; i++) {
@@ -88,7 +88,7 @@ void mcts_note(bench *b, const mcts_row *row) {
 }
 
 /* Completions per time are the share of the time in which workers had work, times what they
- * complete in such time: the two factors of the ratio. */
+ * complete in that time. These are the two factors of the ratio. */
 void mcts_explain(bench *b, const mcts_row *trad, const mcts_row *ovfl) {
     const mcts_counters *t = &trad->counters, *o = &ovfl->counters;
     const tern_search_statistics *ts = &t->search, *os = &o->search;
@@ -111,7 +111,7 @@ static void mode_text(char *text, size_t room, const mcts_row *row) {
              row->mode.calls_only ? ", calls only" : "", row->mode.under_way > 0 ? ", many" : "");
 }
 
-/* The paper's figure 3 as a table. All times are of pairs of blocks; so is `of one`. */
+/* The paper's figure 3 as a table. All times, and also `of one`, come from pairs of blocks. */
 void mcts_summary(bench *b, const mcts_row *rows, size_t count) {
     uint64_t pairs = 0, outgrown = 0;
     if (count == 0)

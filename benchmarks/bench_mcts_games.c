@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Random games as a leaf asks for them, beside those of a loop of constant sizes. */
+/* Random games as a leaf needs them, beside a loop of games whose sizes are constants. */
 
 #include "bench_mcts.h"
 #include "ceilings/ceilings.h"

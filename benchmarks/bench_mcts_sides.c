@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Searches of a block: tern's, sequential ones that share nothing, and one of threads that share a
- * tree. */
+/* The searches of a block: tern's, sequential ones that share nothing, and one of threads that
+ * share a tree. */
 
 #include "bench_mcts.h"
 
@@ -45,7 +45,8 @@ static void *shared_thread(void *argument) {
     return NULL;
 }
 
-/* By the workers of this rank, or by as many threads as there are workers of all. */
+/* Runs body by the workers of this rank, or by as many threads as there are workers of all
+ * ranks. */
 static void by_workers(const mcts_way *w, void *(*body)(void *)) {
     bench_together(&w->frame, (uint32_t)w->frame.place * w->workers, w->workers, body, w->threads,
                    sizeof *w->threads);
@@ -176,7 +177,7 @@ static void open_ceilings(mcts_way *w, uint64_t rollouts) {
         ceiling_uct_shared_open(&w->game, rollouts, w->all, MCTS_GAMES, exploration), "a tree");
 }
 
-/* m x p x t: machines, processes of each, threads of each; ones in front are left out. */
+/* m x p x t: machines, processes of each, threads of each; leading ones are left out. */
 static void name_layout(mcts_way *w) {
     const bench *b = &w->frame;
     if (b->hosts > 1)

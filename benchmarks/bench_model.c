@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The cost model (paper 003, section IV): components, and what it makes of them for each operation
- * under each promise beside what these take, by RMA and by call. */
+/* The cost model (paper 003, section IV): the components, and for each operation under each promise
+ * the model's prediction beside the measured time, by RMA and by call. */
 
 #include "bench_containers.h"
 

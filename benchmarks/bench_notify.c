@@ -1,13 +1,13 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Notified transfer: round trips and a stream of small puts here, latency and bandwidth by size in
- * bench_notify_sizes.c, floods of gets in bench_notify_flood.c, many idle ranks in
- * bench_notify_idle.c.
+ * Notified transfer. This file has round trips and a stream of small puts; bench_notify_sizes.c has
+ * latency and bandwidth by size, bench_notify_flood.c floods of gets, bench_notify_idle.c many idle
+ * ranks.
  *
- * Where memory is shared the ceiling of a round trip is a pair of flags, with the data copied
- * before the flag is raised; of a stream, the bare ring. Over rma it is MPI_Put with a target that
- * polls its own memory, over p2p two-sided messages.
+ * With shared memory the ceiling of a round trip is a pair of flags, with the data copied before
+ * the flag is raised; the ceiling of a stream is the bare ring. Over rma the ceiling is MPI_Put
+ * with a target that polls its own memory, over p2p two-sided messages.
  */
 
 #include "bench_notify.h"
@@ -15,7 +15,7 @@
 
 enum { WORD = 8, FLAG_AT = NOTIFIED_MAX, PART = NOTIFIED_MAX + 4096 };
 
-/* What the ceilings of a round trip need besides. */
+/* Further state of the ceilings of a round trip. */
 typedef struct trip {
     ceiling_copy_flag shared;
     ceiling_put_poll put;
@@ -83,7 +83,7 @@ static bool packs(const bench *b, size_t bytes) {
     return bytes <= (b->shared ? config->packed_max : config->packed_max_far);
 }
 
-/* The cid is part of what must travel: in one piece with the data where tern packs them. */
+/* The cid has to travel, too: in one piece with the data where tern packs them. */
 static bench_side trip_ceiling(bench *b, trip *t, notified *s) {
     if (b->shared) {
         t->shared.bytes = s->bytes;
@@ -105,8 +105,8 @@ static bench_side trip_ceiling(bench *b, trip *t, notified *s) {
     return bench_way(t->name, put_poll_ask, put_poll_answer, t);
 }
 
-/* Between ranks of one machine, messages are copies in shared memory, far below what any library
- * that must look after more than one message can keep up with. */
+/* Between ranks of one machine messages are copies in shared memory, far faster than any library
+ * can be that has to look for more than one message. */
 static double trip_target(const bench *b, const notified *s) {
     if (s->bytes != WORD || s->cid_bytes != WORD)
         return 0;
@@ -154,7 +154,8 @@ static void round_trips(bench *b, notified *s) {
     close_trip(b, &t);
 }
 
-/* A stream of puts of 8 bytes with a cid of 8. The bare ring's payload is 8 bytes, and no cid. */
+/* A stream of puts of 8 bytes with a cid of 8. The bare ring's payload is 8 bytes, without a
+ * cid. */
 
 static uint64_t streamed;
 
@@ -182,8 +183,7 @@ static void check_stream(const bench_stream *stream, uint64_t n) {
     check_sum(n);
 }
 
-/* What had to be queued needs this side's progress: the last one's local event says that nothing
- * does any more. */
+/* Queued puts need this side's progress. The local event of the last put says that none is left. */
 static void stream_origin(bench *b, void *state, uint64_t n) {
     notified *s = state;
     (void)b;
@@ -259,15 +259,15 @@ static void streams(bench *b, notified *s) {
     bench_stream_close(b, &ceiling);
 }
 
-/* One put of MPI's over rma, one message over p2p, for each packed operation; a few more where the
- * ring begins again or grows. */
+/* A packed operation costs one put of MPI's over rma, or one message over p2p, and a few more when
+ * the ring wraps around or grows. */
 static void check_cost(bench *b, notified *s) {
     enum { OPERATIONS = 1000, MORE = OPERATIONS / 50 };
     tern_stats before, after;
     if (b->shared || !bench_selected(b, "cost"))
         return;
     s->bytes = s->cid_bytes = WORD;
-    for (int warm = 0; warm < 2; warm++) { /* the first time the ring is opened */
+    for (int warm = 0; warm < 2; warm++) { /* the first round opens the ring */
         bench_meet(b);
         if (b->rank == BENCH_TARGET) {
             notified_target(b, s, OPERATIONS);

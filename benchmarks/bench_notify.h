@@ -13,7 +13,8 @@ void bench_notify_sizes(bench *b, notified *s);
 /* bench_notify_flood.c: gets to random places of a neighbour, from both ranks at once. */
 void bench_notify_flood(bench *b, notified *s);
 
-/* bench_notify_idle.c: the two ranks of b while those of its world sleep (bench_notify_sleep). */
+/* bench_notify_idle.c: the two ranks of b, while the other ranks of its world sleep
+ * (bench_notify_sleep). */
 void bench_notify_idle(bench *b);
 
 #endif

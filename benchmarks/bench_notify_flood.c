@@ -1,12 +1,12 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Photon's scaling figure (paper 001, figure 6): every rank floods neighbours that it picks at
- * random with gets with completion. There one thread posts, a second probes for local events and a
- * third for remote ones. A worker of tern is used by one thread at a time and local events go to
- * the worker that asked: so here one thread posts and probes for its local events, a second thread
- * with a worker of its own, whom all gets tell, probes for the remote ones. With two ranks every
- * neighbour is the other one; what is picked at random is the place.
+ * Photon's scaling figure (paper 001, figure 6): every rank floods random neighbours with gets with
+ * completion. In the paper one thread posts, a second probes for local events and a third for
+ * remote ones. In tern one thread at a time uses a worker, and local events go to the worker that
+ * asked. So here one thread posts and probes for its local events, and a second thread probes for
+ * the remote ones with a worker of its own, which all gets notify. With two ranks the neighbour is
+ * always the other rank; only the place is random.
  */
 
 #include "bench_notify.h"
@@ -22,7 +22,7 @@ typedef struct flood {
     tern_context *context;
     size_t bytes;
     uint64_t random;
-    /* The prober's. */
+    /* used by the prober: */
     uint64_t expected;
     atomic_int done;
 } flood;
@@ -31,7 +31,7 @@ static size_t place_of(flood *f) {
     return ceiling_random(&f->random, NOTIFIED_MAX / f->bytes) * f->bytes;
 }
 
-/* Two threads of a rank share its core, and the poster has work where the prober finds none. */
+/* Two threads of a rank share its core, and the poster has work when the prober finds no event. */
 static void *probe(void *argument) {
     flood *f = argument;
     tern_worker *worker;
@@ -51,7 +51,7 @@ static void *probe(void *argument) {
     return NULL;
 }
 
-/* An event of the local kind, if there is one. */
+/* Returns a local event, if there is one. */
 static uint64_t local_event(const notified *s) {
     tern_event event;
     tern_status status = tern_probe(s->worker, TERN_PROBE_LOCAL, &event);
@@ -64,7 +64,7 @@ static uint64_t local_event(const notified *s) {
     return 1;
 }
 
-/* Both ranks, n gets each. */
+/* Both ranks do n gets each. */
 static void run(bench *b, void *state, uint64_t n) {
     flood *f = state;
     notified *s = f->s;
@@ -98,7 +98,7 @@ static void run(bench *b, void *state, uint64_t n) {
     pthread_join(thread, NULL);
 }
 
-/* The same gets by the processor, and by MPI; both ranks at once. */
+/* The same gets by the processor, and by MPI; both ranks at the same time. */
 
 static void copy(bench *b, void *state, uint64_t n) {
     flood *f = state;

@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Round trips between two busy ranks in contexts of ever more ranks, each beside the same in a
- * context of the two alone. The others have notified both once, so that they have rings there, and
- * then sleep: on a semaphore in shared memory, since whatever waits inside MPI spins, and a thread
- * that wakes now and then would take a core away from the busy ones now and then. They need to be
- * on one machine for that.
+ * Round trips between two busy ranks in contexts of more and more ranks, each beside the same in a
+ * context of the two ranks alone. Each other rank first notifies both busy ranks once, so that it
+ * has rings there, and then sleeps on a semaphore in shared memory: a rank that waits inside MPI
+ * would spin, and a thread that wakes now and then would take a core away from the busy ranks. All
+ * ranks have to be on one machine for that.
  */
 
 #include "bench_notify.h"
@@ -13,14 +13,14 @@
 #include <errno.h>
 #include <semaphore.h>
 
-/* The sizes: powers of two, and the whole. 0 ends them. */
+/* The sizes: powers of two, and the number of all ranks. 0 ends them. */
 static int next_size(int size, int all) {
     if (size == all)
         return 0;
     return size * 2 < all ? size * 2 : all;
 }
 
-/* One semaphore a rank, in memory of rank 0's. NULL: no memory is common to all of them. */
+/* One semaphore for each rank, in memory of rank 0. NULL: the ranks have no memory in common. */
 static sem_t *open_semaphores(MPI_Comm world, MPI_Win *win) {
     MPI_Comm node;
     MPI_Aint bytes;
@@ -57,7 +57,8 @@ static void wake(sem_t *all, int size) {
         sem_post(&all[i]);
 }
 
-/* A context of the first ranks of world, by those. Its heap is small: there are many. */
+/* Those ranks create a context of the first ranks of world. Its heap is small, since there are
+ * many. */
 static void open_context(MPI_Comm world, int ranks, tern_context **context, tern_worker **worker) {
     enum { HEAP = 16 << 20 };
     const int first[1][3] = {{0, ranks - 1, 1}};
@@ -83,7 +84,7 @@ static void close_context(tern_context *context, tern_worker *worker) {
     bench_ok(tern_context_destroy(context), "tern_context_destroy");
 }
 
-/* An idle rank: a word to both busy ones, and to bed. */
+/* An idle rank sends a word to both busy ranks, and then sleeps. */
 static void sleep_in_context(MPI_Comm world, int ranks, sem_t *bed) {
     tern_context *context;
     tern_worker *worker;
@@ -129,7 +130,7 @@ static void measure(bench *b, int ranks, sem_t *all, notified *alone) {
         wake(all, ranks);
     open_context(b->world, ranks, &own.context, &own.worker);
     notified_open(&own, &s, own.worker, alone->window);
-    s.bytes = 0; /* of the words of the idle */
+    s.bytes = 0; /* of the words of the idle ranks */
     notified_await(&s, TERN_PROBE_REMOTE, (uint64_t)ranks - 2);
     s.bytes = s.cid_bytes = 8;
     c.measured = bench_way("tern_put_notify", notified_ask, notified_answer, &s);

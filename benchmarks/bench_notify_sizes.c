@@ -1,17 +1,18 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Latency and bandwidth of notified puts and gets by size, in the manner of Photon's authors (paper
- * 001): latency is a loop of posting one operation and waiting for its local event, bandwidth posts
- * all of a block before the first probe. The target probes all the while, and a block ends when it
- * has met the last remote event. All operations use one place, so that memory stays out of it.
+ * Latency and bandwidth of notified puts and gets by size, measured as Photon's authors do (paper
+ * 001): for latency a loop posts one operation and waits for its local event; for bandwidth all
+ * operations of a block are posted before the first probe. The target probes all the time, and a
+ * block ends when it has had the last remote event. All operations use one place, so that memory
+ * has no influence.
  */
 
 #include "bench_notify.h"
 
 enum { CID = 8, IN_FLIGHT = 64, FLOOD_MOST = 32768, UNFLUSHED = 1024, LARGE = 64 << 10 };
 
-/* Post, then wait; state is a notified. */
+/* Post, then wait. state is a notified. */
 
 static void put_one(bench *b, void *state, uint64_t n) {
     (void)b;
@@ -73,7 +74,7 @@ static void plain_put_all(bench *b, void *state, uint64_t n) {
     bench_ok(tern_flush(s->worker, s->to.rank), "tern_flush");
 }
 
-/* The same bytes by the processor. */
+/* The processor copies the same bytes. */
 
 static void copy_there(bench *b, void *state, uint64_t n) {
     const notified *s = state;
@@ -87,7 +88,7 @@ static void copy_back(bench *b, void *state, uint64_t n) {
     ceiling_copy(s->local, s->there, s->bytes, n);
 }
 
-/* Plain MPI. Without a flush between them not too many operations: some MPIs keep all of them. */
+/* Plain MPI. Flushes limit the number of operations under way, since some MPIs keep all of them. */
 
 static void start(const notified *s, bool put) {
     int bytes = (int)s->bytes, other = (int)s->other.rank;
@@ -177,7 +178,7 @@ static void told(bench *b, void *state, uint64_t n) {
         ceiling_messages_receive_one(&s->messages, &cid, sizeof cid);
 }
 
-/* Messages of the data, one way. */
+/* Messages with the data, one way. */
 
 static void send_one(bench *b, void *state, uint64_t n) {
     const notified *s = state;
@@ -193,7 +194,7 @@ static void receive_one(bench *b, void *state, uint64_t n) {
         ceiling_messages_receive_one(&s->messages, s->here, s->bytes);
 }
 
-/* Some at a time, as all MPIs like it best. */
+/* Moves them in groups of a size that suits all MPIs. */
 static void move_all(const notified *s, bool send, uint64_t n) {
     MPI_Request requests[IN_FLIGHT];
     MPI_Status statuses[IN_FLIGHT];
@@ -221,7 +222,7 @@ static void receive_all(bench *b, void *state, uint64_t n) {
     move_all(state, false, n);
 }
 
-/* A question by message, and the data back. */
+/* A message asks, and another brings the data back. */
 static void ask(bench *b, void *state, uint64_t n) {
     notified *s = state;
     uint64_t question = 0;
@@ -270,7 +271,8 @@ static void add_peer(bench_case *c, notified *s, const char *name,
     c->peers[c->peer_count++].side = side;
 }
 
-/* What a transport stands on is the ceiling; elsewhere a peer. */
+/* Measures a manner. Where the operation of the transport below tern is the same, it is the
+ * ceiling; otherwise a peer. */
 static void measure(bench *b, const manner *m, notified *s) {
     const tern_config *config = tern_context_config(b->context);
     const char *mpi_name = bench_window_name(s->window, m->put ? "MPI_Put" : "MPI_Get");
@@ -321,7 +323,7 @@ static void fill(const notified *s, unsigned char *data, int turn) {
         data[i] = pattern(s, i, turn);
 }
 
-/* Byte for byte, there and back; both ranks. */
+/* Compares byte for byte, there and back; both ranks. */
 static void verify(bench *b, notified *s) {
     if (b->rank == BENCH_TARGET) {
         notified_await(s, TERN_PROBE_REMOTE, 1);

@@ -1,7 +1,8 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Containers beside what others published of theirs (published.c): each row once more by tern, in
- * units of a bare fetch-and-add and of a bare load that misses the caches, of the same run. */
+/* Containers beside the figures that others published of theirs (published.c). tern measures each
+ * row again, in units of a bare fetch-and-add and of a bare load that misses the caches, from the
+ * same run. */
 
 #include "bench_containers.h"
 

@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Streams of puts (paper 000, figure 2): 128 Ki messages one way, three runs. A message is made in
- * private memory and is to lie in one of some places of the target, in turn. Measured is
- * tern_circular_put, which leaves buffers and waits to tern; beside it stand the same by hand, and
- * what MPI or the processor does of it at best: where a lap of slots is to be waited for by hand,
- * with the length of a lap that suits the bare stream best.
+ * Streams of puts (paper 000, figure 2): 128 Ki messages one way, three runs. Each message is made
+ * in private memory, and goes to the next of some places of the target. tern_circular_put is
+ * measured, which lets tern manage buffers and waits. Beside it stand the same done by hand, and
+ * the best that MPI or the processor can do. Where the program has to wait for a lap of slots, the
+ * lap has the length that suits the bare stream best.
  */
 
 #include "bench.h"
@@ -21,7 +21,7 @@ static const uint64_t laps[LAPS] = {16, 32, 64, CEILING_STREAM_SLOTS};
 
 typedef struct stream {
     tern_ptr places;
-    char *address;    /* of the places, if reached by load and store */
+    char *address;    /* of the places, if load and store reach them */
     uint64_t *source; /* BYTES_MAX bytes */
     char *slots;      /* MEMORY bytes */
     uint64_t lap;     /* slots in use */
@@ -31,7 +31,7 @@ typedef struct stream {
     bench_window window;
     MPI_Comm comm;
     ceiling_put_stream bare[LAPS];
-    char name[64]; /* of the fastest of them */
+    char name[64]; /* of the fastest shape */
 } stream;
 
 static tern_ptr place(const stream *s, uint64_t slot) {
@@ -53,7 +53,7 @@ static void automatic(bench *b, void *state, uint64_t n) {
     flush(b);
 }
 
-/* The message is made in the piece that goes out. */
+/* The message is made in the piece that is sent. */
 static void pieces(bench *b, void *state, uint64_t n) {
     const stream *s = state;
     uint64_t slot = 0;
@@ -120,7 +120,7 @@ static void bare_receive(bench *b, void *way, uint64_t n) {
     ceiling_put_stream_receive(way, n);
 }
 
-/* The last message for each place lies there. */
+/* Checks that the last message for each place is there. */
 static void verify(bench *b, stream *s, void (*way)(bench *, void *, uint64_t)) {
     uint64_t n = s->count * 3 + 5;
     if (b->rank == BENCH_ORIGIN) {
@@ -149,7 +149,7 @@ static void add_peer(bench_case *c, const char *name, void (*origin)(bench *, vo
     c->peers[c->peer_count++].side = bench_way(name, origin, NULL, s);
 }
 
-/* MPI's own in the fastest of some laps. */
+/* MPI's own operation, with the fastest of several lap lengths. */
 static bench_side far_ceiling(bench *b, stream *s) {
     bool rma = b->transport == TERN_RMA;
     bench_side sides[LAPS];

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Queues (paper 003, figure 4): one on each rank, with room for 100,000 items of 8 bytes; every
- * rank pushes to, or pops from, a random one. */
+/* Queues (paper 003, figure 4): one on each rank, with room for 100,000 items of 8 bytes. Every
+ * rank pushes to, or pops from, a random queue. */
 
 #include "bench_containers.h"
 #include "ceilings/ceilings.h"
@@ -10,14 +10,15 @@
 
 enum {
     ITEMS = CELLS_ELEMENTS,
-    MOST = ITEMS / 2, /* in a block, so that none is ever full or empty */
+    MOST = ITEMS / 2, /* of a block, so that no queue is ever full or empty */
     BARE_ITEMS = 1 << 17
 };
 
 typedef struct queues {
     tern_queue **queue; /* by host */
     uint64_t random;
-    ceiling_queue bare[2]; /* one with each of two ranks that share memory, else one of its own */
+    ceiling_queue
+        bare[2]; /* one for each of two ranks that share memory; else one of the own rank */
     bool shared;
     tern_ptr place[2];
     char *own;
@@ -39,7 +40,7 @@ static void pop(bench *b, void *work, tern_promise promise, tern_via via, uint64
         bench_ok(tern_queue_pop(b->worker, any_queue(b, q), &item, promise, via), "tern_queue_pop");
 }
 
-/* Each host its own queue, in a phase of its own. */
+/* Each host empties its own queue, in a phase of its own. */
 static void empty(bench *b, void *work, uint64_t n) {
     tern_queue *own = ((queues *)work)->queue[b->rank];
     tern_status status = TERN_OK;
@@ -92,7 +93,7 @@ static const row classic[] = {
     {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_POP, 0},
     {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_CLASSIC_POP, 0},
 };
-/* Its phases are the classic one's. */
+/* The phases of the checksum queue are those of the classic one. */
 static const row checksum[] = {
     {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_CHECKSUM_PUSH, 0},
     {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0},

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The ceiling of a stream of small records one way, an indirect call each: where memory is shared
- * the bare ring in the best of several sizes and patiences, elsewhere messages, sent in the faster
- * of two ways and received in the fastest of three.
+ * The ceiling of a stream of small records one way, with an indirect call each. With shared memory
+ * it is the bare ring in the best of several sizes and numbers of pauses; otherwise messages, sent
+ * in the faster of two ways and received in the fastest of three.
  */
 
 #ifndef TERN_BENCHMARKS_STREAM_H
@@ -31,19 +31,19 @@ typedef struct bench_stream_shape {
     ceiling_messages messages;
 } bench_stream_shape;
 
-/* The caller's: what a record is, and what the target does with it. */
+/* The first members are the caller's: what a record is, and what the target does with it. */
 typedef struct bench_stream {
     uint64_t bytes; /* of a payload: 8, 64 or 256; its first word counts up from 1 */
     uint64_t batch; /* bytes that a ring publishes together; 0: each record at once */
-    bool messages;  /* by messages even where memory is shared */
+    bool messages;  /* use messages even with shared memory */
     uint64_t payload[BENCH_STREAM_WORDS];
-    unsigned function; /* of handlers */
+    unsigned function; /* index among the handlers */
     const ceiling_handler *handlers;
     void *argument;
     void (*begin)(struct bench_stream *stream);
     void (*check)(const struct bench_stream *stream, uint64_t n);
-    MPI_Comm comm; /* for nothing else */
-    /* Its own. */
+    MPI_Comm comm; /* used for nothing else */
+    /* The remaining members belong to the stream. */
     bench_stream_shape shape[BENCH_STREAM_SHAPES];
     ceiling_ring rings[BENCH_STREAM_SIZES];
     tern_ptr data, consumed;
@@ -53,10 +53,11 @@ typedef struct bench_stream {
 /* The names of the ways to receive, by ceiling_receive. */
 extern const char *const bench_received_names[BENCH_STREAM_WAYS];
 
-/* All the ways of a stream of messages, in shape and sides; other as in ceiling_messages. */
+/* All the ways of a stream of messages, in shape and sides. other: as in ceiling_messages. */
 void bench_stream_messages(bench_stream *stream, int other, bench_side *sides);
 
-/* Both ranks: tries all shapes and returns the fastest, valid until it is closed. */
+/* Both ranks call it: it tries all shapes and returns the fastest, valid until the stream is
+ * closed. */
 bench_side bench_stream_open(bench *b, bench_stream *stream);
 void bench_stream_close(bench *b, bench_stream *stream);
 

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Put, get and atomics. Where memory is shared the ceilings are the processor's own: stores, loads,
- * locked instructions and memcpy on the same memory. Elsewhere they are what the transport stands
- * on: MPI's one-sided operation with its flush, or a round trip of messages.
+ * Put, get and atomics. With shared memory the ceilings are the processor's own stores, loads,
+ * locked instructions and memcpy on the same memory. Otherwise they are the operation on which the
+ * transport is built: MPI's one-sided operation with its flush, or a round trip of messages.
  */
 
 #include "bench.h"
@@ -16,19 +16,19 @@
 
 enum { WORD = 8, CHAIN_SMALL = 4096, CHAIN_LARGE = 64 << 20, COPY_MAX = 4 << 20 };
 
-/* The memory of the target that a side works on, by tern's name and by this process's address. */
+/* The target's memory that a side works on, as a global pointer and as this process's address. */
 typedef struct place {
     tern_ptr p;
     void *address;
     size_t bytes;    /* of one operation */
     void *local;     /* this process's own, COPY_MAX bytes */
-    uint64_t cursor; /* where a walk is */
+    uint64_t cursor; /* position of a walk */
     ceiling_messages messages;
 } place;
 
 /* 8 bytes: store, load, atomics. */
 
-/* What is put lies in memory, as it does in a program; the bare store has it in a register. */
+/* The value to put lies in memory, as in a program; the bare store has it in a register. */
 static void put_flush(bench *b, void *state, uint64_t n) {
     const place *at = state;
     const uint64_t *from = at->local;
@@ -98,7 +98,7 @@ static void bare_compare_and_swap(bench *b, void *state, uint64_t n) {
     (void)ceiling_compare_and_swap(((place *)state)->address, n);
 }
 
-/* Any size, not known to the compiler. */
+/* Any size, which the compiler does not know. */
 
 static void put(bench *b, void *state, uint64_t n) {
     const place *at = state;
@@ -168,7 +168,7 @@ static void answer_get(bench *b, void *state, uint64_t n) {
     ceiling_messages_answer(&at->messages, &there, WORD, at->local, at->bytes, n);
 }
 
-/* MPI's way of an operation as peer, if there is a window. */
+/* Adds MPI's way of an operation as a peer, if there is a window. */
 static void add_peer(bench_case *c, bench_window_operation *o, const char *name,
                      void (*origin)(bench *, void *, uint64_t), double at_least) {
     if (o->window->bytes < o->bytes)
@@ -191,7 +191,7 @@ static bench_side far_ceiling(bench *b, place *at, bench_window_operation *o, co
                      : bench_way("round trip of messages", ask_get, answer_get, at);
 }
 
-/* What was put is there, byte for byte; both ranks. */
+/* Checks byte for byte that the data arrived; both ranks. */
 static void verify(bench *b, const place *at) {
     if (b->rank == BENCH_ORIGIN)
         for (size_t i = 0; i < at->bytes; i++)
@@ -256,7 +256,8 @@ static void words(bench *b, place *at, bench_window *window) {
     bench_measure(b, &c);
 }
 
-/* A chain of gets of words, each at the offset that the one before gave, in bytes of memory. */
+/* A chain of gets of words in bytes of memory. Each get has the offset that the one before
+ * returned. */
 static void chain(bench *b, const place *scratch, size_t bytes, bench_window *window) {
     bench_window_operation o = {window, WORD};
     place tern = *scratch;
@@ -266,7 +267,7 @@ static void chain(bench *b, const place *scratch, size_t bytes, bench_window *wi
     if (b->rank == BENCH_TARGET)
         ceiling_chain_make(tern_local(b->context, tern.p), bytes, tern.p.offset);
     bench_meet(b);
-    place bare = tern; /* walks the same cycle, elsewhere */
+    place bare = tern; /* walks the same cycle in other memory */
     bare.cursor += bytes / 2;
     bench_case c = {.name = "get", .params = {{"bytes", WORD, NULL}, {"within", bytes, NULL}}};
     c.measured = bench_way("tern_get", get_chain, NULL, &tern);

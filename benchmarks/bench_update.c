@@ -1,10 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Updates of contended objects: both ranks at the same time add 1 to words that lie with the
- * target. One object takes all updates, or 4,096 share them, by Zipf's law or evenly. The figure is
- * the time of one update of one rank, to its end everywhere: a block ends with tern_quiesce, or
- * with a barrier of MPI's. What was added is counted on the way and compared at the end.
+ * Updates of contended objects: both ranks at the same time add 1 to words in the target's memory.
+ * Either one object takes all updates, or 4,096 objects share them, by Zipf's law or evenly. The
+ * figure is the time of one update of one rank until it is done everywhere: a block ends with
+ * tern_quiesce, or with a barrier of MPI's. The benchmark counts the additions and compares the
+ * sums at the end.
  */
 
 #include "bench.h"
@@ -18,11 +19,11 @@ enum { OBJECTS = 4096, APART = 64, UPDATES = 1 << 16 };
 
 typedef struct field {
     tern_ptr objects;
-    char *address; /* if reached by load and store */
+    char *address; /* if load and store reach them */
     tern_locks *locks;
     tern_combiner *combiner;
-    bench_window window; /* closed to all but inside a block */
-    uint32_t *which;     /* UPDATES of this rank */
+    bench_window window; /* locked only inside a block */
+    uint32_t *which;     /* UPDATES indices of this rank */
     uint64_t *counts;
     uint64_t added[2]; /* by this rank: to tern's objects, to the window's */
 } field;
@@ -55,7 +56,7 @@ static void end(bench *b, field *f, uint64_t n) {
     bench_ok(tern_quiesce(b->worker), "tern_quiesce");
 }
 
-/* Lock i is kept by rank i % 2: those of the target. */
+/* Rank i % 2 keeps lock i. All locks used here are kept by the target. */
 static void locked(bench *b, void *state, uint64_t n) {
     field *f = state;
     for (uint64_t i = 0; i < n; i++) {
@@ -128,7 +129,7 @@ static void bare_private(bench *b, void *state, uint64_t n) {
     ceiling_update_private(f->counts, f->which, UPDATES - 1, n);
 }
 
-/* MPI's own. */
+/* MPI's own operations. */
 
 static void end_mpi(bench *b, field *f, uint64_t n) {
     f->added[1] += n;
@@ -168,7 +169,7 @@ static void mpi_added(bench *b, void *state, uint64_t n) {
     end_mpi(b, f, n);
 }
 
-/* Nothing was lost and nothing counted twice. */
+/* Returns the sum, which shows whether an update was lost or counted twice. */
 static uint64_t sum_of(const char *objects) {
     uint64_t sum = 0, word;
     for (size_t i = 0; i < OBJECTS; i++) {
@@ -206,7 +207,8 @@ static void measure(bench *b, field *f, const char *load) {
     bool window = f->window.bytes > 0;
     bench_case c = case_of("locked", load);
     c.measured = bench_way("tern_lock, get, put", locked, locked, f);
-    /* Of two nodes that are none MPI's window is shared memory. */
+    /* Between two nodes played by one host MPI's window is shared memory, so the target does not
+     * apply. */
     if (window)
         add_peer(&c, "MPI_Win_lock, get, put", mpi_locked, f, b->shared || !b->same_host ? 1 : 0);
     bench_measure(b, &c);
@@ -227,14 +229,14 @@ static void measure(bench *b, field *f, const char *load) {
     verify(b, f);
 }
 
-/* Which object each update is of. */
+/* Draws the object of each update. */
 static void draw(bench *b, field *f, const char *load) {
     cells_draw(b, f->which, UPDATES, OBJECTS, strcmp(load, "zipf") == 0);
     if (strcmp(load, "one") == 0)
         memset(f->which, 0, UPDATES * sizeof *f->which);
 }
 
-/* A window that no rank has locked. */
+/* Opens a window that no rank has locked. */
 static void open_window(bench *b, field *f) {
     bench_window_open(b, &f->window, OBJECTS * APART);
     if (f->window.bytes == 0)
@@ -245,7 +247,7 @@ static void open_window(bench *b, field *f) {
 }
 
 static void close_window(bench *b, field *f) {
-    bench_meet(b); /* not while the other still waits for it to itself */
+    bench_meet(b); /* the other rank may still wait for its lock on its own part */
     if (f->window.bytes > 0)
         bench_mpi(MPI_Win_lock_all(0, f->window.win), "MPI_Win_lock_all");
     bench_window_close(b, &f->window);

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls with one large argument (paper 004, figure 5): as an RMA chunk, as a pointer chunk
- * and copied; one way, and both ways at once. The ceiling moves the same bytes once and runs
- * nothing: the target gets them from where they are, into the same memory each time.
+ * Calls with one large argument (paper 004, figure 5): as an RMA chunk, as a pointer chunk and
+ * copied; one way, and both ways at once. The ceiling moves the same bytes once and runs nothing:
+ * the target copies them from where they are, into the same memory each time.
  */
 
 #include "bench_zerocopy.h"
@@ -18,7 +18,7 @@ typedef struct zerocopy {
     size_t bytes;
     bool both;
     tern_vector vector;  /* the argument, in this rank's segment */
-    const char *address; /* of the other's, if reached by load and store */
+    const char *address; /* of the other rank's, if load and store reach it */
     char *memory;        /* private memory of as many bytes, for peers and ceilings */
     char *other;         /* more of it */
     bench_window window;
@@ -70,7 +70,8 @@ void bench_zerocopy_call(tern_worker *worker, tern_worker_id target, const tern_
     for (uint64_t i = 0; i < n; i++) {
         write_argument(&writer, argument, how);
         tern_status status;
-        /* Calls of other workers, whose copies fill the segment, are not waited for. */
+        /* Copies for the calls of other workers may fill the segment, and the call does not wait
+         * for them. */
         while ((status = tern_call_archive(worker, target, function, &writer, &options)) ==
                TERN_ERR_MEMORY)
             (void)tern_progress(worker);
@@ -146,7 +147,7 @@ static void get_origin(bench *b, void *state, uint64_t n) {
 
 static void get_target(bench *b, void *state, uint64_t n) { get(b, state, n); }
 
-/* A window of messages at a time each way, as the OSU benchmarks do. */
+/* Several messages under way each way, as in the OSU benchmarks. */
 static void messages(zerocopy *z, bool sends, bool receives, int other, uint64_t n) {
     for (uint64_t left = n; left > 0;) {
         MPI_Request requests[2 * WINDOW];

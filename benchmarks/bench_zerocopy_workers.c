@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Calls with one large argument by several pairs of workers at once (paper 004, figure 5), a thread
- * each on both sides, and the bandwidth of all together, one way, and both ways at once. An
- * operation is one call by each pair, or one each way. The ceiling moves the same bytes by as many
- * threads, a memcpy each.
+ * Calls with one large argument by several pairs of workers at once (paper 004, figure 5), with one
+ * thread for each on both sides. The figure is the bandwidth of all pairs together, one way, and
+ * both ways at once. An operation is one call by each pair, or one each way. The ceiling moves the
+ * same bytes by as many threads, one memcpy each.
  */
 
 #include "bench_zerocopy.h"
@@ -18,14 +18,14 @@ enum { PAIRS_MAX = 4 };
 
 typedef struct pairs pairs;
 
-/* A worker of this rank, and the one of the same index of the other. */
+/* A worker of this rank, and the worker with the same index of the other rank. */
 typedef struct pair {
     pairs *all;
     uint32_t index;
     tern_vector argument;             /* in this rank's segment */
-    const char *address;              /* of the other's, if reached by load and store */
+    const char *address;              /* of the other rank's, if load and store reach it */
     char *memory;                     /* private memory of as many bytes */
-    _Alignas(64) uint64_t run, wrong; /* calls, by the worker's own thread */
+    _Alignas(64) uint64_t run, wrong; /* calls counted by the worker's own thread */
 } pair;
 
 struct pairs {
@@ -39,7 +39,7 @@ struct pairs {
     pair pair[PAIRS_MAX];
 };
 
-/* Of the case that runs: what handlers count in. */
+/* The running case, in which handlers count. */
 static pairs here;
 
 static tern_status run_by_worker(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -89,7 +89,8 @@ static void *thread_of(void *argument) {
     return NULL;
 }
 
-/* Each pair's part on this side, by a thread each, of which this one is the first's. */
+/* Runs each pair's part on this side, in a thread for each pair; the calling thread is the
+ * first. */
 static void all_at_once(pairs *all, void (*part)(pair *, tern_worker *, bench_zerocopy_way),
                         bench_zerocopy_way how, uint64_t n) {
     pthread_t threads[PAIRS_MAX];
@@ -104,7 +105,7 @@ static void all_at_once(pairs *all, void (*part)(pair *, tern_worker *, bench_ze
         pthread_join(threads[i], NULL);
 }
 
-/* Either side of a block of calls. */
+/* Defines both sides of a block of calls. */
 #define WAY(name, how)                                                                             \
     static void name(bench *b, void *state, uint64_t n) {                                          \
         (void)b;                                                                                   \
@@ -114,7 +115,7 @@ WAY(rma_chunks, BENCH_RMA_CHUNK)
 WAY(pointer_chunks, BENCH_POINTER_CHUNK)
 WAY(copies, BENCH_COPIED)
 
-/* Where cores are short the origin may be late, and the clock is its. */
+/* Only the origin's clock counts. With too few cores the origin may be late. */
 static void copy_at_origin(bench *b, void *state, uint64_t n) {
     pairs *all = state;
     bench_send(b, &n, sizeof n);

@@ -6,18 +6,19 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { BY_AUTO, BY_CALL }; /* peers of a cell, the second if there are calls; then the phase */
+enum { BY_AUTO, BY_CALL }; /* peers of a cell, BY_CALL only if there are calls; the phase follows */
 
 enum { CELLS_MOST = 4096 };
 
-/* Over all cells of the program, at the origin. Apart: those whose way is forced, by size or since
- * TERN_VIA_AUTO always takes RMA over shared memory. */
+/* Sums over all cells of the program, at the origin. Apart: the cells whose way is forced, by size
+ * or because TERN_VIA_AUTO always takes RMA over shared memory. */
 static struct {
     unsigned all, differ, right, rma, call, autos;
-    double times[CELLS_MOST], worst, spread; /* auto's over the better way's; of the worst cell */
+    double times[CELLS_MOST], worst,
+        spread; /* of auto over the better way; spread: of the worst cell */
 } count[2];
 
-/* A cell's measured sides: RMA is the case's own, call and auto are its peers. */
+/* A measured way of a cell: RMA is the case's own side, call and auto are its peers. */
 typedef struct way {
     const cell *cell;
     tern_promise promise;
@@ -72,7 +73,7 @@ static bench_side side_of(const char *name, way *w) {
     return side;
 }
 
-/* By call, what is the caller's own is done in place, with a round of progress. */
+/* An operation by call on the caller's own part is done in place, with a round of progress. */
 static double predict_operation(const bench_model *m, tern_model_operation operation, tern_via via,
                                 const tern_costs *own, const tern_costs *others) {
     const cell *one = m->cell;
@@ -85,7 +86,7 @@ static double predict_operation(const bench_model *m, tern_model_operation opera
     return one->own * ns[0] + (1 - one->own) * ns[1];
 }
 
-/* 0: not known. */
+/* Returns 0 if the time is not known. */
 static double predict(const bench *b, const bench_model *m, tern_via via, uint64_t n) {
     const cell *one = m->cell;
     tern_costs own = m->costs->own, others = m->costs->others;
@@ -136,14 +137,14 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
     bench_measure(b, &c);
 }
 
-/* What a cell has come to. */
+/* The result of a cell. */
 typedef struct verdict {
     bool differ, rma_faster, rma_chosen;
-    double rma, call;     /* predicted, ns; 0: not */
-    double autos, spread; /* auto's time over that of the better one, by pairs of blocks */
+    double rma, call;     /* predicted, in ns; 0: no prediction */
+    double autos, spread; /* auto's time over that of the better way, by pairs of blocks */
 } verdict;
 
-/* The ratios of those pairs in which both were measured. */
+/* The ratios of the pairs in which both were measured. */
 static size_t ratios(const double *above, const double *below, size_t pairs, double *to) {
     size_t n = 0;
     for (size_t i = 0; i < pairs; i++)

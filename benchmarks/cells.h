@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Cells: an operation of a container by RMA, by call and by TERN_VIA_AUTO, in blocks by turns, with
- * what the cost model says of the first two from component costs measured in the same run. All
- * ranks operate at once and leave a block when all are through, serving each other meanwhile; the
- * figure is the time of one operation of one rank.
+ * Cells. A cell is an operation of a container by RMA, by call and by TERN_VIA_AUTO, in alternating
+ * blocks, together with the cost model's prediction for the first two from component costs of the
+ * same run. All ranks operate at the same time. Each leaves a block when all have finished, and
+ * serves the others meanwhile. The figure is the time of one operation of one rank.
  */
 
 #ifndef TERN_BENCHMARKS_CELLS_H
@@ -14,40 +14,41 @@
 
 enum { CELLS_ELEMENTS = 100000 /* of each rank, as in the paper */, CELLS_VALUE_MAX = 4096 };
 
-/* What the components cost, at the origin. */
+/* The costs of the components, at the origin. */
 typedef struct cells {
-    tern_costs own, others; /* towards the own rank and, on average, the others */
-    double progress;        /* a round of it, which every call to the own rank makes */
+    tern_costs own, others; /* towards the own rank and, on average, the other ranks */
+    double progress;        /* a round of progress, which every call to the own rank makes */
     double row;             /* others.get of several small buckets at once */
-    double result;          /* cells_costs_of: others.call of a call that gives a value back */
+    double result;          /* cells_costs_of: others.call of a call that returns a value */
 } cells;
 
-/* components.c: measures them, whatever --only says, and the bare units. */
+/* components.c: measures the costs and the bare units, whatever --only says. */
 void cells_costs(bench *b, cells *costs);
 /* The same with gets, puts and calls of so many bytes. */
 void cells_costs_of(bench *b, const cells *costs, size_t bytes, cells *larger);
-/* The paper's figure 3: towards all ranks, the own one too. */
+/* The paper's figure 3: towards all ranks, including the own one. */
 void cells_figure(bench *b);
 
 typedef struct cell {
     const char *name;
-    bench_param params[BENCH_PARAMS - 1]; /* and the promise */
+    bench_param params[BENCH_PARAMS - 1]; /* one is left for the promise */
     tern_promise promise;
     tern_algorithm algorithm;
     tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
-    double own;     /* the share of operations that are on what the rank itself owns */
-    bool rma_alone; /* too large for a call */
+    double own;                     /* share of operations on the rank's own part */
+    bool rma_alone;                 /* too large for a call */
     void *work;
     void (*run)(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n);
     void (*prepare)(bench *b, void *work, uint64_t n);
     uint64_t most;
-    unsigned lasts; /* a block takes so many times as long as others; 0: as long */
+    unsigned lasts; /* how many times as long as others a block is; 0: as long */
     /* Buckets of other keys that an operation passes, on average, in a block of n; NULL: none. far:
-     * those that cost a get or an atomic of their own where load/store does not reach. */
+     * counts those that cost a get or an atomic of their own where load/store does not reach. */
     double (*passed)(const bench *b, const void *work, bool far, uint64_t n);
-    tern_promise phase;  /* a peer promises this; READ_WRITE: there is none */
-    double phase_most;   /* over shm the cell may take so many times as long as that; 0: any */
-    const char *ceiling; /* its name, or NULL */
+    tern_promise phase;  /* the promise of a peer; READ_WRITE: no such peer */
+    double phase_most;   /* target over shm: the cell takes at most so many times as long as that
+                            peer; 0: none */
+    const char *ceiling; /* name of the ceiling, or NULL */
     void (*bare)(bench *b, void *work, uint64_t n);
     void (*bare_prepare)(bench *b, void *work, uint64_t n);
 } cell;
@@ -57,16 +58,16 @@ void cells_measure(bench *b, const cells *costs, const cell *one);
 /* Waits until every rank is here, with progress. */
 void cells_end(bench *b);
 
-/* How often the model and TERN_VIA_AUTO were right so far. */
+/* Prints how often the model and TERN_VIA_AUTO were right so far. */
 void cells_summary(bench *b);
 
-/* Runs measure among two ranks, or in groups of ever more where there are more. */
+/* Runs measure among two ranks or, if there are more, in groups of growing size. */
 void cells_groups(bench *b, void (*measure)(bench *own));
 
 /* Draws count numbers below keys, evenly or by Zipf's law. */
 void cells_draw(const bench *b, uint32_t *numbers, size_t count, uint32_t keys, bool zipf);
 
-/* output.c's: the lines of a case that is a cell. */
+/* For output.c: the lines of a case that is a cell. */
 typedef struct bench_model {
     const cells *costs;
     const cell *cell;

@@ -2,14 +2,14 @@
 
 /*
  * Components (paper 003, figure 3): gets and puts of 4 bytes, atomics and calls with a payload of
- * 8, by all ranks at once, each to a random place of a random rank: of the own one, of the others
- * or, as in the figure, of all. Gets, puts and calls of larger values. And two bare units of this
- * machine: the processor's fetch-and-add, and a load that misses its caches.
+ * 8, by all ranks at the same time, each to a random place of a random rank: the own one, the
+ * others or, as in the figure, all. Then gets, puts and calls of larger values. And two bare units
+ * of this machine: the processor's fetch-and-add, and a load that misses its caches.
  *
- * The model adds up what an operation waits for. A stream of puts waits for their target in the
- * end; one put between two atomics does not. So what a put costs is what it adds to an atomic. And
- * ranks that do nothing but call each other fall into step, each serving while it waits; those that
- * work on what is their own in between, as containers do, wait for each other.
+ * The model adds up the times for which an operation waits. A stream of puts has to wait for its
+ * target in the end; one put between two atomics does not. So the cost of a put is what it adds to
+ * an atomic. Ranks that do nothing but call each other fall into step, since each serves while it
+ * waits. Ranks that also work on their own part, as containers do, have to wait for each other.
  */
 
 #include "cells.h"
@@ -18,12 +18,12 @@
 #include <stdlib.h>
 
 enum {
-    STRIDE = 32, /* of elements, as buckets have */
+    STRIDE = 32, /* of elements, as in buckets */
     AREA = (CELLS_ELEMENTS + 2) * STRIDE,
     SMALL = 4,    /* bytes of the paper's gets and puts, */
     PAYLOAD = 8,  /* and of its calls */
-    MESSAGE = 40, /* of a call of a container's with a small key and value, */
-    ANSWER = 8,   /* of what it gives back, */
+    MESSAGE = 40, /* of a container's call with a small key and value, */
+    ANSWER = 8,   /* of its result, */
     ROW = 512,    /* and of a get of several buckets */
     CHAIN = 64 << 20
 };
@@ -32,10 +32,10 @@ typedef enum towards { OWN, OTHERS, ALL } towards;
 static const char *const names[] = {[OWN] = "own", [OTHERS] = "others", [ALL] = "all"};
 
 typedef struct field {
-    tern_ptr *area; /* of each rank: a word that all use, and then its elements */
+    tern_ptr *area; /* of each rank: a word that all ranks use, and then its elements */
     towards towards;
     size_t bytes;       /* of a get or put */
-    size_t there, back; /* of a call, and of what it gives back */
+    size_t there, back; /* of a call's arguments and of its result */
     uint64_t random;
     char *chain;
     uint64_t cursor, word;
@@ -101,7 +101,7 @@ static void fetch_add(bench *b, void *state, uint64_t n) {
     cells_end(b);
 }
 
-/* Beside the word, as an insert or a push does. */
+/* A put to a place beside the word, as in an insert or a push. */
 static void fetch_add_put(bench *b, void *state, uint64_t n) {
     field *f = state;
     for (uint64_t seen; n > 0; n--) {
@@ -126,7 +126,7 @@ static void cas(bench *b, void *state, uint64_t n) {
     cells_end(b);
 }
 
-/* Until it succeeds. */
+/* Repeats the CAS until it succeeds. */
 static void cas_persistent(bench *b, void *state, uint64_t n) {
     for (; n > 0; n--) {
         tern_ptr p = any_place(b, state);
@@ -156,7 +156,7 @@ static void call_return(bench *b, void *state, uint64_t n) {
     cells_end(b);
 }
 
-/* What is the caller's own is a round of progress. */
+/* A call to the own rank is a round of progress. */
 static void call_others(bench *b, void *state, uint64_t n) {
     for (; n > 0; n--) {
         uint32_t rank = any_rank(b, state);
@@ -168,7 +168,7 @@ static void call_others(bench *b, void *state, uint64_t n) {
     cells_end(b);
 }
 
-/* What a rank pays for serving others where it has nothing to ask of them. */
+/* The cost of serving others for a rank that has nothing to ask of them. */
 static void progress(bench *b, void *state, uint64_t n) {
     (void)state;
     for (; n > 0; n--)
@@ -210,7 +210,7 @@ static double unit(bench *b, field *f, const char *name, void (*run)(bench *, vo
 
 static double above(double more, double less) { return more > less ? more - less : 0; }
 
-/* Gets and puts of so many bytes; fetch is known. */
+/* Gets and puts of so many bytes; the cost of fetch is known. */
 static void moves(bench *b, field *f, size_t bytes, tern_costs *costs) {
     costs->get = component(b, f, "get", bytes, get);
     double complete = component(b, f, "put_flush", bytes, put_flush);
@@ -225,8 +225,8 @@ static void atomics(bench *b, field *f, tern_costs *costs) {
     costs->hot = component(b, f, "fetch_add, one word", 8, fetch_add_one);
 }
 
-/* Of so many bytes there and back: what one to another rank costs, from all and those that are not.
- */
+/* Calls of so many bytes there and back. Returns the cost of one to another rank, from the cost
+ * towards all ranks and that of progress. */
 static double calls(bench *b, field *f, size_t there, size_t back, double progress_ns) {
     f->towards = ALL;
     f->there = there;
@@ -257,7 +257,7 @@ static field *open_field(bench *b) {
     bench_ok(tern_alloc(b->worker, AREA, 0, TERN_DOMAIN_GLOBAL, &mine), "tern_alloc");
     memset(tern_local(b->context, mine), 0, AREA);
     bench_meet(b);
-    tern_mpi_lock(); /* service threads use MPI too */
+    tern_mpi_lock(); /* service threads use MPI, too */
     bench_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, f->area, sizeof mine, MPI_BYTE, b->comm),
               "MPI_Allgather");
     tern_mpi_unlock();
@@ -294,7 +294,8 @@ void cells_costs(bench *b, cells *costs) {
     costs->row = component(b, f, "get", ROW, get);
     costs->progress = component(b, f, "progress", 0, progress);
     costs->others.call = calls(b, f, MESSAGE, ANSWER, costs->progress);
-    /* Whoever shares memory shares the words that all use: they lie now here, now there. */
+    /* Ranks that share memory share the words that all use, so the words are in the cache of one or
+     * another. */
     f->towards = ALL;
     double hot = component(b, f, "fetch_add, one word", 8, fetch_add_one);
     if (b->shared)

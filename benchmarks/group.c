@@ -1,8 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Frames of some of the ranks: the first ones of world, with a context of their own. Who has no
- * part yet sleeps, and looks up seldom: what waits inside MPI spins, and would take a core away.
+ * Frames of some of the ranks: the first ones of world, with a context of their own. The other
+ * ranks sleep and look only seldom whether they have a part, because a rank that waits inside MPI
+ * spins and would take a core away.
  */
 
 #include "bench.h"
@@ -11,7 +12,7 @@
 
 enum { TAG_TURN = 7, NAP_US = 50000, CROWDED = 10 };
 
-/* The farthest transport is what the figures are about. */
+/* Finds the farthest transport, for which the figures hold. */
 static void look_around(bench *own) {
     bool near = false;
     own->shared = true;
@@ -63,7 +64,7 @@ void bench_group_close(bench *own) {
     MPI_Comm_free(&own->comm);
 }
 
-/* The sizes: 2, 3, 4, 6, 8, 12, ... and the whole. 0 ends them. */
+/* The sizes: 2, 3, 4, 6, 8, 12, ... and the number of all ranks. 0 ends them. */
 static int next_size(int size, int all) {
     int next = size < 2 ? 2 : (size & (size - 1)) == 0 ? size + size / 2 : size + size / 3;
     return size == all ? 0 : next < all ? next : all;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The machine: a core of its own for each rank, and the names of processor and MPI. */
+/* The machine: a core of its own for each rank, and the names of the processor and of MPI. */
 
 #include "bench.h"
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What each rank tells the others. Ranks with the same boot id run on the same kernel, hence on the
- * same cores, whatever host names they have. */
+/* What each rank tells the others. Ranks with the same boot id run on the same kernel, and so on
+ * the same cores, even if their host names differ. */
 typedef struct place {
     char boot_id[40], host[72];
     cpu_set_t allowed;
@@ -28,7 +28,8 @@ static void read_line(const char *path, char *line, size_t room) {
     fclose(file);
 }
 
-/* The lowest hardware thread of the core that cpu belongs to; cpu itself where nothing is known. */
+/* Returns the lowest hardware thread of the core that cpu belongs to; cpu itself if that is not
+ * known. */
 static int core_of(int cpu) {
     char path[96], line[256];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
@@ -36,7 +37,7 @@ static int core_of(int cpu) {
     return isdigit((unsigned char)line[0]) ? atoi(line) : cpu;
 }
 
-/* The index-th cpu of allowed, counting each core once; -1: there are not so many. */
+/* Returns the index-th cpu of allowed, counting each core once; -1 if there are not so many. */
 static int nth_core(const cpu_set_t *allowed, int index) {
     int seen[CPU_SETSIZE], count = 0;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -62,10 +63,10 @@ static void pin_to(const cpu_set_t *cpus, int core, int *pinned) {
     *pinned = sched_setaffinity(0, sizeof one, core >= 0 ? &one : cpus) == 0 ? core : -1;
 }
 
-/* What the ranks of this kernel may use together. */
+/* The cores that the ranks of this kernel together may use. */
 static cpu_set_t all_cores;
 
-/* What this thread was allowed before the first pinning. */
+/* The cores that this thread was allowed before the first pinning. */
 static cpu_set_t allowed_at_first(void) {
     static cpu_set_t allowed;
     if (CPU_COUNT(&allowed) == 0)
@@ -87,8 +88,8 @@ static bool is_first_of_host(const place *places, int rank) {
     return true;
 }
 
-/* A launcher may have bound the ranks already, to whatever cores: those of one kernel together may
- * use all of them. If there are too few, each is left to run on all. */
+/* A launcher may have bound the ranks already, to any cores: the ranks of one kernel together may
+ * use all of those. If there are too few, every rank may run on all of them. */
 void bench_pin(bench *b) {
     place *places = calloc((size_t)b->ranks, sizeof *places);
     int *cores = calloc((size_t)b->ranks, sizeof *cores), before = 0;
@@ -150,7 +151,8 @@ static cpu_set_t cores_at(const bench *b, uint32_t place) {
     return cores;
 }
 
-/* On its core from the beginning: one that began on its creator's might not get there soon. */
+/* Starts a thread on its core. A thread that began on its creator's core might not get to its own
+ * soon. */
 static pthread_t start(const bench *b, uint32_t place, void *(*body)(void *), void *part) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -179,8 +181,8 @@ void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body
         pthread_join(threads[i], NULL);
 }
 
-/* "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", "Open MPI 4.1.4" out of "Open MPI v4.1.4,
- * package: ..."; of any other MPI the first line. */
+/* Takes "MPICH 4.0.2" out of "MPICH Version:\t4.0.2\n...", and "Open MPI 4.1.4" out of "Open MPI
+ * v4.1.4, package: ..."; for any other MPI the first line. */
 void bench_mpi_name(char *name, size_t room) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char version[32];

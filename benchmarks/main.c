@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* tern-bench: options and subcommands. Every rank reads the same command line; rank 0 speaks. */
+/* tern-bench: options and subcommands. Every rank reads the same command line; rank 0 writes the
+ * messages. */
 
 #include "bench.h"
 
@@ -13,8 +14,8 @@ typedef struct subject {
     const char *name;
     void (*run)(bench *b);
     const char *what;
-    void (*many)(bench *b); /* what ranks 2 and up do, or NULL: it measures between two */
-    bool alone;             /* a single rank may measure it too */
+    void (*many)(bench *b); /* what ranks 2 and up do; NULL: the subject measures two ranks only */
+    bool alone;             /* a single rank may measure it, too */
 } subject;
 
 static const subject subjects[] = {
@@ -101,7 +102,7 @@ static void usage(FILE *to) {
         BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
 }
 
-/* One line from rank 0; BENCH_EXIT_USAGE on every rank. */
+/* Rank 0 writes one line. Returns BENCH_EXIT_USAGE on every rank. */
 static int refuse(const bench *b, const char *format, ...) {
     if (b->rank == 0) {
         va_list arguments;
@@ -152,7 +153,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* A number between least and most, and nothing after it. */
+/* Reads a number between least and most with nothing after it. */
 static bool number(const char *text, double least, double most, double *value) {
     char *end;
     errno = 0;
@@ -160,7 +161,7 @@ static bool number(const char *text, double least, double most, double *value) {
     return errno == 0 && end != text && *end == '\0' && *value >= least && *value <= most;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse(bench *b, int argc, char **argv) {
     bench_options *o = &b->options;
     double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0, workers = 0;
@@ -266,7 +267,7 @@ static int check_subjects(const bench *b, int count, char **names) {
     return -1;
 }
 
-/* Rank 0 alone writes. A file that cannot be opened ends all ranks. */
+/* Only rank 0 writes. A file that cannot be opened ends all ranks. */
 static int open_output(bench *b) {
     int error = 0;
     if (b->rank == 0) {
@@ -297,7 +298,7 @@ static bool all_alone(int count, char **names) {
     return true;
 }
 
-/* More than two ranks are for the case that adds idle ones, and for calls to and from many. */
+/* More than two ranks are for the case with idle ranks, and for calls to and from many. */
 static int check_ranks(const bench *b, int count, char **names) {
     int size;
     MPI_Comm_size(b->world, &size);
@@ -308,8 +309,8 @@ static int check_ranks(const bench *b, int count, char **names) {
     return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
 }
 
-/* Its frame and its ceilings use MPI from one thread; cases about service threads make their own.
- */
+/* The frame and its ceilings use MPI from one thread. Cases about service threads make contexts of
+ * their own. */
 static int check_threads(const bench *b) {
     tern_config config;
     bench_ok(tern_config_init(&config), "tern_config_init");
@@ -327,7 +328,7 @@ static void finish_subject(bench *b, const char *name) {
     }
 }
 
-/* Whether --only was for nothing, which rank 0 says. Both ranks have asked for the same cases. */
+/* Whether --only matched no case; rank 0 prints that. Both ranks have asked for the same cases. */
 static bool matches_none(const bench *b) {
     if (b->options.only == NULL || b->options.list || bench_has_matched())
         return false;
@@ -383,8 +384,8 @@ static int run(bench *b, int count, char **names) {
     return b->options.check && *b->missed > 0 ? BENCH_EXIT_MISSED : BENCH_EXIT_OK;
 }
 
-/* Some cases have a second thread, which takes MPI in turn with the first. They are run by name, so
- * that no other pays for the lock: MPI has to be told before the options are read. */
+/* Some cases have a second thread, which shares MPI with the first. They are run by name only, so
+ * that no other case pays for the lock; MPI has to be told before the options are read. */
 static int thread_level(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];

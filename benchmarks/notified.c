@@ -32,7 +32,7 @@ void notified_close(bench *b, notified *s) {
         bench_unplace(b, owner, owner == b->rank ? s->mine : s->to);
 }
 
-/* The cid, whose first bytes are the number. */
+/* The cid. Its first bytes are the number. */
 typedef union cid {
     uint64_t number;
     unsigned char bytes[TERN_CID_MAX];
@@ -72,7 +72,7 @@ void notified_await(notified *s, unsigned which, uint64_t count) {
         await(s, which, &event);
 }
 
-/* The number comes in the cid and, if there is room, in the data. */
+/* The number comes in the cid and, if there is room, in the data, too. */
 static void await_number(notified *s) {
     tern_event event;
     uint64_t number = s->count, word = s->count;

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the cases of `tern-bench notify` have in common: memory that both ranks put to and get from,
- * tern's own loops over it, and the ways of plain MPI to the same end.
+ * The code that the cases of `tern-bench notify` share: memory that both ranks put to and get from,
+ * tern's own loops over it, and the ways of plain MPI to do the same.
  */
 
 #ifndef TERN_BENCHMARKS_NOTIFIED_H
@@ -16,14 +16,14 @@
 
 enum { NOTIFIED_MAX = 4 << 20, NOTIFIED_LOOPS = 10000 };
 
-/* Each rank's own. */
+/* Each rank has its own. */
 typedef struct notified {
     tern_worker *worker;
     tern_worker_id other;
-    tern_ptr to;   /* NOTIFIED_MAX bytes of the other's memory */
-    tern_ptr mine; /* and of this rank's, where the other puts to */
-    void *there;   /* to's address, or NULL */
-    void *here;    /* mine's */
+    tern_ptr to;   /* NOTIFIED_MAX bytes of the other rank's memory */
+    tern_ptr mine; /* NOTIFIED_MAX bytes of this rank's memory, for the other rank's puts */
+    void *there;   /* address of to, or NULL */
+    void *here;    /* address of mine */
     char *local;   /* this process's own, NOTIFIED_MAX bytes */
     size_t bytes, cid_bytes;
     uint64_t count; /* round trips so far, the same on both sides */
@@ -31,17 +31,18 @@ typedef struct notified {
     ceiling_messages messages;
 } notified;
 
-/* Both ranks. */
+/* Both ranks call these. */
 void notified_open(bench *b, notified *s, tern_worker *worker, bench_window *window);
 void notified_close(bench *b, notified *s);
 
-/* tern_put_notify, tern_get_notify, again while a limit is reached. local: with a local event. */
+/* tern_put_notify, tern_get_notify, repeated while a limit is reached. local: with a local
+ * event. */
 void notified_put(notified *s, uint64_t number, bool local);
 void notified_get(notified *s, uint64_t number);
-/* Waits for so many events, and checks that each is of the bytes asked for. */
+/* Waits for so many events, and checks that each is of an operation of the right size. */
 void notified_await(notified *s, unsigned which, uint64_t count);
 
-/* Sides; state is a notified. Round trips of notified puts: */
+/* Functions of sides; state is a notified. Round trips of notified puts: */
 void notified_ask(bench *b, void *state, uint64_t n);
 void notified_answer(bench *b, void *state, uint64_t n);
 /* a target that probes for n events, by tern_probe_each; */
@@ -52,7 +53,7 @@ void notified_mpi_answer(bench *b, void *state, uint64_t n);
 void notified_messages_ask(bench *b, void *state, uint64_t n);
 void notified_messages_answer(bench *b, void *state, uint64_t n);
 
-/* The fastest way to receive round trips of such messages here. */
+/* Returns the fastest way to receive round trips of such messages here. */
 ceiling_receive notified_fastest_receive(bench *b, notified *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The table to read, and the JSON: one object a line, first the machine, then one for each case. */
+/* The table for people, and the JSON: one object a line, first the machine, then one for each
+ * case. */
 
 #include "bench.h"
 #include "cells.h"
@@ -17,7 +18,8 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* Numbers of one case in its unit. Times are in ns below 10 us, rates in million a second. */
+/* Converts ns to the unit of the case: ns for times, million a second for rates, GB/s for
+ * bandwidths. */
 static double convert(const bench_case *c, double ns) {
     if (c->unit == BENCH_RATE)
         return 1e3 / ns;
@@ -85,7 +87,7 @@ static void json_param(FILE *to, const bench_param *p, bool first) {
         fprintf(to, "%llu", (unsigned long long)p->value);
 }
 
-/* "8 B", "64 KiB": powers of two where they fit. */
+/* "8 B", "64 KiB": with the largest power of two that divides the size. */
 static void size_text(char *text, size_t room, uint64_t bytes) {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB"};
     size_t unit = 0;
@@ -113,7 +115,7 @@ static void case_text(char *text, size_t room, const bench_case *c) {
     }
 }
 
-/* Three significant digits and, for times, the unit that suits. */
+/* Three significant digits and, for times, a suitable unit. */
 static void value_text(char *text, size_t room, const bench_case *c, double value) {
     const char *unit = unit_name(c);
     if (c->unit == BENCH_TIME && value >= 1e9) {
@@ -295,7 +297,7 @@ static void pinned_text(const bench *b, char *text, size_t room) {
                  b->options.pin ? ": no core for each, figures mean little" : "");
 }
 
-/* Which machine this is: above the table, and the first line of JSON. */
+/* Describes the machine: above the table, and in the first line of JSON. */
 void bench_describe(bench *b) {
     char cpu[128], pinned[96], date[32];
     struct utsname system;

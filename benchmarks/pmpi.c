@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * tern-bench-pmpi: what libtern_pmpi costs the calls of MPI that it wraps. Run: mpirun -n 2
- * tern-bench-pmpi. The program is linked with libtern_pmpi, so MPI_Send is the wrapper and
- * PMPI_Send MPI's own function, which a program without the library calls. Blocks of both
- * alternate; a ratio is the median over the pairs of blocks, once with no context alive and once
- * with one.
+ * tern-bench-pmpi: the cost of libtern_pmpi in the calls of MPI that it wraps. Run: mpirun -n 2
+ * tern-bench-pmpi. The program is linked with libtern_pmpi, so MPI_Send is the wrapper, and
+ * PMPI_Send is MPI's own function, which a program without the library calls. Blocks of both
+ * alternate; a ratio is the median over the pairs of blocks. Each is measured once with no context
+ * and once with one.
  */
 
 #include <stdio.h>

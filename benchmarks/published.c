@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What BCL takes for the same operations (paper 003; github.com/berkeley-container-library/bcl),
+ * BCL's times for the same operations (paper 003; github.com/berkeley-container-library/bcl),
  * measured with its own benchmarks: 2 processes on a virtual machine with 2 cores (AMD EPYC, Debian
- * 12, gcc 12 -O3), 2026-11-21, the least and the median of 3 to 5 runs. Random targets: half of the
- * operations are on what the caller itself owns. Machines of the kind drift by a factor of two, so
- * the figures say an order of magnitude.
+ * 12, gcc 12 -O3), 2026-11-21, the least and the median of 3 to 5 runs. Targets are random: half of
+ * the operations are on the caller's own part. Machines of this kind drift by a factor of two, so
+ * the figures show only an order of magnitude.
  */
 
 #include "bench.h"
@@ -18,7 +18,7 @@ enum { COLUMNS = 4, REPORTED = 32 };
 static const char *const columns[COLUMNS] = {"BCL, Open MPI osc/sm", "BCL, Open MPI", "BCL, MPICH",
                                              "BCL, GASNet-EX smp"};
 
-/* us; 0: none. high: the median, or low again where one figure is known. */
+/* In us; 0: none. high: the median, or low again if only one figure is known. */
 typedef struct range {
     double low, high;
 } range;
@@ -26,7 +26,7 @@ typedef struct range {
 typedef struct row {
     const char *name;
     const char *case_name, *first, *algorithm; /* first: the first parameter */
-    const char *peer;                          /* a peer of the case instead of the measured */
+    const char *peer; /* a peer of the case, in place of the measured side */
     range taken[COLUMNS];
 } row;
 
@@ -116,7 +116,7 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* What is printed of a row, once it is measured. */
+/* What is printed of a measured row. */
 static struct {
     const row *row;
     double ns, fetch_adds, loads, times;
@@ -128,7 +128,7 @@ static bool same(const char *a, const char *b) {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Of 8 bytes, and with nothing else about them. */
+/* 8 bytes, and no other parameters. */
 static bool matches(const row *r, const bench_case *c) {
     const bench_param *p = c->params;
     if (!same(r->case_name, c->name) || !same(r->first, p[0].text) ||
@@ -147,7 +147,7 @@ bool bench_is_published(const bench_case *c) {
     return false;
 }
 
-/* The figures are of shared memory and two processes. */
+/* The figures hold for shared memory and two processes. */
 static bool comparable(const bench *b) {
     return b->shared && b->ranks == 2 && b->fetch_add_ns > 0 && b->missing_load_ns > 0;
 }

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Which cases run: those whose name matches --only and that begin before the subject's time
- * (--seconds, which --quick sets too) is up. The names that were asked about are kept, for --list
- * and for the message that no case matches.
+ * Selects the cases that run: those whose name matches --only and that begin before the subject's
+ * time (--seconds, which --quick also sets) is up. It keeps the names that were asked for, for
+ * --list and for the message that no case matches.
  */
 
 #include "bench.h"
@@ -15,7 +15,7 @@ enum { NAMES = 64, NAME_ROOM = 48 };
 
 static char names[NAMES][NAME_ROOM]; /* of the cases that --only could name */
 static size_t name_count;
-static bool matched; /* one of them did */
+static bool matched; /* --only matched one of them */
 
 static void keep_name(const char *name) {
     for (size_t i = 0; i < name_count; i++)
@@ -25,7 +25,7 @@ static void keep_name(const char *name) {
         snprintf(names[name_count++], NAME_ROOM, "%s", name);
 }
 
-/* What a subject measures whatever was asked for, it measures with only NULL. */
+/* A subject passes NULL for a measurement that it makes whatever --only says; only is NULL then. */
 bool bench_selected(const bench *b, const char *name) {
     if (b->options.only == NULL)
         return !b->options.list;

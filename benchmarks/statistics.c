@@ -9,7 +9,7 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* The q-quantile, linear between the two nearest values. */
+/* The q-quantile, interpolated linearly between the two nearest values. */
 double bench_quantile(const double *values, size_t count, double q) {
     double sorted[BENCH_PAIRS_MAX];
     if (count == 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Whether it went well on both ranks. */
+/* Whether the call succeeded on both ranks. */
 static bool agreed(bench *b, int error) {
     int worst = error;
     bench_mpi(MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MAX, b->comm), "MPI_Allreduce");

@@ -13,19 +13,19 @@ typedef struct bench_window {
     MPI_Win win;
     void *base;      /* this rank's part */
     size_t bytes;    /* of each part; 0: there is no window */
-    void *source;    /* as large, of this process alone */
-    const char *how; /* the call that made it */
+    void *source;    /* private memory of as many bytes */
+    const char *how; /* the call that made the window */
 } bench_window;
 
-/* Collective. By MPI_Win_create over the program's own memory; where MPI refuses that, by
- * MPI_Win_allocate_shared. Where it refuses both, a note is written and bytes is 0. */
+/* Collective. Creates the window by MPI_Win_create over the program's own memory or, if MPI refuses
+ * that, by MPI_Win_allocate_shared. If MPI refuses both, a note is written and bytes is 0. */
 void bench_window_open(bench *b, bench_window *window, size_t bytes);
 void bench_window_close(bench *b, bench_window *window);
 
-/* "MPI_Put + flush (MPI_Win_create)". Static memory for so many names as the program has. */
+/* "MPI_Put + flush (MPI_Win_create)". Static memory, for as many names as the program has. */
 const char *bench_window_name(const bench_window *window, const char *operation);
 
-/* Origins of sides whose state is this; each operation is followed by MPI_Win_flush. */
+/* State of the origin functions below. Each operation is followed by MPI_Win_flush. */
 typedef struct bench_window_operation {
     bench_window *window;
     size_t bytes;

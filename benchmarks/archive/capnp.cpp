@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Cap'n Proto: built in memory that is kept, as one segment, whose bytes are the message; read
- * where they lie. */
+/* Cap'n Proto: builds the message in memory that is kept, as one segment whose bytes are the
+ * message, and reads it in place. */
 
 #include "ways.h"
 
@@ -33,7 +33,7 @@ void *open_capnp(const archive_record *record) {
 size_t write_capnp(void *state) {
     keeping *k = static_cast<keeping *>(state);
     const archive_record *r = k->record;
-    k->message.reset(); /* clears what it used of the scratch memory */
+    k->message.reset(); /* clears the used part of the scratch memory */
     k->message.reset(
         new capnp::MallocMessageBuilder(kj::arrayPtr(k->scratch.data(), k->scratch.size())));
     auto root = k->message->initRoot<ArchiveRecord>();

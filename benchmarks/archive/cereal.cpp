@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* cereal: its binary archives over streams on memory that is kept; read into a record that is kept,
- * so that nothing is allocated after the first time. */
+/* cereal: its binary archives over streams on memory that is kept. Records are read into a record
+ * that is kept, so that only the first read allocates memory. */
 
 #include "ways.h"
 
@@ -22,7 +22,7 @@ struct own_record {
     template <class Archive> void serialize(Archive &archive) { archive(ids, strings, values); }
 };
 
-/* Room for all of it, written or read from the start. */
+/* A stream over the whole record, which is written or read from the start. */
 struct memory_stream : std::streambuf {
     std::vector<char> memory;
     void begin_write() { setp(memory.data(), memory.data() + memory.size()); }

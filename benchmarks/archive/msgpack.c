@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* msgpack-c: packed into a buffer that is kept; unpacked into objects in a zone of theirs. */
+/* msgpack-c: packs into a buffer that is kept, and unpacks into objects in a zone of their own. */
 
 #include "ways.h"
 
@@ -45,7 +45,7 @@ static size_t write_msgpack(void *state) {
     return k->buffer.size;
 }
 
-/* A positive number is an unsigned one there; so is each value what it was, bit by bit. */
+/* msgpack stores a positive number as an unsigned one, so each value keeps its bits. */
 static uint64_t read_msgpack(void *state) {
     keeping *k = state;
     if (msgpack_unpack_next(&k->unpacked, k->buffer.data, k->buffer.size, NULL) !=

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* protobuf-c: packed into memory that is kept; unpacked with an allocator that only counts up. */
+/* protobuf-c: packs into memory that is kept, and unpacks with an allocator that only moves
+ * forward. */
 
 #include "ways.h"
 

@@ -64,7 +64,7 @@ static void close_tern(void *state) {
 
 const archive_way archive_tern = {"tern, copied", open_tern, write_tern, read_tern, close_tern};
 
-/* All there is to do: lengths are known, memory is there. */
+/* The necessary work alone: the lengths are known, the memory is there. */
 typedef struct copying {
     const archive_record *record;
     size_t *length; /* of each string */

@@ -1,22 +1,22 @@
-# The serializers of others that `tern-bench archive` compares with, those that are here.
+# The other serializers with which `tern-bench archive` compares tern, as far as they are installed.
 
 set(here ${CMAKE_CURRENT_LIST_DIR})
 set(made ${CMAKE_CURRENT_BINARY_DIR}/archive)
 file(MAKE_DIRECTORY ${made})
 target_sources(tern-bench PRIVATE ${here}/tern.c)
 
-# The way of a name, from a source here, is there.
+# Adds the way NAME, from a source in this folder.
 function(tern_bench_way name source)
     target_sources(tern-bench PRIVATE ${here}/${source})
     target_compile_definitions(tern-bench PRIVATE TERN_BENCH_${name})
     set_source_files_properties(${here}/${source} PROPERTIES INCLUDE_DIRECTORIES ${made})
     if(source MATCHES "cpp$")
-        # Their headers are not written for our warnings.
+        # The serializers' headers do not compile without our warnings.
         set_source_files_properties(${here}/${source} PROPERTIES COMPILE_OPTIONS "-std=c++17;-w")
     endif()
 endfunction()
 
-# Sources that another program makes of a schema.
+# Adds sources that another program generates from a schema.
 function(tern_bench_generate schema sources)
     add_custom_command(OUTPUT ${sources} DEPENDS ${here}/${schema} COMMAND ${ARGN} ${schema}
                        WORKING_DIRECTORY ${here} VERBATIM)

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Ways to make bytes of a record and to read them again: tern's archive, memcpy, and serializers of
- * others, each as its own documentation uses it where time counts: with memory that is kept from
- * one record to the next. To read is to look at every id, the length and the last letter of every
- * string, and one of every eight values, by what the way hands out; all ways find the same sum.
+ * Ways to turn a record into bytes and to read it again: tern's archive, memcpy, and other
+ * serializers. Each is used as its own documentation recommends for speed: it keeps its memory from
+ * one record to the next. A read looks at every id, the length and the last letter of every string,
+ * and one of every eight values, through the interface of the way. All ways find the same sum.
  */
 
 #ifndef TERN_BENCHMARKS_ARCHIVE_WAYS_H
@@ -29,11 +29,11 @@ typedef struct archive_record {
 
 typedef struct archive_way {
     const char *name;
-    /* What the way keeps, in its own form if it has one. */
+    /* Returns the way's state, which holds the record in the way's own form if it has one. */
     void *(*open)(const archive_record *record);
-    /* Bytes of the record, kept until the next write. Returns how many. */
+    /* Writes the record to bytes, which are kept until the next write. Returns how many. */
     size_t (*write)(void *state);
-    /* Reads what was written; returns the sum. */
+    /* Reads the written bytes; returns the sum. */
     uint64_t (*read)(void *state);
     void (*close)(void *state);
 } archive_way;
@@ -51,7 +51,7 @@ static inline uint64_t archive_sum_ids(const int64_t *ids, size_t count) {
     return sum;
 }
 
-/* length: without a final zero. */
+/* length: without the final zero. */
 static inline uint64_t archive_sum_string(const char *text, size_t length) {
     return length + (length > 0 ? (unsigned char)text[length - 1] : 0u);
 }
@@ -63,10 +63,10 @@ static inline uint64_t archive_sum_values(const double *values, size_t count) {
     return sum;
 }
 
-/* tern's own: everything copied into the archive. memcpy: with lengths that are known. */
+/* archive_tern: copies everything into the archive. archive_copy: memcpy with known lengths. */
 extern const archive_way archive_tern, archive_copy;
 
-/* Those that were built. */
+/* Defined for the serializers that were built. */
 extern const archive_way archive_protobuf, archive_msgpack, archive_cereal, archive_capnp;
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * tern-ceilings: the ceilings between two processes of its own, without tern and without MPI, to
- * see what they reach on a machine. tern-bench runs the same functions.
+ * tern-ceilings: runs the ceilings between two processes of its own, without tern and without MPI,
+ * to show what they reach on a machine. tern-bench runs the same functions.
  */
 
 #include <errno.h>
@@ -19,9 +19,10 @@
 
 enum { AREA = 80 << 20, COPY = 1 << 20, BLOCKS = 41 };
 
-/* Shared by the two processes, and how they meet. */
+/* Shared memory in which the two processes meet. */
 typedef struct shared {
-    _Alignas(128) volatile uint64_t go; /* block that the parent has asked for; 0: end */
+    _Alignas(
+        128) volatile uint64_t go; /* number of the block that the parent has asked for; 0: end */
     _Alignas(128) volatile uint64_t done;
     _Alignas(128) uint64_t consumed;
     _Alignas(128) uint64_t there;
@@ -83,7 +84,7 @@ static void run_consume(uint64_t n) {
     ceiling_rings_consume(&ring, 1, handlers, &sunk, ring_pauses, n);
 }
 
-/* The index-th of the cores that the program was started on, if there are two. */
+/* Pins the process to the index-th of the cores that the program may use, if there are two. */
 static void pin(int index) {
     static cpu_set_t allowed;
     cpu_set_t one;
@@ -103,8 +104,8 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* ns of one operation: the least and the median of blocks of n. The second process does its part,
- * if there is one. */
+/* Prints the ns of one operation: the least and the median of blocks of n operations. target, if
+ * not NULL, is the part of the second process. */
 static void measure(const char *name, void (*origin)(uint64_t), void (*target)(uint64_t),
                     uint64_t n, double bytes) {
     double ns[BLOCKS];

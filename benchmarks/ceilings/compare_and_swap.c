@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Each expects what the one before has left, as a counter under compare-and-swap does. */
+/* Each operation expects the value that the one before stored, as in a counter by
+ * compare-and-swap. */
 
 #include "ceilings.h"
 

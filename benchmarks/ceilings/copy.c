@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Up to 64 bytes in line, by moves from both ends that may overlap in the middle: a call of memcpy
- * and its choice of a way cost more than the bytes do. Above that memcpy, which knows the machine.
- */
+/* Up to 64 bytes are copied inline, by moves from both ends that may overlap in the middle: calling
+ * memcpy and its choice of a way cost more than the bytes do. Above that memcpy is used, which
+ * knows the machine. */
 
 #include "ceilings.h"
 
@@ -16,7 +16,7 @@ typedef struct block32 {
     block16 half[2];
 } block32;
 
-/* Copies bytes, at least sizeof(type) and at most twice that. */
+/* Copies bytes bytes, at least sizeof(type) and at most twice that. */
 #define COPY_ENDS(type)                                                                            \
     do {                                                                                           \
         type first, last;                                                                          \

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* A notified put with nothing but the data and the word that tells of it: each side copies its data
- * to the other's place and then raises the flag there. */
+/* A notified put reduced to the data and the word that announces it: each side copies its data to
+ * the other side's place and then raises the flag there. */
 
 #include "ceilings.h"
 

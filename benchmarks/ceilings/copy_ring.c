@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Bare bytes one way: payloads copied one behind the other into a ring in the consumer's memory,
- * with no header and no call. The producer's position is published every 4 KiB and the consumer's
- * at each half ring: without the two, the bytes would be overwritten before anybody has read them.
- * The consumer loads a word of each line, so that all of them travel.
+ * Bare bytes one way: payloads are copied one behind the other into a ring in the consumer's
+ * memory, without headers or calls. The producer's position is published every 4 KiB and the
+ * consumer's at each half ring: without them, the producer would overwrite bytes that nobody has
+ * read. The consumer loads a word of each line, so that all lines travel.
  */
 
 #include "ceilings.h"
@@ -21,7 +21,7 @@ void ceiling_copy_ring_make(ceiling_copy_ring *ring, char *data, uint64_t *produ
     ring->bytes = ring->limit = bytes / payload * payload;
 }
 
-/* Until the other's position is at least so far. */
+/* Waits until the other side's position is at least least. */
 static uint64_t await(const uint64_t *position, uint64_t least) {
     uint64_t is;
     /* pairs with the release stores of either position */
@@ -30,7 +30,7 @@ static uint64_t await(const uint64_t *position, uint64_t least) {
     return is;
 }
 
-/* Inlined with bytes known. */
+/* Inlined with a constant for bytes. */
 static inline __attribute__((always_inline)) void
 produce(ceiling_copy_ring *ring, uint64_t *payload, uint64_t bytes, uint64_t n) {
     char *data = ring->data;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The old value is used, so that this is lock xadd and not lock add. */
+/* The old value is used, so that the compiler makes lock xadd and not lock add. */
 
 #include "ceilings.h"
 

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The flag is the payload: 8 bytes each way. No pause while waiting: the two own their cores. */
+/* The flag is the payload: 8 bytes each way. The waits have no pause, since each side owns its
+ * core. */
 
 #include "ceilings.h"
 

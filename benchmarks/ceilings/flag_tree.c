@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The flag is the payload: a word that counts up. Each rank passes it on before it tells the root,
- * straight, in a line of its own. */
+/* The flag is the payload: a word that counts up. Each rank first passes it on and then tells the
+ * root directly, on a line of its own. */
 
 #include "ceilings.h"
 #include "wait.h"

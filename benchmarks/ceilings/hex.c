@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Random games on an 11 x 11 board of Hex, all its sizes constants: black's half of the cells is
- * drawn, in bits, and the line between the colours is followed from corner to corner; eight lines
- * at a time, since each step of one needs the step before. Sixteen games, then the next sixteen, as
- * a leaf of a search asks for them. */
+/* Random games on an 11 x 11 board of Hex with constant sizes: the program draws black's half of
+ * the cells, as bits, and follows the line between the colours from corner to corner. It follows
+ * eight lines at a time, since each step of one line needs the step before. It plays sixteen games,
+ * then the next sixteen, as a leaf of a search asks for them. */
 
 #include "ceilings.h"
 
@@ -68,7 +68,8 @@ static inline void begin(const board *b, line *l, uint64_t *random) {
     l->turn = 4;
 }
 
-/* Steps of all lines in turn. Where one has ended another begins, as long as there are more. */
+/* Does steps of all lines in turn. Where one line has ended another begins, while there are
+ * more. */
 static uint64_t play(const board *b, int count, uint64_t *random) {
     static const int8_t step[6][2] = {{-1, 1}, {WIDTH - 1, 1 - WIDTH}, {WIDTH, -WIDTH},
                                       {1, -1}, {1 - WIDTH, WIDTH - 1}, {-WIDTH, WIDTH}};

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Nothing but the latency of a load: base + offset is one address. gcc makes two instructions of it
- * in a loop, which costs a fifth; hence the assembly. */
+/* The latency of a load alone: base + offset is one address. In a loop gcc makes two instructions
+ * of it, which costs a fifth; hence the assembly. */
 
 #include "ceilings.h"
 

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* MPI's own two-sided messages, where memory is not shared. Errors end the program, as MPI's
- * default error handler has it. */
+/* MPI's own two-sided messages, for ranks without shared memory. Errors end the program by MPI's
+ * default error handler. */
 
 #include "message.h"
 
@@ -56,7 +56,7 @@ static void run(const ceiling_handler *handlers, void *argument, const char *rec
     handlers[(header >> 16) & 0xffff](argument, record + HEADER, header >> 32);
 }
 
-/* Posted: a window of receives kept full, taken in order. */
+/* Keeps a number of receives posted, and takes the messages in order. */
 static void receive_posted(const ceiling_messages *m, const ceiling_handler *handlers,
                            void *argument, int bytes, uint64_t n) {
     _Alignas(8) char buffers[IN_FLIGHT][HEADER + PAYLOAD_MAX];
@@ -97,8 +97,8 @@ void ceiling_messages_receive_one(const ceiling_messages *m, void *in, uint64_t 
     receive(m, in, (int)bytes);
 }
 
-/* A small send is buffered by MPI and completes without the other side; waiting for it at once is
- * what MPI does fastest. */
+/* MPI buffers a small send and completes it without the other side. Waiting for it at once is what
+ * MPI does fastest. */
 void ceiling_messages_ask(ceiling_messages *m, const void *out, uint64_t there, void *in,
                           uint64_t back, uint64_t n) {
     while (n-- > 0) {

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ceilings that are made of MPI's messages: message.c. */
+/* The ceilings made of MPI's messages: message.c. */
 
 #ifndef TERN_BENCHMARKS_MESSAGE_H
 #define TERN_BENCHMARKS_MESSAGE_H
@@ -11,30 +11,29 @@
 
 typedef enum ceiling_receive {
     CEILING_RECEIVE_BLOCKING, /* MPI_Recv */
-    CEILING_RECEIVE_PROBED,   /* MPI_Iprobe until there is one, then MPI_Recv: what a library that
-                                 has other things to look after must do */
+    CEILING_RECEIVE_PROBED,   /* MPI_Iprobe until there is a message, then MPI_Recv, as in a library
+                                 that has other things to look for */
     CEILING_RECEIVE_POSTED    /* MPI_Irecv beforehand, then MPI_Test */
 } ceiling_receive;
 
 typedef struct ceiling_messages {
-    MPI_Comm comm; /* with nothing else on it */
-    int other;     /* to receive streams, MPI_ANY_SOURCE too */
+    MPI_Comm comm; /* used for nothing else */
+    int other;     /* for receiving streams, MPI_ANY_SOURCE is allowed */
     ceiling_receive how;
-    int one_by_one; /* streams are sent by MPI_Send, not by many MPI_Isend at a time */
+    int one_by_one; /* MPI_Send sends streams, not many MPI_Isend at a time */
 } ceiling_messages;
 
-/* Messages of 8 bytes of header and bytes of payload, up to 256; n of them, an indirect call each.
- */
+/* n messages of an 8-byte header and a payload of bytes, up to 256, with an indirect call each. */
 void ceiling_messages_send(ceiling_messages *m, uint64_t *payload, uint64_t bytes,
                            unsigned function, uint64_t n);
 void ceiling_messages_receive(ceiling_messages *m, const ceiling_handler *handlers, void *argument,
                               uint64_t bytes, uint64_t n);
 
-/* One message of bytes. */
+/* Sends one message of bytes. */
 void ceiling_messages_send_one(const ceiling_messages *m, const void *out, uint64_t bytes);
 void ceiling_messages_receive_one(const ceiling_messages *m, void *in, uint64_t bytes);
 
-/* Round trips of there bytes to the answerer and back bytes to the asker. */
+/* Round trips: there bytes to the answerer, and back bytes to the asker. */
 void ceiling_messages_ask(ceiling_messages *m, const void *out, uint64_t there, void *in,
                           uint64_t back, uint64_t n);
 void ceiling_messages_answer(ceiling_messages *m, void *in, uint64_t there, const void *out,

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Errors end the program, as MPI's default error handler has it. */
+/* Errors end the program by MPI's default error handler. */
 
 #include "put_poll.h"
 
@@ -12,7 +12,7 @@ static void put(const ceiling_put_poll *way, const void *from, size_t at, size_t
     MPI_Put(from, (int)bytes, MPI_BYTE, way->other, (MPI_Aint)at, (int)bytes, MPI_BYTE, way->win);
 }
 
-/* MPI's rule: what a put reads stays as it is until a flush. One for all slots. */
+/* MPI's rule: the source of a put must not change until a flush. One flush frees all slots. */
 static char *next_slot(ceiling_put_poll *way, size_t size) {
     size_t slots = way->room / size < SLOTS ? way->room / size : SLOTS;
     if (++way->slot >= slots) {

@@ -44,7 +44,7 @@ void ceiling_put_stream_send(const ceiling_put_stream *way, uint64_t n) {
     }
 }
 
-/* A window of receives kept full, taken in order, each into its place. */
+/* Keeps a number of receives posted, and takes the messages in order, each into its place. */
 void ceiling_put_stream_receive(const ceiling_put_stream *way, uint64_t n) {
     MPI_Request requests[CEILING_STREAM_SLOTS];
     uint64_t posted = 0, window = way->places < 64 ? way->places : 64;

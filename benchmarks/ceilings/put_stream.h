@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * MPI's own streams of data to places in turn. Each message is made in one of a lap of slots and
- * goes out from there. That the slots may be used again is waited for once a lap: for puts by
- * MPI_Win_flush_local, for messages by MPI_Waitall.
+ * MPI's own streams of data to places in turn. Each message is made in one of the slots of a lap
+ * and is sent from there. Once a lap the origin waits until the slots may be used again: for puts
+ * by MPI_Win_flush_local, for messages by MPI_Waitall.
  */
 
 #ifndef TERN_BENCHMARKS_PUT_STREAM_H
@@ -18,11 +18,11 @@ enum { CEILING_STREAM_SLOTS = 256 };
 
 typedef struct ceiling_put_stream {
     MPI_Win win;   /* holds the places */
-    MPI_Comm comm; /* with nothing on it */
+    MPI_Comm comm; /* used for nothing else */
     int other;
-    uint64_t *source; /* its first word counts up from 0 */
-    char *slots;      /* of the origin; the places for messages at the target */
-    uint64_t lap;     /* slots, at most as many as places */
+    uint64_t *source; /* the first word counts up from 0 */
+    char *slots;      /* of the origin; at the target the places for messages */
+    uint64_t lap;     /* number of slots, at most places */
     uint64_t places;  /* at most CEILING_STREAM_SLOTS */
     size_t bytes;
 } ceiling_put_stream;

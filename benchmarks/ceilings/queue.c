@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* A ticket by fetch-and-add, then the item to or from the slot. */
+/* A fetch-and-add draws a ticket, then the item is copied to or from the slot. */
 
 #include "ceilings.h"
 

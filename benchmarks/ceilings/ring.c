@@ -6,19 +6,19 @@
  *     record      header | payload                    8 bytes, then 8, 64 or 256
  *     header      kind 16 | function 16 | length 32   0: not written yet
  *
- * The header says that its record is there: it is stored last, by release, after payload and after
- * a zero where the next header will be. So no position is published and no line but those of the
- * records moves from producer to consumer. Back go the positions at each half ring. Each side
+ * A header announces its record: it is stored last, by release, after the payload and after a zero
+ * at the place of the next header. So no position is published, and only the lines of the records
+ * move from producer to consumer. The consumer tells its position at each half ring. Each side
  * caches what the other has told it. Records that are published together are written behind the
- * header of their first, which is stored when they are bytes enough.
+ * header of the first of them, which is stored when there are enough bytes.
  *
- * The lines that the producer is about to write lie in the consumer's cache: it asks for them
- * beforehand.
+ * The lines that the producer is about to write are in the consumer's cache, so the producer
+ * requests them in advance.
  *
- * A consumer at the producer's heels makes every line travel once a record. One that leaves an
- * empty ring alone for a moment lets it run ahead, and then takes whole lines: how long is the
- * caller's choice, since it depends on the machine, as does the best size. bench_stream.c tries a
- * few of both.
+ * If the consumer follows the producer closely, every line travels once for each record. If it
+ * leaves an empty ring alone for a moment, the producer runs ahead, and the consumer then takes
+ * whole lines. The caller chooses how long, since that depends on the machine, as does the best
+ * size. bench_stream.c tries several of both.
  */
 
 #include "ceilings.h"
@@ -35,7 +35,7 @@ void ceiling_ring_make(ceiling_ring *ring, char *data, uint64_t *consumed, uint6
     ring->bytes = bytes / record * record;
 }
 
-/* One record stays free, for the zero after the last. */
+/* Waits until there is room. One record stays free, for the zero after the last record. */
 static uint64_t wait_for_room(const ceiling_ring *ring, uint64_t position) {
     for (unsigned looks = 1;; looks++) {
         uint64_t limit =
@@ -51,7 +51,8 @@ static inline void publish(char *record, uint64_t header) {
     __atomic_store_n((uint64_t *)(void *)record, header, __ATOMIC_RELEASE);
 }
 
-/* Inlined with bytes known, and whether records are published together. All headers are equal. */
+/* Inlined with constants for bytes and for whether records are published together. All headers are
+ * equal. */
 static inline __attribute__((always_inline)) void produce(ceiling_ring *ring, uint64_t *payload,
                                                           uint64_t bytes, int together,
                                                           unsigned function, uint64_t n) {
@@ -118,8 +119,8 @@ void ceiling_ring_produce(ceiling_ring *ring, uint64_t *payload, uint64_t bytes,
         produce(ring, payload, 256, 1, function, n);
 }
 
-/* Runs what is there, n records at most. Not inlined: among the code that waits gcc 12 makes this
- * loop a third slower. */
+/* Runs the records that are there, at most n. Not inlined: within the waiting code gcc 12 makes
+ * this loop a third slower. */
 static __attribute__((noinline)) uint64_t take(ceiling_ring *ring, const ceiling_handler *handlers,
                                                void *argument, uint64_t n) {
     const uint64_t end = ring->bytes;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* gcc and clang make of the fence a locked instruction or mfence, the same as in tern_flush. */
+/* gcc and clang compile the fence to a locked instruction or mfence, as in tern_flush. */
 
 #include "ceilings.h"
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Round trips that the system makes: who waits sleeps in the kernel. */
+/* Round trips by the system: a waiting side sleeps in the kernel. */
 
 #include "ceilings.h"
 
@@ -39,7 +39,7 @@ void ceiling_futex_answer(ceiling_futex *futex, uint64_t n) {
     }
 }
 
-/* Eight bytes are written and read whole, by pipes and by sockets. */
+/* Pipes and sockets write and read eight bytes as a whole. */
 int ceiling_bytes_ask(int to, int from, uint64_t n) {
     for (uint64_t i = 1, got = 0; i <= n; i++)
         if (write(to, &i, sizeof i) != (ssize_t)sizeof i ||

@@ -63,8 +63,8 @@ void ceiling_table_add(const ceiling_table *table, uint64_t *random, uint64_t bo
     }
 }
 
-/* The lines of a group are on their way before the first is used: one line for nearly all buckets
- * looked at. */
+/* The lines of a group are requested before the first one is used. Nearly every lookup touches one
+ * line. */
 void ceiling_table_add_many(const ceiling_table *table, uint64_t *random, uint64_t bound,
                             uint64_t n) {
     enum { GROUP = 32 };

@@ -9,8 +9,8 @@
 enum { DEPTH = 512 };
 
 typedef struct node {
-    uint32_t visits, edges; /* its first one */
-    uint32_t count, tried;  /* moves; count 0: not left yet */
+    uint32_t visits, edges; /* edges: index of the first edge */
+    uint32_t count, tried;  /* count: number of moves, 0 before the node is expanded */
     uint8_t result, player;
 } node;
 
@@ -18,22 +18,22 @@ enum { LANES = 4 };
 typedef float floats __attribute__((vector_size(4 * LANES)));
 typedef int32_t ints __attribute__((vector_size(4 * LANES)));
 
-/* Of some moves: what a scan reads. A node's begin with an edge whose number is a multiple of
- * LANES. */
+/* What a scan of the moves reads, for several moves. A node's values begin with an edge whose
+ * number is a multiple of LANES. */
 typedef struct value {
-    floats mean, seldom; /* 1 / sqrt(visits) */
+    floats mean, seldom; /* seldom: 1 / sqrt(visits) */
 } value;
 
-/* Of a move: the rest. */
+/* The other data of a move. */
 typedef struct edge {
-    uint32_t visits, won; /* half points of who moves */
+    uint32_t visits, won; /* won: half points of the player who moves */
     uint32_t child, move;
 } edge;
 
 struct ceiling_uct {
     const tern_game *game;
     uint32_t simulations;
-    float exploration, share; /* of a half point in a rollout */
+    float exploration, share; /* share: of a half point in a rollout */
     tern_random random;
     node *nodes;
     value *values;
@@ -55,8 +55,8 @@ void ceiling_uct_close(ceiling_uct *t) {
     free(t);
 }
 
-/* A rollout ends at the node it makes, so there are no more than rollouts and the root. Memory is
- * the system's until it is used. */
+/* A rollout ends at the node it makes, so there are at most as many nodes as rollouts, and the
+ * root. The system provides the memory only when it is used. */
 ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t simulations,
                               double exploration) {
     ceiling_uct *t = calloc(1, sizeof *t);
@@ -79,7 +79,7 @@ ceiling_uct *ceiling_uct_open(const tern_game *game, uint64_t rollouts, uint32_t
     return NULL;
 }
 
-/* The node of the state at hand. */
+/* Makes the node of the current state. */
 static uint32_t make(ceiling_uct *t) {
     const tern_game *game = t->game;
     node *n = &t->nodes[t->node_count];
@@ -88,7 +88,7 @@ static uint32_t make(ceiling_uct *t) {
     return t->node_count++;
 }
 
-/* Its moves, in random order. */
+/* Adds the node's moves, in random order. */
 static void expand(ceiling_uct *t, node *n) {
     n->count = t->game->moves(t->state, t->moves, t->game->argument);
     n->edges = t->edge_count;

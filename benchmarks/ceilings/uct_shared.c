@@ -9,27 +9,27 @@
 
 enum { DEPTH = 512, LINE = 64, TAKEN = 8 };
 
-/* Visits in the upper half, half points of who moves in the lower one: one locked instruction
- * counts, and gives both as they belong together. */
+/* The upper half counts visits, the lower half the half points of the player who moves: one locked
+ * instruction counts both, and returns a consistent pair. */
 #define VISIT (UINT64_C(1) << 32)
 
 static inline uint64_t visits_in(uint64_t count) { return count / VISIT; }
 
-/* Of a move: what a scan reads. Of two threads that renew it at once the slower may leave what it
- * saw before the other; the next one mends it, and the count is exact. */
+/* What a scan of the moves reads. If two threads update it at the same time, the slower one may
+ * leave an older value; the next update corrects it, and the count is exact. */
 typedef struct value {
     _Atomic float mean, seldom; /* seldom: 1 / sqrt(visits) */
 } value;
 
-/* A move, and the node that it leads to. */
+/* A move, and the node to which it leads. */
 typedef struct edge {
     atomic_uint_fast64_t count;
-    _Atomic(struct fan *) fan; /* NULL: nobody has gone on from there yet */
+    _Atomic(struct fan *) fan; /* NULL: no rollout has gone on from there yet */
     uint32_t move;
-    atomic_uint result; /* of the game there, plus 1; 0: nobody has looked */
+    atomic_uint result; /* result of the game there, plus 1; 0: not known yet */
 } edge;
 
-/* The moves of a node, in random order: its values, then its edges. */
+/* The moves of a node, in random order: first the values, then the edges. */
 typedef struct fan {
     uint32_t moves, player;
     atomic_uint tried;
@@ -42,10 +42,10 @@ typedef struct step {
     uint32_t at;
 } step;
 
-/* Each of them has lines of its own. */
+/* Each thread has cache lines of its own. */
 typedef struct thread {
     tern_random random;
-    char *memory, *at; /* for fans, the free part */
+    char *memory, *at; /* memory for fans; at: its free part */
     uint32_t *moves;
     char *state;
     uint64_t visits;
@@ -56,11 +56,11 @@ typedef struct thread {
 struct ceiling_uct_shared {
     const tern_game *game;
     uint32_t threads, simulations;
-    float exploration, share; /* of a half point in a rollout */
+    float exploration, share; /* share: of a half point in a rollout */
     void *state;
     uint64_t rollouts;
     thread *thread;
-    _Alignas(LINE) edge root; /* counts points of player 0 */
+    _Alignas(LINE) edge root; /* counts the points of player 0 */
     _Alignas(LINE) atomic_uint_fast64_t started;
 };
 
@@ -83,9 +83,9 @@ void ceiling_uct_shared_close(ceiling_uct_shared *tree) {
     free(tree);
 }
 
-/* A rollout ends where it is the first visit, so there are no more nodes than rollouts, and one
- * thread may make the moves of all of them; and once more what another thread was faster with.
- * Memory is the system's until it is used. */
+/* A rollout ends at its first visit of a node, so there are at most as many nodes as rollouts, and
+ * one thread may make the moves of all of them. In addition it may make moves that another thread
+ * made faster. The system provides the memory only when it is used. */
 static bool open_thread(thread *t, const tern_game *game, uint64_t rollouts) {
     t->memory = aligned_alloc(LINE, (rollouts + 1) * fan_bytes(game->moves_max));
     t->moves = malloc(game->moves_max * sizeof *t->moves);
@@ -129,7 +129,7 @@ void ceiling_uct_shared_reset(ceiling_uct_shared *tree, const void *state, uint6
     atomic_init(&tree->started, 0);
 }
 
-/* The state at hand, which lies behind e. All who look find the same. */
+/* The result of the current state, which lies behind e. All threads find the same result. */
 static uint32_t result_of(const tern_game *game, const thread *t, edge *e) {
     uint32_t result = atomic_load_explicit(&e->result, memory_order_relaxed);
     if (result == 0) {
@@ -152,15 +152,16 @@ static fan *make(const tern_game *game, thread *t) {
         atomic_init(&edges[i].count, 0);
         atomic_init(&edges[i].fan, NULL);
         atomic_init(&edges[i].result, 0);
-        /* Below all that has been tried. */
+        /* less than the mean of any tried move */
         atomic_init(&f->values[i].mean, -2);
         atomic_init(&f->values[i].seldom, 0);
     }
     return f;
 }
 
-/* The moves behind e. Two threads may make them at once: the first one's stay, and the other's
- * memory is its own still. The exchange releases what was made to whoever acquires fan. */
+/* Returns the moves behind e. Two threads may make them at the same time: those of the first stay,
+ * and the other thread keeps its memory. The exchange releases the new moves to every thread that
+ * acquires fan. */
 static fan *fan_of(const tern_game *game, thread *t, edge *e) {
     fan *there = atomic_load_explicit(&e->fan, memory_order_acquire);
     if (there != NULL)
@@ -186,7 +187,7 @@ static uint32_t best(const ceiling_uct_shared *tree, const fan *f, uint64_t visi
     return at;
 }
 
-/* visits: of the node, this one included. */
+/* visits: of the node, including this one. */
 static uint32_t choose(const ceiling_uct_shared *tree, fan *f, uint64_t visits) {
     if (atomic_load_explicit(&f->tried, memory_order_relaxed) < f->moves) {
         uint32_t slot = atomic_fetch_add_explicit(&f->tried, 1, memory_order_relaxed);
@@ -196,7 +197,7 @@ static uint32_t choose(const ceiling_uct_shared *tree, fan *f, uint64_t visits) 
     return best(tree, f, visits);
 }
 
-/* Adds to a move's count. Returns its visits then. */
+/* Adds to a move's count. Returns its visits after that. */
 static uint64_t count(const ceiling_uct_shared *tree, fan *f, uint32_t at, uint64_t more) {
     uint64_t now =
         atomic_fetch_add_explicit(&edges_of(f)[at].count, more, memory_order_relaxed) + more;
@@ -265,7 +266,8 @@ uint64_t ceiling_uct_shared_visits(const ceiling_uct_shared *tree) {
     return visits;
 }
 
-/* What lies behind e, whose count is of the points of player. A leaf's games are one rollout's. */
+/* Checks the tree behind e, whose count has the points of player. One leaf has the games of one
+ * rollout. */
 static bool check(const ceiling_uct_shared *tree, const edge *e, uint32_t player, uint64_t *nodes) {
     const uint64_t all = 2 * tree->simulations, own = atomic_load(&e->count);
     fan *f = atomic_load(&e->fan);

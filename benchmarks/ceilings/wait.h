@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* What several ceilings share: how to wait, and how to ask for a line beforehand. */
+/* Code that several ceilings share: waiting, and requesting a cache line in advance. */
 
 #ifndef TERN_BENCHMARKS_WAIT_H
 #define TERN_BENCHMARKS_WAIT_H
@@ -17,8 +17,8 @@ static inline void ceiling_relax(void) {
 #endif
 }
 
-/* Between two looks, of which this was the looks-th in vain. Whoever waits for long gives its core
- * away, which costs nothing where each has one. */
+/* One step of a wait after the looks-th look has found nothing. A long wait gives its core away,
+ * which costs nothing if each thread has its own. */
 static inline void ceiling_wait(unsigned looks) {
     ceiling_relax();
     if (looks % 1024 == 0)
