@@ -5,30 +5,35 @@
 
 #include "rma/notify.h"
 #include "rma/state.h"
+#include "src/collective.h"
 #include "src/error.h"
 #include "src/wait.h"
 
 /*
  * Collectives over notifications of tern's own: records that progress consumes. The payload of one
- * is {sequence, data}: the number of its collective, which every rank counts alike. The record's id
- * is {round:8, kind:8, type:8}. What arrives before it is waited for is kept. Nobody is far ahead:
- * a barrier or an all-reduce ends for no rank before all have come to it, and every AHEAD_MAX-th
- * collective, if it is a broadcast, begins with a barrier.
+ * is {number, data}; the number of a part is that of its collective, which every rank counts alike.
+ * The record's id is {round:8, kind:8, type:8}. What arrives before it is waited for is kept.
+ * Nobody is far ahead: a barrier or an all-reduce ends for no rank before all have come to it, and
+ * every AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
  *
- * Ranks may differ in the kind of a collective. A rank that meets a part of another kind fails and
- * tells every other rank why, so all that are in the collective end it, and all count it as one. No
- * rank waits for ever: one that has waited for HAIL_NS tells the rank that it waits for what it is
- * in. Suppose that nobody meets another kind. Then all ranks that wait for each other in a chain
- * are in the same kind, and the first of them to stop waits for a rank that has not come yet or
- * that has been through; and whoever has been through has sent the part.
+ * Ranks may be in different collectives. Then all come to a meeting (src/collective.h), where each
+ * learns what the others are in, and all count the collective over notifications as ended. A rank
+ * that meets a part of another kind calls the others there. No rank waits for ever: one that has
+ * waited for HAIL_NS tells the rank that it waits for what it is in, and a rank that waits in a
+ * meeting to which the other has not come answers that it does, and so does a rank on which that
+ * collective has failed: it was in a meeting with other workers of some ranks. Suppose that nobody
+ * meets another kind, and nobody waits in a meeting. Then all ranks that wait for each other in a
+ * chain are in the same kind, and the first of them to stop waits for a rank that has not come yet
+ * or that has been through; and a rank that has been through has sent the part.
  */
 
 enum { AHEAD_MAX = 16, ROUND_EXTRA = 64, ROUND_BACK = 65, ROUND_AHEAD = 128 };
 enum { WORDS = TERN_COLLECTIVE_MAX / 8, REASON_MAX = 256 };
 
-/* A part of the collective; that its sender waits for this rank; that the collective has failed,
- * with a text that says why. */
-enum { TYPE_PART, TYPE_HAIL, TYPE_FAILURE, TYPES };
+/* A part of the collective; that its sender waits for this rank, with the number of the meeting
+ * that it comes to next; that the collective has failed on its sender. With the number of a
+ * meeting: that its sender waits in it; that all ranks have been called to it. */
+enum { TYPE_PART, TYPE_HAIL, TYPE_FAILED, TYPE_MEETS, TYPE_CALL, TYPES };
 
 static const char *const kind_names[TERN_NOTIFY_KINDS] = {
     [TERN_NOTIFY_BARRIER] = "tern_notify_barrier",
@@ -36,9 +41,9 @@ static const char *const kind_names[TERN_NOTIFY_KINDS] = {
     [TERN_NOTIFY_ALLREDUCE] = "tern_notify_allreduce",
 };
 
-#define HAIL_NS 100000000u
+#define HAIL_NS 10000000u
 
-/* What has arrived. */
+/* What has arrived: parts and hails. */
 typedef struct tern_part {
     struct tern_part *next;
     uint64_t sequence;
@@ -47,28 +52,17 @@ typedef struct tern_part {
     uint64_t data[];
 } tern_part;
 
-size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
-    tern_notify *n = tern_notify_of(worker);
-    uint64_t header = tern_ring_peek(worker, in), sequence = 0;
-    const size_t record = tern_record_bytes(header);
-    const uint32_t id = tern_record_id(header);
-    bool good = tern_ring_check(in, header) && record >= 8 && record <= 8 + TERN_COLLECTIVE_MAX &&
-                in->origin_id.index == worker->index && (id >> 8 & 255) < TERN_NOTIFY_KINDS &&
-                id >> 16 < TYPES;
-    if (good)
-        memcpy(&sequence, tern_ring_payload(in), 8);
-    if (good && (int64_t)(sequence - n->sequence) < 0) { /* of one that is over here */
-        tern_ring_advance(in, header);
-        return 1;
-    }
-    if (!good || sequence - n->sequence > 2 * AHEAD_MAX) {
-        tern_ring_refuse(worker, in, header, "no part of a collective");
-        return 0;
-    }
-    const size_t bytes = record - 8;
+/* The number of the meeting that all ranks come to next. */
+static uint64_t next_meeting(const tern_worker *worker) {
+    /* R4 */
+    return atomic_load_explicit(&worker->context->meetings, memory_order_relaxed);
+}
+
+static bool keep_part(tern_notify *n, const tern_in *in, uint32_t id, uint64_t sequence,
+                      size_t bytes) {
     tern_part *part = malloc(sizeof *part + bytes);
     if (part == NULL)
-        return 0; /* later */
+        return false;
     *part = (tern_part){.next = n->parts,
                         .sequence = sequence,
                         .origin = in->origin_id.rank,
@@ -78,14 +72,49 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
                         .bytes = bytes};
     memcpy(part->data, tern_ring_payload(in) + 8, bytes);
     n->parts = part;
+    return true;
+}
+
+/* Whether it is one of the last collectives, and has failed here. */
+static bool has_failed(const tern_worker *worker, uint64_t sequence) {
+    const uint64_t age = worker->notified - sequence;
+    return age >= 1 && age <= 64 && (tern_notify_of(worker)->failures >> (age - 1) & 1) != 0;
+}
+
+size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
+    tern_notify *n = tern_notify_of(worker);
+    uint64_t header = tern_ring_peek(worker, in), number = 0;
+    const size_t record = tern_record_bytes(header);
+    const uint32_t id = tern_record_id(header), type = id >> 16;
+    const bool of_meeting = type >= TYPE_MEETS;
+    const uint64_t here = of_meeting ? next_meeting(worker) : worker->notified;
+    bool good = tern_ring_check(in, header) && record >= 8 && record <= 8 + TERN_COLLECTIVE_MAX &&
+                in->origin_id.index == worker->index && (id >> 8 & 255) < TERN_NOTIFY_KINDS &&
+                type < TYPES && (type != TYPE_HAIL || record == 16);
+    if (good)
+        memcpy(&number, tern_ring_payload(in), 8);
+    const bool over =
+        good && (int64_t)(number - here) < 0 && !(type == TYPE_HAIL && has_failed(worker, number));
+    if (!good || (!over && (int64_t)(number - here) > (of_meeting ? 1 : 2 * AHEAD_MAX))) {
+        tern_ring_refuse(worker, in, header, "no part of a collective");
+        return 0;
+    }
+    if (!over && !of_meeting && !keep_part(n, in, id, number, record - 8))
+        return 0; /* later */
+    if (!over && of_meeting) {
+        uint64_t *told = type == TYPE_CALL ? &n->called_to : &n->met_by;
+        *told = number + 1 > *told ? number + 1 : *told;
+    }
     tern_ring_advance(in, header);
     return 1;
 }
 
-/* Drops what belongs to collectives before `sequence`. */
-static void discard_before(tern_notify *n, uint64_t sequence) {
+/* Drops what belongs to collectives before `sequence`, but for hails that are to be answered. */
+static void discard_before(tern_worker *worker, uint64_t sequence) {
+    tern_notify *n = tern_notify_of(worker);
     for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
-        if (part->sequence >= sequence) {
+        if (part->sequence >= sequence ||
+            (part->type == TYPE_HAIL && has_failed(worker, part->sequence))) {
             link = &part->next;
             continue;
         }
@@ -95,18 +124,18 @@ static void discard_before(tern_notify *n, uint64_t sequence) {
 }
 
 void tern_collectives_discard(tern_worker *worker) {
-    discard_before(tern_notify_of(worker), UINT64_MAX);
+    tern_notify_of(worker)->failures = 0;
+    discard_before(worker, UINT64_MAX);
 }
 
 /* One round of waiting for a rank. */
 static tern_status step(tern_worker *worker, tern_wait_state *wait) {
-    return tern_wait_round(worker->context, wait, tern_progress_round(worker), TERN_ANYBODY);
+    return tern_wait_round(worker->context, wait, tern_progress_process(worker), TERN_ANYBODY);
 }
 
 static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
-                            const void *data, size_t bytes) {
+                            uint64_t number, const void *data, size_t bytes) {
     tern_context *context = worker->context;
-    const tern_notify *n = tern_notify_of(worker);
     tern_out *out = NULL;
     void *room = NULL;
     tern_status status = tern_ring_open(worker, rank * context->workers + worker->index, &out);
@@ -114,20 +143,20 @@ static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t type, u
         status = tern_ring_reserve(worker, out, 8 + bytes, &room);
     if (status != TERN_OK)
         return status;
-    memcpy(room, &n->sequence, 8);
+    memcpy(room, &number, 8);
     if (bytes > 0)
         memcpy((char *)room + 8, data, bytes);
-    const uint32_t id = round | n->kind << 8 | type << 16;
+    const uint32_t id = round | tern_notify_of(worker)->kind << 8 | type << 16;
     tern_ring_commit(out, tern_record_header(TERN_RECORD_COLLECTIVE, id, 8 + bytes));
     tern_ring_publish(worker, out);
     return TERN_OK;
 }
 
 static tern_status send_as(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
-                           const void *data, size_t bytes) {
+                           uint64_t number, const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status;
-    while ((status = try_send(worker, rank, type, round, data, bytes)) == TERN_ERR_AGAIN)
+    while ((status = try_send(worker, rank, type, round, number, data, bytes)) == TERN_ERR_AGAIN)
         if ((status = step(worker, &wait)) != TERN_OK)
             break;
     return status;
@@ -135,17 +164,80 @@ static tern_status send_as(tern_worker *worker, uint32_t rank, uint32_t type, ui
 
 static tern_status send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
                         size_t bytes) {
-    return send_as(worker, rank, TYPE_PART, round, data, bytes);
+    return send_as(worker, rank, TYPE_PART, round, worker->notified, data, bytes);
 }
 
-/* Ends the collective for all ranks, for this reason. */
-static tern_status refuse(tern_worker *worker, const char *reason) {
+size_t tern_collectives_answer(tern_worker *worker) {
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t meeting = next_meeting(worker);
+    size_t answered = 0;
+    for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
+        const bool failed = has_failed(worker, part->sequence);
+        const bool meets = worker->in_meeting && !worker->in_notified &&
+                           part->sequence >= worker->notified && part->data[0] <= meeting;
+        if (part->type != TYPE_HAIL || (!failed && !meets) ||
+            try_send(worker, part->origin, failed ? TYPE_FAILED : TYPE_MEETS, 0,
+                     failed ? part->sequence : meeting, NULL, 0) != TERN_OK) {
+            link = &part->next; /* an answer that could not be sent is, later */
+            continue;
+        }
+        *link = part->next;
+        free(part);
+        answered++;
+    }
+    return answered;
+}
+
+static bool is_called(const tern_worker *worker) {
+    return tern_notify_of(worker)->called_to > next_meeting(worker);
+}
+
+static bool is_missed(const tern_worker *worker) {
+    return tern_notify_of(worker)->met_by > next_meeting(worker);
+}
+
+/* TERN_OK: this collective goes on. */
+static tern_status meet(tern_worker *worker, tern_status status) {
+    tern_notify_of(worker)->hailed = false; /* the other may wait elsewhere again */
+    return tern_collective_agree(worker->context, worker, status,
+                                 kind_names[tern_notify_of(worker)->kind]);
+}
+
+/* Calls all ranks to the next meeting. */
+static tern_status call_all(tern_worker *worker) {
     const tern_context *context = worker->context;
+    const uint64_t meeting = next_meeting(worker);
     tern_status status = TERN_OK;
     for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
         if (r != context->rank)
-            status = send_as(worker, r, TYPE_FAILURE, 0, reason, strlen(reason));
-    return status == TERN_OK ? tern_fail(TERN_ERR_MISMATCH, "%s", reason) : status;
+            status = send_as(worker, r, TYPE_CALL, 0, meeting, NULL, 0);
+    return status;
+}
+
+/* Comes to a meeting that another rank has called, or waits in: unless this rank has been there by
+ * another worker, meanwhile. */
+static tern_status come_to_meeting(tern_worker *worker) {
+    tern_status status = tern_collective_claim(worker);
+    if (status == TERN_OK && is_called(worker)) {
+        status = meet(worker, TERN_OK);
+    } else if (status == TERN_OK && is_missed(worker)) {
+        status = call_all(worker);
+        if (status == TERN_OK)
+            status = meet(worker, TERN_OK);
+    }
+    tern_collective_yield(worker);
+    return status;
+}
+
+/* Calls a meeting and fails there. */
+static tern_status refuse(tern_worker *worker, const char *reason) {
+    tern_status status = tern_collective_claim(worker);
+    if (status == TERN_OK)
+        status = call_all(worker);
+    if (status == TERN_OK)
+        status = meet(worker, tern_fail(TERN_ERR_MISMATCH, "%s", reason));
+    tern_collective_yield(worker);
+    return status;
 }
 
 static tern_status refuse_kind(tern_worker *worker, uint32_t rank, uint32_t kind) {
@@ -167,89 +259,101 @@ static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank
     return refuse(worker, reason);
 }
 
-/* Whether another rank has told that this collective cannot succeed. */
+static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason,
+             "rank %u is in %s, which has failed on rank %u, as ranks were in different collective "
+             "functions",
+             worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank);
+    return refuse(worker, reason);
+}
+
+/* Whether the ranks are, for all that is known here, in the same collective. Comes to a meeting
+ * otherwise, and if another rank has called one. */
 static tern_status look_for_conflict(tern_worker *worker) {
     const tern_notify *n = tern_notify_of(worker);
+    if (is_called(worker) || is_missed(worker))
+        return come_to_meeting(worker);
     for (const tern_part *part = n->parts; part != NULL; part = part->next) {
-        if (part->sequence != n->sequence)
-            continue;
-        if (part->type == TYPE_FAILURE)
-            return tern_fail(TERN_ERR_MISMATCH, "%.*s", (int)part->bytes, (const char *)part->data);
-        if (part->kind != n->kind)
+        if (part->sequence == worker->notified && part->type == TYPE_FAILED)
+            return refuse_failed(worker, part->origin);
+        if (part->sequence == worker->notified && part->kind != n->kind)
             return refuse_kind(worker, part->origin, part->kind);
     }
     return TERN_OK;
 }
 
-/* Takes the part out of those that have arrived. NULL: it has not. */
-static tern_part *take(tern_notify *n, uint32_t rank, uint32_t round) {
-    for (tern_part **link = &n->parts, *part; (part = *link) != NULL; link = &part->next)
-        if (part->sequence == n->sequence && part->kind == n->kind && part->type == TYPE_PART &&
-            part->origin == rank && part->round == round) {
-            *link = part->next;
-            return part;
-        }
-    return NULL;
-}
-
-/* Waits until the part has come or the collective has failed. */
-static tern_status await(tern_worker *worker, uint32_t rank, uint32_t round, tern_part **part) {
+/* The link to the part among those that have arrived; to NULL: it has not. */
+static tern_part **find_part(tern_worker *worker, uint32_t rank, uint32_t round) {
     tern_notify *n = tern_notify_of(worker);
-    tern_wait_state wait = TERN_WAIT_START;
-    uint64_t began = 0;
-    bool hailed = false;
-    for (uint32_t i = 1;; i++) {
-        tern_status status = look_for_conflict(worker);
-        *part = status == TERN_OK ? take(n, rank, round) : NULL;
-        if (status != TERN_OK || *part != NULL)
-            return status;
-        if (i % 1024 == 0 && !hailed) {
-            const uint64_t now = tern_now();
-            began = began == 0 ? now : began;
-            hailed =
-                now - began >= HAIL_NS && try_send(worker, rank, TYPE_HAIL, 0, NULL, 0) == TERN_OK;
-        }
-        status = step(worker, &wait);
-        if (status != TERN_OK)
-            return status;
-    }
+    tern_part **link = &n->parts;
+    for (tern_part *part; (part = *link) != NULL; link = &part->next)
+        if (part->sequence == worker->notified && part->kind == n->kind &&
+            part->type == TYPE_PART && part->origin == rank && part->round == round)
+            break;
+    return link;
 }
 
-/* [out] data: exactly bytes. */
+static void hail(tern_worker *worker, uint32_t rank) {
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t meeting = next_meeting(worker);
+    n->hailed = n->hailed || try_send(worker, rank, TYPE_HAIL, 0, worker->notified, &meeting,
+                                      sizeof meeting) == TERN_OK;
+}
+
+/* Waits until the part has come or the collective has failed. [out] data: exactly bytes. */
 static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, void *data,
                            size_t bytes) {
-    tern_part *part;
-    tern_status status = await(worker, rank, round, &part);
-    if (status != TERN_OK)
-        return status;
-    if (part->bytes != bytes)
-        status = refuse_bytes(worker, bytes, rank, part->bytes);
-    else if (bytes > 0)
-        memcpy(data, part->data, bytes);
-    free(part);
+    enum { ROUNDS_PER_LOOK = 64 }; /* at the clock */
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_notify_of(worker)->hailed = false;
+    tern_status status = TERN_OK;
+    for (uint32_t i = 1; status == TERN_OK; i++) {
+        status = look_for_conflict(worker);
+        if (status != TERN_OK)
+            break;
+        tern_part **link = find_part(worker, rank, round), *part = *link;
+        if (part != NULL && part->bytes == bytes) {
+            if (bytes > 0)
+                memcpy(data, part->data, bytes);
+            *link = part->next;
+            free(part);
+            break;
+        }
+        if (part != NULL) {
+            status = refuse_bytes(worker, bytes, rank, part->bytes);
+            continue;
+        }
+        if (i % ROUNDS_PER_LOOK == 0 && wait.began != 0 && tern_now() - wait.began >= HAIL_NS)
+            hail(worker, rank);
+        status = step(worker, &wait);
+    }
     return status;
 }
 
-/* Who knows of a death begins none, as in src/collective.c: others may still wait in an earlier one
- * that this rank has given up. */
-static tern_status begin(tern_worker *worker, uint32_t kind) {
+/* Whether the caller may begin one. */
+static tern_status check(const tern_worker *worker, uint32_t kind) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", kind_names[kind]);
     tern_status status = tern_worker_may_wait(worker, kind_names[kind]);
-    const uint32_t dead = tern_peers_dead(&worker->context->peers);
-    if (status == TERN_OK && dead != TERN_NOBODY)
-        status = tern_peer_fail(dead);
-    if (status == TERN_OK)
-        tern_notify_of(worker)->kind = kind;
-    return status;
+    return status == TERN_OK ? tern_collective_may_begin(worker->context) : status;
+}
+
+static void begin(tern_worker *worker, uint32_t kind) {
+    tern_notify *n = tern_notify_of(worker);
+    n->sequence = worker->notified;
+    n->kind = kind;
+    worker->in_notified = true;
 }
 
 /* Whatever became of it, every rank has counted it once. */
 static tern_status end(tern_worker *worker, tern_status status) {
     tern_notify *n = tern_notify_of(worker);
-    n->sequence++;
+    worker->in_notified = false;
+    worker->notified = n->sequence + 1;
+    n->failures = n->failures << 1 | (status == TERN_ERR_MISMATCH);
     if (n->parts != NULL)
-        discard_before(n, n->sequence);
+        discard_before(worker, worker->notified);
     return status;
 }
 
@@ -267,8 +371,12 @@ static tern_status barrier(tern_worker *worker, uint32_t round) {
 }
 
 tern_status tern_notify_barrier(tern_worker *worker) {
-    tern_status status = begin(worker, TERN_NOTIFY_BARRIER);
-    return status == TERN_OK ? end(worker, barrier(worker, 0)) : status;
+    TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_BARRIER]);
+    tern_status status = check(worker, TERN_NOTIFY_BARRIER);
+    if (status != TERN_OK)
+        return status;
+    begin(worker, TERN_NOTIFY_BARRIER);
+    return end(worker, barrier(worker, 0));
 }
 
 /* Binomial: in rank numbers that count from root, a rank hears from the one without its lowest bit
@@ -290,7 +398,8 @@ static tern_status broadcast(tern_worker *worker, uint32_t root, void *data, siz
 }
 
 tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
-    tern_status status = begin(worker, TERN_NOTIFY_BROADCAST);
+    TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_BROADCAST]);
+    tern_status status = check(worker, TERN_NOTIFY_BROADCAST);
     if (status != TERN_OK)
         return status;
     uint32_t size = worker->context->size;
@@ -299,6 +408,7 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
                          "tern_notify_broadcast: %zu bytes from rank %u of %u; %u bytes are the "
                          "limit",
                          bytes, root, size, TERN_COLLECTIVE_MAX);
+    begin(worker, TERN_NOTIFY_BROADCAST);
     return end(worker, broadcast(worker, root, data, bytes));
 }
 
@@ -366,7 +476,8 @@ static tern_status allreduce(tern_worker *worker, tern_number type, tern_reducti
 
 tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
                                   void *values, size_t count) {
-    tern_status status = begin(worker, TERN_NOTIFY_ALLREDUCE);
+    TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_ALLREDUCE]);
+    tern_status status = check(worker, TERN_NOTIFY_ALLREDUCE);
     if (status != TERN_OK)
         return status;
     if ((unsigned)type > TERN_DOUBLE || (unsigned)op > TERN_REDUCE_MAX || count > WORDS ||
@@ -378,6 +489,7 @@ tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_re
     uint64_t words[WORDS];
     if (count > 0)
         memcpy(words, values, count * 8);
+    begin(worker, TERN_NOTIFY_ALLREDUCE);
     status = end(worker, allreduce(worker, type, op, words, count));
     if (status == TERN_OK && count > 0)
         memcpy(values, words, count * 8);

@@ -54,8 +54,12 @@ typedef struct tern_notify {
     char *heap; /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/collectives.c). */
-    uint64_t sequence; /* of the one that it is in, or of the next one */
-    uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
+    uint64_t sequence;  /* of the one that it is in */
+    uint32_t kind;      /* TERN_NOTIFY_*, of the one that it is in */
+    bool hailed;        /* it has told the rank that it waits for */
+    uint64_t called_to; /* a rank has called all to a meeting: its number + 1 */
+    uint64_t met_by;    /* a rank waits in a meeting: the same */
+    uint64_t failures;  /* bit n: the last but n has failed */
     struct tern_part *parts;
     tern_out *waiting;                  /* targets with requests that wait (rma/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/rendezvous.c) */
@@ -68,6 +72,10 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
 /* Parts of collectives: records that progress consumes (rma/collectives.c). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
 void tern_collectives_discard(tern_worker *worker);
+
+/* Tells ranks that wait for the worker in one of these collectives if it waits in a meeting
+ * instead, or has failed there. Returns to how many. */
+size_t tern_collectives_answer(tern_worker *worker);
 
 static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 

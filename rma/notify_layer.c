@@ -78,7 +78,8 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
 }
 
 static size_t progress(tern_worker *worker) {
-    return tern_requests_advance(worker) + tern_rendezvous_advance(worker);
+    return tern_requests_advance(worker) + tern_rendezvous_advance(worker) +
+           (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
 }
 
 const tern_layer tern_notify_layer = {

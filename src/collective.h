@@ -11,6 +11,12 @@
  * the names of what the ranks are in. So if the ranks are in different functions, each learns it at
  * the first meeting, gets TERN_ERR_MISMATCH with two of the names, and all have come to the same
  * step again. An all-gather and a broadcast carry no name: every function meets before it uses one.
+ *
+ * A rank comes to one meeting at a time: another worker that has to meet waits until the function
+ * of the first has ended. Collectives over notifications (rma/collectives.c) meet only when one of
+ * them cannot go on. A rank may have been through a broadcast that others are still in; it is not
+ * concerned by their meeting, which it learns there, and comes to the next one with what it is in
+ * itself.
  */
 
 #include <stddef.h>
@@ -32,10 +38,16 @@ static inline tern_worker *tern_collective_enter(tern_worker *worker, const char
     return worker;
 }
 
-static inline void tern_collective_leave(tern_worker *const *entered) {
-    if (*entered != NULL)
-        (*entered)->collective = NULL;
-}
+void tern_collective_leave(tern_worker *const *entered);
+
+/* TERN_ERR_PEER if this rank knows of a death: then it begins no collective. It may be past one in
+ * which others still wait, and their messages would meet. */
+tern_status tern_collective_may_begin(const tern_context *context);
+
+/* A meeting claims its rank for the worker until the function that the worker is in ends. These do
+ * it earlier, waiting for the function of another worker, and give the claim up earlier. */
+tern_status tern_collective_claim(tern_worker *worker);
+void tern_collective_yield(tern_worker *worker);
 
 /* Each of the functions below may return TERN_ERR_PEER and TERN_ERR_MPI; those that meet,
  * TERN_ERR_MISMATCH too. */

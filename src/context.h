@@ -46,6 +46,8 @@ struct tern_context {
     /* NULL, or gives NULL: the rank's memory is not shared. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
+    _Atomic uint64_t meetings;            /* that have ended, the same on every rank */
+    _Atomic(tern_worker *) meets;         /* the worker whose collective has begun to meet */
     tern_worker **worker;                 /* and one more, of the threads that have none */
     struct tern_service_threads *service; /* NULL: none are running */
     tern_hook hook[TERN_PROGRESS_HOOKS];
@@ -82,16 +84,19 @@ struct tern_worker {
     bool in_progress;   /* tern_progress is never re-entered */
     bool in_handler;    /* waits are refused */
     const char *collective; /* the collective function that it is in, or NULL */
+    uint64_t notified;      /* collectives over notifications that it has ended */
+    bool in_notified;       /* it is in one (rma/collectives.c) */
+    bool in_meeting;        /* it waits in a meeting (src/collective.c) */
     uint32_t vain;          /* looks in a row that found nothing (src/wait.h) */
     uint32_t glances;       /* tests that found nothing */
     uint64_t looked;        /* ns: when the last of them looked after the peers */
     tern_mover *movers;
-    _Atomic uint32_t use;  /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/worker.c) */
     _Atomic(void *) owner; /* names the thread that adopted it */
     tern_worker *own_next; /* of the same thread */
     tern_stats stats;
     /* How often it asked MPI for messages, and in the low half where: read by service threads. */
     _Alignas(64) _Atomic uint64_t attended;
+    _Atomic uint32_t use; /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/worker.c) */
 };
 
 /* Whether processes serve calls to their containers without their application's workers: all of

@@ -11,6 +11,8 @@ typedef struct things {
     tern_queue *queue;
     tern_map *map;
     tern_locks *locks;
+    uint32_t root;   /* of a broadcast */
+    uint64_t number; /* what a collective over notifications gave */
 } things;
 
 static const tern_hashtable_options table_options = {
@@ -20,6 +22,18 @@ static const tern_map_options map_options = {.capacity = 64};
 
 static tern_status call_barrier(things *t) { return tern_barrier(t->f.worker); }
 static tern_status call_quiesce(things *t) { return tern_quiesce(t->f.worker); }
+
+static tern_status call_notify_barrier(things *t) { return tern_notify_barrier(t->f.worker); }
+
+static tern_status call_notify_broadcast(things *t) {
+    t->number = t->f.rank == t->root ? 1000000 : 0;
+    return tern_notify_broadcast(t->f.worker, t->root, &t->number, sizeof t->number);
+}
+
+static tern_status call_notify_allreduce(things *t) {
+    t->number = 1;
+    return tern_notify_allreduce(t->f.worker, TERN_UINT64, TERN_REDUCE_SUM, &t->number, 1);
+}
 
 static tern_status call_table_create(things *t) {
     tern_hashtable *none;
@@ -74,6 +88,9 @@ static const struct collective {
 } collectives[] = {
     {"tern_barrier", call_barrier},
     {"tern_quiesce", call_quiesce},
+    {"tern_notify_barrier", call_notify_barrier},
+    {"tern_notify_broadcast", call_notify_broadcast},
+    {"tern_notify_allreduce", call_notify_allreduce},
     {"tern_hashtable_create", call_table_create},
     {"tern_hashtable_size", call_table_size},
     {"tern_hashtable_save", call_table_save},
@@ -89,6 +106,16 @@ static const struct collective {
 };
 
 enum { COLLECTIVES = sizeof collectives / sizeof collectives[0] };
+
+static bool is_broadcast(uint64_t i) { return collectives[i].call == call_notify_broadcast; }
+
+/* What this rank's collective over notifications gave is its own, and of all ranks. */
+static void check_number(const things *t, uint64_t i) {
+    if (is_broadcast(i))
+        CU_ASSERT_EQUAL(t->number, 1000000);
+    if (collectives[i].call == call_notify_allreduce)
+        CU_ASSERT_EQUAL(t->number, t->f.size);
+}
 
 static bool set_up(things *t) {
     memset(t, 0, sizeof *t);
@@ -128,7 +155,9 @@ static void check_things(things *t) {
     EXPECT_OK(tern_lock_release(worker, t->locks, 0));
 }
 
-/* One rank, in turn, calls the next function of the table, the others this one. */
+/* One rank, in turn, calls the next function of the table, the others this one. A broadcast that
+ * has all of its ranks may have ended on them; so the one that calls something else is its root, or
+ * the root calls something else. */
 static void pairs(void) {
     things t;
     if (!set_up(&t))
@@ -136,6 +165,7 @@ static void pairs(void) {
     for (uint32_t i = 0; t.f.size > 1 && i < COLLECTIVES; i++) {
         const bool odd = t.f.rank == i % t.f.size;
         const uint32_t mine = odd ? (i + 1) % COLLECTIVES : i;
+        t.root = is_broadcast(i) ? i % t.f.size : (i + 1) % t.f.size;
         EXPECT(TERN_ERR_MISMATCH, collectives[mine].call(&t));
         EXPECT_DETAIL(collectives[i].name);
         EXPECT_DETAIL(collectives[(i + 1) % COLLECTIVES].name);
@@ -146,9 +176,9 @@ static void pairs(void) {
 }
 
 /* Each rank calls any of them, many times in a row. Those that change nothing succeed where all
- * ranks have drawn the same. */
+ * ranks have drawn the same. A broadcast may have ended on a rank before another came. */
 static void at_random(void) {
-    enum { HARMLESS = 2 };
+    enum { HARMLESS = 5 };
     things t;
     if (!set_up(&t))
         return;
@@ -157,6 +187,7 @@ static void at_random(void) {
     for (int i = 0; i < times; i++) {
         const bool alike = below(&random, 3) == 0;
         uint64_t first = 0, mine = 0;
+        t.root = (uint32_t)below(&random, t.f.size);
         bool differ = false;
         for (uint32_t r = 0; r < t.f.size; r++) {
             const uint64_t drawn = below(&random, COLLECTIVES);
@@ -167,9 +198,14 @@ static void at_random(void) {
         }
         if (!differ && mine >= HARMLESS)
             continue;
-        EXPECT(differ ? TERN_ERR_MISMATCH : TERN_OK, collectives[mine].call(&t));
-        if (differ)
+        const tern_status status = collectives[mine].call(&t);
+        if (status == TERN_OK)
+            check_number(&t, mine);
+        if (!differ || (status == TERN_OK && is_broadcast(mine))) {
+            EXPECT_OK(status);
+        } else if (EXPECT(TERN_ERR_MISMATCH, status)) {
             EXPECT_DETAIL(collectives[mine].name);
+        }
     }
     check_things(&t);
     tear_down(&t);
@@ -241,6 +277,24 @@ static void notified_at_random(void) {
     fixture_close(&f);
 }
 
+/* The root waits for nobody; the ranks that left its broadcast out are told in their next
+ * collective, and the root is not concerned. */
+static void broadcast_left_out(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    uint64_t number = 1;
+    if (f.rank == 0) {
+        EXPECT_OK(tern_notify_broadcast(f.worker, 0, &number, sizeof number));
+    } else {
+        EXPECT(TERN_ERR_MISMATCH, tern_barrier(f.worker));
+        EXPECT_DETAIL("behind a broadcast");
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_MAX, &number, 1));
+    fixture_close(&f);
+}
+
 /* Both names, on both sides. */
 static void notified_names_told(void) {
     fixture f;
@@ -281,6 +335,7 @@ int main(int argc, char **argv) {
         {"at_random", at_random},
         {"other_failures", other_failures},
         {"notified_at_random", notified_at_random},
+        {"broadcast_left_out", broadcast_left_out},
         {"notified_names_told", notified_names_told},
         {"notified_lengths", notified_lengths},
     };

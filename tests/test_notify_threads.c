@@ -205,6 +205,23 @@ static void set_sail(void (*work)(sailor *s), int times) {
     fixture_close(&f);
 }
 
+/* All workers of rank 0 at once are in another collective than those of the other ranks, and then
+ * in the same one. */
+static void differ(sailor *s) {
+    const tern_status expected = s->f->size > 1 ? TERN_ERR_MISMATCH : TERN_OK;
+    for (uint64_t n = 0; n < s->times && s->first == TERN_OK; n++) {
+        uint64_t one = 1;
+        const tern_status status =
+            s->f->rank == 0
+                ? tern_notify_barrier(s->worker)
+                : tern_notify_allreduce(s->worker, TERN_UINT64, TERN_REDUCE_SUM, &one, 1);
+        s->wrong += status != expected;
+        note(s, tern_notify_barrier(s->worker));
+    }
+}
+
+static void all_differ(void) { set_sail(differ, 100); }
+
 static void all_with_all(void) { set_sail(take_turns, 400); }
 
 static void one_posts_another_probes(void) { set_sail(flood, 20000); }
@@ -212,6 +229,7 @@ static void one_posts_another_probes(void) { set_sail(flood, 20000); }
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"all_with_all", all_with_all},
+        {"all_differ", all_differ},
         {"one_posts_another_probes", one_posts_another_probes},
     };
     return tern_test_main(argc, argv, "notify_threads", tests, sizeof tests / sizeof tests[0]);

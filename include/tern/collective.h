@@ -9,10 +9,15 @@
  * they neither appear in probes nor wait behind events that nobody has probed for.
  *
  * TERN_ERR_PEER: a rank has died; TERN_ERR_ARGUMENT; TERN_ERR_STATE: in a handler;
- * TERN_ERR_MISMATCH: the ranks are in different functions of these three, or give vectors of
- * different length. Then every rank gets that error, with both names, unless its broadcast had
- * ended before, and the next collectives work. After another error that not every rank got,
- * collectives of that worker index are over.
+ * TERN_ERR_MISMATCH: the ranks are in different collective functions, of these three or any others
+ * of the context, or give vectors of different length. Then every rank gets that error, with both
+ * names, unless its broadcast had ended before, and the next collectives work. A rank whose
+ * broadcast has ended lets the others wait for that error until it calls a collective function
+ * again. After another error that not every rank got, collectives of that worker index are over.
+ *
+ * A program that mixes these functions with tern_barrier and its like calls those by workers of the
+ * same index on every rank too. If other workers of a rank are in collectives at the same time, an
+ * error of one worker's may be told to another's.
  */
 
 #include <stddef.h>
