@@ -11,7 +11,7 @@ function(tern_bench_way name source)
     target_compile_definitions(tern-bench PRIVATE TERN_BENCH_${name})
     set_source_files_properties(${here}/${source} PROPERTIES INCLUDE_DIRECTORIES ${made})
     if(source MATCHES "cpp$")
-        # The serializers' headers do not compile without our warnings.
+        # The serializers' headers are not free of our warnings.
         set_source_files_properties(${here}/${source} PROPERTIES COMPILE_OPTIONS "-std=c++17;-w")
     endif()
 endfunction()
