@@ -1,5 +1,5 @@
-/* Each rank writes a greeting into its neighbour's memory and calls the neighbour to read it there;
- * rank 0 hosts a queue into which everybody pushes its number. Run: mpirun -n 4 hello */
+/* Each rank writes a greeting into its neighbour's memory and calls the neighbour to read it there.
+ * Rank 0 hosts a queue, into which every rank pushes its number. Run: mpirun -n 4 hello */
 #include <stdio.h>
 #include <tern/tern.h>
 

@@ -1,5 +1,5 @@
-/* A game of one's own for the tree search: heaps of stones, of which each player in turn takes one
- * to three; who takes the last one wins. docs/mcts.md explains it. */
+/* A game of your own for the tree search. The players in turn take one to three stones from a heap;
+ * the player who takes the last stone wins. docs/mcts.md explains the program. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 typedef struct stones {
     uint8_t left;
-    uint8_t player; /* to move */
+    uint8_t player; /* the player to move */
 } stones;
 
 static uint32_t moves(const void *state, uint32_t *moves, void *argument) {
@@ -37,7 +37,7 @@ static tern_game_result result(const void *state, void *argument) {
     (void)argument;
     if (s->left > 0)
         return TERN_GAME_OPEN;
-    return s->player == 0 ? TERN_GAME_LOST : TERN_GAME_WON; /* the other took the last one */
+    return s->player == 0 ? TERN_GAME_LOST : TERN_GAME_WON; /* the other player took the last */
 }
 
 static const tern_game game = {.name = "stones",
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     tern_config config;
     MPI_Init(&argc, &argv);
     tern_status status = tern_config_init(&config);
-    config.workers = 1; /* as many as threads call tern_search_run */
+    config.workers = 1; /* one for each thread that calls tern_search_run */
     if (status == TERN_OK)
         status = tern_context_create(MPI_COMM_WORLD, &config, &context);
     if (status == TERN_OK) {

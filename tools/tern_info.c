@@ -1,7 +1,8 @@
 /*
- * tern-info: what tern is on this machine. Prints the version, the MPI library, the topology as
- * placement sees it, and every knob with its value, where it came from and what it does. Needs no
- * launcher. Exit status 1, behind the whole table, if a value in the environment is refused.
+ * tern-info: shows tern's settings on this machine. Prints the version, the MPI library, the
+ * topology that placement uses, and every option with its value, the origin of the value and its
+ * meaning. Needs no launcher. The exit status is 1, after the whole table, if a value in the
+ * environment is refused.
  */
 
 #include <getopt.h>
@@ -24,7 +25,7 @@ static void print_mpi(void) {
     int length = 0;
     if (MPI_Get_library_version(version, &length) != MPI_SUCCESS)
         return;
-    version[strcspn(version, "\n")] = 0; /* MPICH adds how it was configured */
+    version[strcspn(version, "\n")] = 0; /* MPICH adds its configuration on further lines */
     printf("MPI         %s\n", version);
 }
 

@@ -2,7 +2,8 @@
 
 #include "check.h"
 
-/* The start: a cold plate with a hot upper edge and a warm block. Edges keep what they have. */
+/* The start: a cold plate with a hot upper edge and a warm block. The cells at the edges keep their
+ * values. */
 static double initial(const band *b, size_t row, size_t column) {
     if (row == 0)
         return 100;
@@ -34,12 +35,12 @@ void band_create(tern_worker *worker, size_t rows, size_t columns, band *b) {
     }
 }
 
-/* The same sum for a cell on whatever rank it lies. */
+/* The sum for a cell is the same on whichever rank it lies. */
 void compute_row(const band *b, size_t step, size_t row) {
     int now = state_before(step);
     size_t whole = b->first + row;
     if (whole == 0 || whole + 1 == b->all_rows)
-        return; /* an edge */
+        return; /* a cell at the edge keeps its value */
     bool is_first = row == 0, is_last = row + 1 == b->rows;
     const double *above = is_first ? b->halo[ABOVE][now] : row_of(b, now, row - 1);
     const double *below = is_last ? b->halo[BELOW][now] : row_of(b, now, row + 1);

@@ -2,8 +2,8 @@
 #define HEAT_BAND_H
 
 /*
- * A band: the rows of the plate that one rank has, in its segment. There are two states of them,
- * that before a step and that after it; a step writes into the one that the step before it read.
+ * A band: the rows of the plate that one rank has, in its segment. There are two states of these
+ * rows, before and after a step. A step writes the state that the step before it read.
  */
 
 #include <stdbool.h>
@@ -16,19 +16,19 @@ enum { ABOVE, BELOW, SIDES };
 typedef struct {
     tern_worker *worker;
     uint32_t rank, size;
-    size_t first, rows;           /* of the plate: those of this band */
-    size_t all_rows, columns;     /* of the plate */
-    tern_ptr place[2];            /* where each state lies */
+    size_t first, rows;           /* rows of the plate that are in this band */
+    size_t all_rows, columns;     /* of the whole plate */
+    tern_ptr place[2];            /* address of each state */
     double *cells[2];             /* the same for load and store */
     const double *halo[SIDES][2]; /* by state: the neighbour's row next to this band (halo.h) */
     bool has[SIDES];              /* whether there is a neighbour */
     tern_worker_id neighbour[SIDES];
 } band;
 
-/* [out] b: this rank's share of a plate, as it is at the start. A halo it does not have yet. */
+/* [out] b: this rank's share of a plate in its initial state, still without halo rows. */
 void band_create(tern_worker *worker, size_t rows, size_t columns, band *b);
 
-/* The first row of a rank's band; that of rank `size` is the number of rows. */
+/* The first row of a rank's band; for rank `size`, the number of rows. */
 size_t band_first_row(size_t rows, uint32_t rank, uint32_t size);
 
 /* The state that a step reads. It writes the other one. */

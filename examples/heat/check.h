@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <tern/tern.h>
 
-/* Where one rank cannot go on, none can: the job ends, and says why. */
+/* If one rank cannot go on, no rank can: prints the reason and ends the job. */
 static inline void check(tern_status status) {
     if (status == TERN_OK)
         return;

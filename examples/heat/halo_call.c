@@ -1,23 +1,23 @@
 /*
- * The halo by calls: an outer row is an argument of a call, and the function keeps the memory in
- * which it has come as the neighbour's halo row.
+ * The halo by calls: an outer row is an argument of a call, and the called function keeps the
+ * memory of the argument as the neighbour's halo row.
  *
- * The rows lie in the segment, so an archive that shares does not copy them: it names them, and the
- * neighbour gets them from there before the function runs (tern/call_archive.h). One that does not
- * share has the row in itself, which `copy` does, to compare the two.
+ * The rows lie in the segment, so an archive that shares does not copy them: it refers to them, and
+ * the neighbour gets them from there before the function runs (tern/call_archive.h). An archive
+ * that does not share holds a copy of the row; `copy` uses it, to compare the two.
  */
 #include "check.h"
 #include "halo.h"
 
-static band *here; /* that functions called by the neighbours work for */
+static band *here; /* the band for which called functions work */
 static tern_writer writer;
-static tern_vector row[SIDES][2]; /* that have come: the memory of b->halo */
+static tern_vector row[SIDES][2]; /* rows that have come: the memory of b->halo */
 
 /* Two of each, for even and odd steps. */
 static tern_synchronizer awaited[2];  /* counts rows that have not come yet */
 static tern_synchronizer reusable[2]; /* counts rows that neighbours have not got yet */
 
-/* Runs at the neighbour, within its tern_progress. */
+/* Runs at the neighbour, in its tern_progress. */
 static tern_status take_row(tern_call_info *call, const void *arguments, size_t bytes) {
     int side = call->origin.rank < here->rank ? ABOVE : BELOW;
     size_t step = 0;
@@ -25,7 +25,7 @@ static tern_status take_row(tern_call_info *call, const void *arguments, size_t 
     check(tern_call_reader(call, arguments, bytes, &reader));
     check(TERN_READ(&reader, &step, 1));
     int state = state_before(step);
-    tern_vector_destroy(&row[side][state]); /* of two steps ago */
+    tern_vector_destroy(&row[side][state]); /* the row of two steps ago */
     check(TERN_READ_VECTOR(&reader, call->worker, double, &row[side][state]));
     check(tern_reader_close(&reader));
     here->halo[side][state] = tern_vector_data(&row[side][state]);
@@ -69,7 +69,8 @@ static void send_rows(band *b, size_t step) {
 static void wait_for_halo(band *b, size_t step) {
     int now = state_before(step);
     check(tern_synchronizer_wait(b->worker, awaited[now]));
-    await(b, now); /* the rows after next, which nobody sends before he has this rank's next ones */
+    await(b, now); /* waits for the rows after next, which no neighbour sends before it has this
+                      rank's next rows */
     check(tern_synchronizer_wait(b->worker, reusable[1 - now]));
 }
 
@@ -82,7 +83,7 @@ static void close_halo(band *b) {
     tern_writer_close(&writer);
 }
 
-/* Each neighbour's rows of two steps are kept while those of the next two may come. Copies besides
- * lie in the segment until they have been got: two steps' for each. */
+/* Each neighbour's rows of two steps are kept while those of the next two may come. Copied rows
+ * also lie in the segment until the neighbour has got them: two steps' rows for each neighbour. */
 const halo halo_call = {"call", 8, open_sharing, send_rows, wait_for_halo, close_halo};
 const halo halo_copy = {"copy", 12, open_copying, send_rows, wait_for_halo, close_halo};

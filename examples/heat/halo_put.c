@@ -1,6 +1,6 @@
 /*
- * The halo by puts: each rank puts its outer rows straight into its neighbours' halo rows with
- * tern_put_notify, and later waits for the events that say that its own halo has come.
+ * The halo by puts: each rank puts its outer rows into its neighbours' halo rows with
+ * tern_put_notify, and later waits for the events that tell that its own halo has come.
  */
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "halo.h"
 
 static tern_ptr theirs[SIDES][2]; /* the neighbour's halo row that this rank fills */
-static int due[2];                /* events that even and odd steps still wait for */
+static int due[2];                /* events for which even and odd steps still wait */
 
-/* Neighbours tell each other where their halo rows lie. The pointers are the completion id of a
- * notification that moves no data. */
+/* Neighbours tell each other the addresses of their halo rows. The pointers travel as the
+ * completion id of a notification that moves no data. */
 static void open_halo(band *b) {
     int missing = 0;
     for (int side = 0; side < SIDES; side++) {
@@ -33,7 +33,7 @@ static void open_halo(band *b) {
     }
 }
 
-/* Two events are due for each row: the one that comes the other way, and that the own one may be
+/* Two events are due for each row: that the neighbour's row has come, and that the own row may be
  * overwritten. Both carry the step's number. */
 static void send_rows(band *b, size_t step) {
     int now = state_before(step);

@@ -1,10 +1,10 @@
 /*
  * Heat flowing through a plate: a grid of rows x columns, cut into bands of rows, one for each
- * rank. A cell's next value needs its four neighbours, so before each step a rank needs the last
- * row of the band above and the first row of the band below, its halo. It works on its inner rows
- * while those travel. Run: mpirun -n 4 heat --steps 1000
+ * rank. A cell's next value needs its four neighbours, so before each step a rank needs its halo:
+ * the last row of the band above and the first row of the band below. It computes its inner rows
+ * while the halo travels. Run: mpirun -n 4 heat --steps 1000
  *
- * band.c is the grid and its step, halo_put.c and halo_call.c are ways to get the halo.
+ * band.c has the grid and its step; halo_put.c and halo_call.c are ways to get the halo.
  */
 #include "check.h"
 #include "options.h"
@@ -17,7 +17,7 @@ static void run(band *b, const halo *way, size_t steps) {
         for (size_t row = 1; row + 1 < b->rows; row++) {
             compute_row(b, step, row);
             if (row % often == 0)
-                tern_progress(b->worker); /* what travels through MPI needs it */
+                tern_progress(b->worker); /* transfers by MPI need progress */
         }
         way->wait(b, step);
         compute_row(b, step, 0);
@@ -26,7 +26,7 @@ static void run(band *b, const halo *way, size_t steps) {
     }
 }
 
-/* A context whose segments have room for the bands and their halos. */
+/* Creates a context whose segments have room for the bands and their halos. */
 static tern_context *make_context(const options *o) {
     tern_context *context;
     tern_config config;

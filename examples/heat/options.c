@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "Exit status: 0 done, 1 failed, 2 bad usage.\n";
 
-/* Whether text is a number from least on, small enough for a product of two of them. */
+/* Whether text is a number of least or more, small enough for a product of two such numbers. */
 static bool parse(const char *text, size_t least, size_t *value) {
     char *end;
     if (*text < '0' || *text > '9')

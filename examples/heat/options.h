@@ -6,11 +6,11 @@
 typedef struct {
     size_t rows, columns, steps;
     const halo *halo;
-    const char *output; /* NULL: none is written */
+    const char *output; /* NULL: the grid is not written */
 } options;
 
-/* Collective. The exit status if there is nothing to simulate, else -1; whoever speaks has then
- * said why. [out] o. */
+/* Collective. Returns the exit status if there is nothing to simulate, and then a rank with speaks
+ * set has printed why; else -1. [out] o: the options. */
 int options_read(int argc, char **argv, bool speaks, options *o);
 
 #endif

@@ -39,6 +39,6 @@ bool result_write(const band *b, int state, const char *path) {
         good = false;
     if (!good)
         fprintf(stderr, "heat: cannot write %s\n", path);
-    check(tern_barrier(b->worker)); /* nobody leaves while rank 0 reads */
+    check(tern_barrier(b->worker)); /* no rank leaves while rank 0 reads */
     return good;
 }

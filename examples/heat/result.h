@@ -3,10 +3,11 @@
 
 #include "band.h"
 
-/* Collective. A sum over all cells of their bits and their place: equal sums, equal plates. */
+/* Collective. Returns a sum over the bits and the places of all cells: equal sums mean equal
+ * plates. */
 uint64_t result_checksum(const band *b, int state);
 
-/* Collective. Rank 0 writes the whole plate to path. Whether it could. */
+/* Collective. Rank 0 writes the whole plate to path. Returns whether it succeeded. */
 bool result_write(const band *b, int state, const char *path);
 
 #endif

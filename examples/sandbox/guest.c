@@ -1,5 +1,6 @@
-/* Runs inside: for each word, reads the file of that name, counts what is in it and writes it in
- * capitals to NAME.capitals. The word --getpid makes a system call, --spin never ends. */
+/* Runs inside the sandbox. For each word it reads the file of that name, counts its content, and
+ * writes it in capitals to NAME.capitals. The word --getpid makes a system call, --spin never
+ * ends. */
 #define TERN_SANDBOX_PROGRAM
 #include <asm/unistd.h>
 #include <linux/errno.h>
@@ -39,7 +40,7 @@ static void shout(char *text, int64_t bytes, counts *sum) {
     sum->bytes += (uint64_t)bytes;
 }
 
-/* 0, or -errno. */
+/* Returns 0 or -errno. */
 static int64_t copy(tern_sandbox_box *box, int64_t from, int64_t to, counts *sum) {
     static char text[TERN_SANDBOX_DATA];
     for (;;) {
@@ -58,7 +59,7 @@ static int64_t copy(tern_sandbox_box *box, int64_t from, int64_t to, counts *sum
     }
 }
 
-/* 0, or -errno. */
+/* Returns 0 or -errno. */
 static int64_t capitals(tern_sandbox_box *box, const char *name, counts *sum) {
     static const char end[] = ".capitals";
     char other[256];

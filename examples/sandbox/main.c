@@ -1,4 +1,4 @@
-/* Runs a program that nobody has to trust: it sees nothing but the files of one directory.
+/* Runs an untrusted program that can see only the files of one directory.
  * Run: sandbox PROGRAM DIRECTORY [WORD]... */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum { BAD_USAGE = 2, NOT_RUN = 125, TIMED_OUT = 124, SIGNALLED = 128, NOT_HERE 
 
 static char words[TERN_SANDBOX_ARGUMENT_MAX];
 
-/* One after the other, each with its 0. */
+/* Joins the strings, each with its final 0. */
 static uint32_t join(int count, char **list) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++) {

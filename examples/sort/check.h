@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <tern/tern.h>
 
-/* Where one rank cannot go on, none can: the job ends, and says why. */
+/* If one rank cannot go on, no rank can: prints the reason and ends the job. */
 static inline void give_up(const char *why) {
     fprintf(stderr, "sort: %s\n", why);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -17,7 +17,7 @@ static inline void check(tern_status status) {
         give_up(tern_error_detail());
 }
 
-/* Memory for count numbers of bytes each; of 0 numbers too. */
+/* Ends the job if memory for count numbers of bytes each is NULL, unless count is 0. */
 static inline void *need(void *memory, size_t count, size_t bytes) {
     void *room = count >= SIZE_MAX / bytes ? NULL : realloc(memory, (count + 1) * bytes);
     if (room == NULL)

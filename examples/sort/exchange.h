@@ -2,11 +2,11 @@
 #define SORT_EXCHANGE_H
 
 /*
- * The exchange: every rank's outgoing keys get to the ranks whose buckets they are in. A way to do
+ * The exchange sends every rank's outgoing keys to the ranks whose buckets they are in. A way to do
  * that is a table of functions, which all ranks call in the same order:
  *
  *     open    once
- *     run     once an iteration: from outgoing to mine, where job_expect has made room
+ *     run     once per iteration: moves keys from outgoing to mine, where job_expect has made room
  *     close   once
  */
 

@@ -1,11 +1,11 @@
-/* The exchange that MPI has: one call, to which every rank comes with all its keys. */
+/* The exchange by MPI: one collective call to which every rank brings all its keys. */
 #include <limits.h>
 
 #include "check.h"
 #include "exchange.h"
 #include "job.h"
 
-static int *numbers; /* counts and places of what goes out and what comes in */
+static int *numbers; /* counts and positions of the keys that are sent and received */
 
 static void open_mpi(job *j) { numbers = need(NULL, (size_t)4 * j->size, sizeof *numbers); }
 

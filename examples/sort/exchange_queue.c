@@ -1,8 +1,8 @@
 /*
- * The exchange through queues: each rank hosts one, which takes blocks of its keys from all others.
- * What a rank will have in the end is known before, so it knows when it is done; a rank that is
- * done has nobody left who sends to it. A rank whose block finds a full queue takes out of its own
- * meanwhile, so there is always one that goes on, however small the queues are.
+ * The exchange through queues: each rank hosts one queue, which takes blocks of its keys from all
+ * other ranks. A rank learns beforehand how many keys it will have in the end, so it knows when it
+ * is done; then nobody sends to it any more. A rank that finds another's queue full takes blocks
+ * out of its own queue meanwhile, so some rank always goes on, however small the queues are.
  */
 #include <sched.h>
 #include <string.h>
@@ -12,11 +12,12 @@
 #include "job.h"
 
 typedef struct {
-    uint32_t count; /* keys in it; in others than a bucket's last block, all */
+    uint32_t count; /* keys in the block; only a bucket's last block may have fewer than the full
+                       number */
     uint32_t keys[];
 } block;
 
-static tern_queue **queues; /* of each rank */
+static tern_queue **queues; /* one of each rank */
 static block *out, *in;
 
 static size_t block_bytes(const job *j) { return sizeof(block) + j->options->block * 4; }
@@ -32,8 +33,8 @@ static void open_queues(job *j) {
     in = need(NULL, 1, block_bytes(j));
 }
 
-/* How many keys will be in this rank's bucket. Nobody gets the answer before all ranks are here, so
- * no block comes from somebody who is an iteration ahead. */
+/* Returns how many keys will be in this rank's bucket. No rank gets its answer before all ranks are
+ * here, so no block comes from a rank that is an iteration ahead. */
 static size_t announce(const job *j) {
     enum { MOST = TERN_COLLECTIVE_MAX / sizeof(uint64_t) };
     size_t mine = 0;
@@ -56,7 +57,7 @@ static void keep(job *j, const uint32_t *keys, size_t count) {
     j->have += count;
 }
 
-/* Takes a block, if one has come. The queue is this rank's: load and store. */
+/* Takes a block, if one has come. The queue is this rank's own, so that is load and store. */
 static bool receive(job *j) {
     tern_status status =
         tern_queue_try_pop(j->worker, queues[j->rank], in, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
@@ -67,7 +68,7 @@ static bool receive(job *j) {
     return true;
 }
 
-/* The same where there is nothing else to do. */
+/* The same for a rank that has nothing else to do. */
 static void receive_or_rest(job *j) {
     if (!receive(j) && tern_progress(j->worker) == 0)
         sched_yield();
@@ -90,7 +91,8 @@ static void run_queues(job *j) {
     job_expect(j, due);
     keep(j, j->outgoing + j->start[j->rank], bucket_size(j, j->rank));
     bool more = true;
-    /* One block to each rank in turn, the next one first: nobody is everybody's first. */
+    /* One block to each rank in turn, beginning with the next rank, so that not all ranks begin
+     * with the same one. */
     for (size_t at = 0; more; at += block) {
         more = false;
         for (uint32_t k = 1; k < j->size; k++) {

@@ -41,7 +41,7 @@ static void close_job(job *j) {
     free(j->scratch);
 }
 
-/* [out] seconds: of the slowest rank. */
+/* [out] seconds: of the slowest rank, for each phase. */
 static void sort(job *j, double *seconds) {
     double at[TIMES];
     check(tern_notify_barrier(j->worker));
@@ -62,12 +62,13 @@ static void sort(job *j, double *seconds) {
     check(tern_notify_allreduce(j->worker, TERN_DOUBLE, TERN_REDUCE_MAX, seconds, TIMES));
 }
 
-/* Whether every rank has its range, in order, and all together what they drew. [out] result. */
+/* Checks that every rank has the keys of its range, in order, and that all ranks together have the
+ * keys that they drew. [out] result: the content. */
 static bool verify(const job *j, content *result) {
     enum { BEFORE, AFTER, BOTH };
     struct {
         content of[BOTH];
-        uint64_t wrong; /* ranks */
+        uint64_t wrong; /* number of ranks */
     } all = {.of = {keys_content(j->keys, j->drawn), keys_content(j->mine, j->have)}};
     all.wrong = !keys_in_order(j->mine, j->have, bucket_first(j->rank, j->size),
                                bucket_first(j->rank + 1, j->size));

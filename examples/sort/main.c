@@ -1,14 +1,15 @@
 /*
- * Sorts integers on all ranks of an MPI job, as the benchmark ISx does: each rank draws keys, cuts
- * them into buckets, one a rank, exchanges them, and sorts its own bucket. Run: mpirun -n 4 sort
+ * Sorts integers on all ranks of an MPI job, as the benchmark ISx does: each rank draws keys,
+ * divides them into buckets, one for each rank, exchanges them, and sorts its own bucket. Run:
+ * mpirun -n 4 sort
  *
- * exchange_queue.c is what tern is needed for; job.c are the steps.
+ * exchange_queue.c is the part that uses tern; job.c has the steps.
  */
 #include "check.h"
 #include "job.h"
 
-/* A context whose segments have room for a queue and, for blocks that are pushed by calls, whose
- * rings take two of them. */
+/* Creates a context whose segments have room for a queue and whose rings hold two blocks, for
+ * blocks that are pushed by calls. */
 static tern_context *make_context(const options *o) {
     tern_context *context;
     tern_config config;

@@ -48,7 +48,7 @@ static const exchange *const exchanges[] = {&exchange_queue, &exchange_alltoallv
 const char *options_draw_name(const options *o) { return draws[o->draw]; }
 const char *options_via_name(const options *o) { return vias[o->via]; }
 
-/* Which of names text is, or count. */
+/* Returns which of names text is; count if none. */
 static unsigned find(const char *text, const char *const *names, unsigned count) {
     unsigned i = 0;
     while (i < count && strcmp(text, names[i]) != 0)

@@ -7,23 +7,23 @@
 #include "keys.h"
 
 typedef struct {
-    uint64_t keys; /* of each rank; if strong, of all together */
+    uint64_t keys; /* of each rank; with strong, of all ranks together */
     bool strong;
     uint64_t seed;
     distribution draw;
     unsigned iterations;
     const exchange *exchange;
     tern_via via;
-    size_t block;   /* keys in a block */
-    uint64_t queue; /* blocks in a queue */
+    size_t block;   /* in keys */
+    uint64_t queue; /* in blocks */
     bool json;
 } options;
 
-/* The exit status if there is nothing to sort, else -1; whoever speaks has then said why.
- * [out] o. */
+/* Returns the exit status if there is nothing to sort, and then a rank with speaks set has printed
+ * why; else -1. [out] o: the options. */
 int options_read(int argc, char **argv, bool speaks, options *o);
 
-/* How the option is called that stands for it. */
+/* Returns the name of the option's value. */
 const char *options_draw_name(const options *o);
 const char *options_via_name(const options *o);
 

@@ -3,10 +3,10 @@
 #include <string.h>
 
 /*
- * Radix sort, the least digit first. Three digits of 11 bits: their 2,048 counters stay in the
- * first cache, and two passes of 16 bits would write to more places than it and the TLB can hold.
- * The keys of one rank have some upper bits in common, and a digit that all keys have in common is
- * skipped.
+ * Radix sort, the least significant digit first. There are three digits of 11 bits: their 2,048
+ * counters stay in the first-level cache. Two passes of 16 bits would write to more places than
+ * that cache and the TLB hold. The keys of one rank have some upper bits in common; a digit that is
+ * the same in all keys is skipped.
  */
 enum { DIGITS = 3, BITS = 11, VALUES = 1 << BITS };
 
@@ -14,7 +14,7 @@ static inline uint32_t digit_of(uint32_t key, int digit) {
     return key >> (digit * BITS) & (VALUES - 1);
 }
 
-/* [out] counts: of each digit, how many keys have each value. */
+/* [out] counts: for each digit, how many keys have each value. */
 static void count_digits(const uint32_t *keys, size_t count, size_t counts[DIGITS][VALUES]) {
     memset(counts, 0, DIGITS * sizeof counts[0]);
     for (size_t i = 0; i < count; i++)
@@ -22,7 +22,7 @@ static void count_digits(const uint32_t *keys, size_t count, size_t counts[DIGIT
             counts[digit][digit_of(keys[i], digit)]++;
 }
 
-/* Copies keys in the order of one digit, those with the same value in the order that they had. */
+/* Copies keys in the order of one digit. Keys with the same value keep their order. */
 static void order(const uint32_t *from, uint32_t *to, size_t count, int digit, size_t *place) {
     size_t next = 0;
     for (size_t value = 0; value < VALUES; value++) {
