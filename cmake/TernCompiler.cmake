@@ -1,4 +1,4 @@
-# How every C file of the project is compiled: the interface target tern_compiler.
+# The compiler options of every C file of the project: the interface target tern_compiler.
 # C11 with GNU extensions, and the whole of glibc: tern runs on Linux only.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -22,7 +22,8 @@ if(TERN_SANITIZE STREQUAL "address")
     set(sanitizers address,undefined)
 elseif(TERN_SANITIZE STREQUAL "thread")
     set(sanitizers thread)
-    # ThreadSanitizer does not see fences: what only a fence orders is reported, and is no race.
+    # ThreadSanitizer does not see fences: it reports accesses that only a fence orders, though they
+    # are no race.
     target_compile_options(tern_compiler INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-tsan>)
 elseif(TERN_SANITIZE)
     message(FATAL_ERROR "TERN_SANITIZE is '${TERN_SANITIZE}': allowed are empty, address, thread")

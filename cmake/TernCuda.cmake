@@ -1,18 +1,18 @@
-# nvcc, where there is one that works: TERN_NVCC and tern_cuda_program. CUDA is not a language of the
-# project, whose configuration would then fail where the compiler is there and broken.
+# Finds an nvcc that works: TERN_NVCC and tern_cuda_program. CUDA is not a language of the project,
+# because the configuration would then fail if nvcc is installed but broken.
 
 option(TERN_CUDA "Build examples/cuda and its tests where there is an nvcc" ON)
 find_program(TERN_NVCC_FOUND nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
 mark_as_advanced(TERN_NVCC_FOUND)
 
-# 7.5 is the oldest that CUDA 13 knows; its PTX serves what is newer than the last.
+# 7.5 is the oldest architecture that CUDA 13 supports; its PTX also serves GPUs newer than the last.
 set(TERN_NVCC_FLAGS -std=c++17 -O2 -gencode arch=compute_75,code=[compute_75,sm_75]
     -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
     -Xcompiler=-Wall,-Wextra,-Wconversion,-pthread)
 
 set(TERN_NVCC "")
 if(TERN_SANITIZE OR TERN_COVERAGE OR CMAKE_CROSSCOMPILING OR NOT TERN_CUDA)
-    # The sanitizers know nothing of the GPU's accesses; nvcc builds for this machine's processor.
+    # The sanitizers do not see the GPU's accesses; nvcc builds for this machine's processor only.
 elseif(NOT TERN_NVCC_FOUND)
     message(STATUS "CUDA: no nvcc, so examples/cuda and its tests are not built")
 else()
@@ -35,7 +35,7 @@ else()
     endif()
 endif()
 
-# Behind the probe, which a warning of CUDA's own headers must not fail.
+# Set after the probe, which must not fail because of a warning in CUDA's own headers.
 if(TERN_WERROR)
     list(APPEND TERN_NVCC_FLAGS -Werror all-warnings)
 endif()

@@ -1,4 +1,4 @@
-# What the library stands on. Each missing piece is an error that names its Debian package.
+# The library's dependencies. For each missing one there is an error that names its Debian package.
 
 function(tern_require found what package)
     if(NOT ${found})

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, both libraries, the tools, what pkg-config and
-# find_package(tern) need, documentation, and the sources of the examples. The tree can be moved.
+# Installs headers, both libraries, the tools, the files for pkg-config and find_package(tern),
+# documentation, and the sources of the examples. The installed tree can be moved.
 
 include(CMakePackageConfigHelpers)
 
@@ -20,7 +20,7 @@ foreach(tool tern-info tern-bench tern-hex)
 endforeach()
 install(PROGRAMS ${PROJECT_BINARY_DIR}/mpirun-tern DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# As in the source tree, so that the links from page to page hold.
+# The same folders as in the source tree, so that links between pages work.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
@@ -33,7 +33,7 @@ write_basic_package_version_file(ternConfigVersion.cmake COMPATIBILITY SameMinor
 install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternConfigVersion.cmake
         DESTINATION ${TERN_CMAKE_DIR})
 
-# tern.pc finds its prefix from where it lies, so that the tree can be moved.
+# tern.pc finds its prefix relative to its own folder, so that the tree can be moved.
 file(RELATIVE_PATH TERN_PKGCONFIG_TO_PREFIX /${TERN_PKGCONFIG_DIR} /)
 list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE TERN_PKGCONFIG_CFLAGS)
 list(TRANSFORM TERN_SKIP_MPI_CPLUSPLUS PREPEND -D OUTPUT_VARIABLE definitions)

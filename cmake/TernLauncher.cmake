@@ -1,5 +1,5 @@
 # Which MPI this build uses (TERN_MPI: mpich or openmpi), the mpirun that belongs to it (TERN_MPIRUN),
-# and <build>/mpirun-tern, the one script that knows how that mpirun wants to be called.
+# and <build>/mpirun-tern, the one script that knows the options of that mpirun.
 
 include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
@@ -17,8 +17,8 @@ else()
     message(FATAL_ERROR "This MPI is neither MPICH (or made from it) nor Open MPI")
 endif()
 
-# Debian installs both side by side, and plain mpirun is the one of either: look for the full name
-# first and ask what was found who it is.
+# Debian installs both side by side, and plain mpirun belongs to one of them. So the full name is tried
+# first, and the output of the mpirun that was found tells to which MPI it belongs.
 get_filename_component(beside "${MPI_C_COMPILER}" DIRECTORY)
 find_program(TERN_MPIRUN NAMES mpirun.${TERN_MPI} mpiexec.${TERN_MPI} mpirun mpiexec
              HINTS ${beside} DOC "the mpirun of the MPI in use")

@@ -1,4 +1,4 @@
-# <build>/include/tern/mpi_check.h: refuses to compile with another <mpi.h> than that of this build.
+# <build>/include/tern/mpi_check.h: does not compile with another <mpi.h> than that of this build.
 # The library and a program that use different MPIs crash in the first call that takes a handle.
 
 if(TERN_MPI STREQUAL openmpi)
@@ -11,7 +11,7 @@ else()
     set(TERN_MPI_FAMILY "MPICH_VERSION")
 endif()
 
-# The preprocessor says which major version that is.
+# The preprocessor finds the major version.
 set(file ${PROJECT_BINARY_DIR}/mpi_major.c)
 file(WRITE ${file} "#include <mpi.h>\ntern_mpi_major = ${TERN_MPI_MAJOR}\n")
 list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE folders)

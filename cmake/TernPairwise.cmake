@@ -1,8 +1,9 @@
-# Which numbers of ranks a test suite runs with, over which transport, under which MPI.
+# Chooses the numbers of ranks, the transports and the MPI with which a test suite runs.
 #
-# Every suite meets every transport under one of the MPIs. Which, and with how many ranks, is chosen so
-# that every other pair of transport, MPI and number of ranks meets too, over eight suites or more, in
-# the union of the two MPIs' build trees. With s the suite's position, t the transport's and q = s / 2:
+# Every suite runs over every transport under one of the MPIs. The MPI and the number of ranks are
+# chosen so that, over eight suites or more and in the union of the two MPIs' build trees, every other
+# pair of transport, MPI and number of ranks occurs too. With s the suite's position, t the transport's
+# and q = s / 2:
 #
 #   MPI                (s + t) mod 2
 #   shm                ranks = 1 + (q + t) mod 4
@@ -13,14 +14,14 @@
 #   transport x ranks              t fixed: eight suites have four neighbouring q
 #   MPI x ranks                    q and t fixed: two suites, one under each MPI
 #
-# A transport is registered only where some pair of ranks uses it. One rank alone has no remote one, so
+# A transport is registered only if some pair of ranks uses it. A single rank has no remote rank, so
 # rma and p2p begin with two. A mix puts two ranks on each virtual node: with fewer than three ranks
-# there is one node and nothing is mixed, so it is run with three and four only. A suite that says
-# least=N is run with N ranks where fewer are chosen. tests/guards checks all of this.
+# there is only one node and nothing is mixed, so a mix runs with three and four ranks only. A suite
+# with least=N runs with N ranks where fewer are chosen. tests/guards checks all of this.
 
 set(TERN_TEST_MPIS mpich openmpi)
 set(TERN_TEST_RANKS 1 2 3 4)
-# More ranks than processors, for suites that ask for it: all of them only in full runs.
+# Numbers of ranks above the number of processors, for suites that ask for them; only full runs use all.
 set(TERN_TEST_CROWD 5 6 7 8)
 set(TERN_TEST_TRANSPORTS shm rma p2p mix-rma mix-p2p)
 
@@ -35,7 +36,7 @@ function(tern_transport_environment transport result)
     set(${result} "${environment}" PARENT_SCOPE)
 endfunction()
 
-# Whether the pair is worth a test at all.
+# Whether the pair needs a test at all.
 function(tern_transport_takes transport ranks result)
     set(least 1)
     if(transport MATCHES "^mix-")
@@ -50,7 +51,7 @@ function(tern_transport_takes transport ranks result)
     endif()
 endfunction()
 
-# [out] result: 0 where the suite meets the transport under the other MPI.
+# [out] result: the number of ranks; 0 if the suite runs over the transport under the other MPI.
 function(tern_pairwise_ranks suite_position transport mpi result)
     list(FIND TERN_TEST_TRANSPORTS ${transport} t)
     list(FIND TERN_TEST_MPIS ${mpi} m)
@@ -68,7 +69,7 @@ function(tern_pairwise_ranks suite_position transport mpi result)
     set(${result} ${ranks} PARENT_SCOPE)
 endfunction()
 
-# [out] result: how many ranks a suite for crowds has in everyday runs besides; empty: none.
+# [out] result: the further number of ranks of a crowded suite in everyday runs; empty: none.
 function(tern_crowd_ranks transport mpi result)
     if("${transport} ${mpi}" STREQUAL "mix-p2p mpich")
         set(${result} 8 PARENT_SCOPE)

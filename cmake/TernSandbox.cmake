@@ -2,7 +2,7 @@
 # them.
 #
 # tern_sandbox_program(NAME SOURCE...): an executable for tern_sandbox_run.
-# tern_sandbox_helper(LIBRARY): what such a program's process runs first; LIBRARY carries it as bytes.
+# tern_sandbox_helper(LIBRARY): the code that such a program's process runs first, as bytes in LIBRARY.
 
 include(CheckCCompilerFlag)
 
@@ -10,7 +10,7 @@ set(TERN_SANDBOX_FLAGS -ffreestanding -fno-stack-protector -fno-sanitize=all)
 if(TERN_COVERAGE)
     list(APPEND TERN_SANDBOX_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
-# Compilers for aarch64 otherwise leave atomics to functions of libgcc, which need libc.
+# Otherwise compilers for aarch64 call functions of libgcc for atomics, and those need libc.
 check_c_compiler_flag(-mno-outline-atomics TERN_OUTLINES_ATOMICS)
 if(TERN_OUTLINES_ATOMICS)
     list(APPEND TERN_SANDBOX_FLAGS -mno-outline-atomics)
@@ -35,7 +35,7 @@ function(tern_sandbox_helper library)
     set(file ${PROJECT_BINARY_DIR}/tern-sandbox-helper)
     tern_sandbox_bare(tern-sandbox-helper mailbox/helper/helper.c)
     target_include_directories(tern-sandbox-helper PRIVATE ${PROJECT_SOURCE_DIR})
-    # It clears the instruction cache by a function of libgcc where the processor needs that.
+    # The helper calls a function of libgcc to clear the instruction cache, if the processor needs that.
     target_link_libraries(tern-sandbox-helper PRIVATE gcc)
     target_compile_options(tern-sandbox-helper PRIVATE -fno-pie)
     target_link_options(tern-sandbox-helper PRIVATE -static -no-pie -Wl,--build-id=none)

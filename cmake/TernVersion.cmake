@@ -1,4 +1,4 @@
-# Reads TERN_VERSION out of include/tern/version.h.
+# Reads TERN_VERSION from include/tern/version.h.
 
 set(header ${CMAKE_CURRENT_LIST_DIR}/../include/tern/version.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})

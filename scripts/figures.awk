@@ -1,14 +1,14 @@
-# Turns what tern-bench --json wrote, any number of files, into the points of figures and the cells of
-# the cost model, one a line, their fields separated by tabs:
+# Turns any number of files of tern-bench --json into the points of figures and the cells of the cost
+# model, one per line, with fields separated by tabs:
 #
 #     point  FIGURE SERIES X ORDER NS     X is its label; ORDER sorts the labels
 #     cell   PLACE NAME RMA MODEL CALL MODEL FASTER CHOICE COUNTS
 #     search CONFIGURATION MODE COMPLETIONS VISITS_EACH SEQUENTIAL VISITS_EACH SHARED VISITS_EACH OF_ONE
 #            CALLS_A_VISIT BYTES_A_VISIT CALLS_A_MESSAGE FULL_A_CALL IDLE PAIRS OUTGROWN
 #
-# Nothing here is measured or guessed: a number is in the JSON or it is not shown.
+# This script adds no numbers: it shows only those in the JSON.
 
-# Everything below at in line goes to V by its path: V["params.bytes"], V["peers.0.name"].
+# Stores everything below position at of line in V by its path: V["params.bytes"], V["peers.0.name"].
 function skip_to(regex) {
     match(line, regex)
     token = substr(line, RSTART, RLENGTH)
@@ -43,7 +43,7 @@ function peer(name, what,    i) {
     return ""
 }
 
-# Ranks of one host first, then those of two; a star where more ranks than cores had to share these.
+# First the ranks of one host, then those of two hosts; a star where more ranks than cores shared these.
 function label() {
     return (hosts ? "2 hosts, " : "") V["ranks"] (V["oversubscribed"] == "true" ? "*" : "")
 }
@@ -51,7 +51,7 @@ function point(figure, series, x, order, ns) {
     if (ns > 0)
         print "point", figure, series, x, order, ns
 }
-# Of one host only over shm: over others these are measured for cells alone.
+# Of one host only shm is shown: over other transports these are measured for the cells alone.
 function by_ranks(figure, series, ns) {
     if (hosts || V["transport"] == "shm")
         point(figure, series, label(), 1000 * hosts + V["ranks"], ns)
@@ -116,5 +116,5 @@ V["bench"] == "model" && V["case"] == "push" { container("4") }
 V["bench"] == "model" && V["case"] ~ /^(insert|find)$/ { container("5") }
 V["bench"] == "mcts" && V["case"] == "search" { search() }
 V["bench"] == "attentive" && V["case"] == "push" { attentive() }
-# What model measures of the hash table is measured by hash too.
+# The rows of the hash table in model are also measured by hash.
 has("model.call") && (V["bench"] != "model" || V["case"] ~ /^(push|pop)$/) && V["bench"] != "queue" { cell() }

@@ -1,8 +1,7 @@
-# From the search lines of figures.awk: a table of all configurations and modes, to read, and in file
-# what figure 3 of the paper on invocation shows, one line a configuration, for gnuplot: visits and
-# completions by mode, of a shared tree and of a sequential search. Workers of one process stand there
-# as they call each other, which is the paper's figure; where nobody is called a mode is as good as
-# another.
+# Reads the search lines of figures.awk. Prints a table of all configurations and modes. Writes to file
+# the data of figure 3 of the paper on invocation for gnuplot, one line per configuration: visits and
+# completions by mode, of a shared tree and of a sequential search. For the workers of one process it
+# takes the figures with calls between them, as the paper does; without calls all modes are the same.
 
 function both(c, mode) {
     if (!((c, mode) in at))

@@ -1,6 +1,6 @@
-# The points of one figure (-v figure=...) as a table: a row for each label of the x axis, a column for
-# each series, "-" where there is no such point. -v plain=1: columns aligned, to be read; else what
-# gnuplot reads, names quoted.
+# Prints the points of one figure (-v figure=...) as a table: a row for each label of the x axis, a column
+# for each series, "-" where there is no point. With -v plain=1 the columns are aligned for people; else
+# the table is for gnuplot, with quoted names.
 BEGIN { FS = "\t" }
 $1 != "point" || $2 != figure { next }
 {
