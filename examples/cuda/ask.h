@@ -1,5 +1,5 @@
 /*
- * The lanes' side of calls of the host. All of it is C but for the names that CUDA brings.
+ * The lanes' side of calls of the host. All of it is C, except for the names that CUDA adds.
  */
 
 #ifndef TERN_EXAMPLES_CUDA_ASK_H
@@ -10,14 +10,14 @@
 #include "clock.h"
 #include "functions.h"
 
-/* One lane's request. */
+/* The request of one lane. */
 typedef struct ask {
     uint64_t word[4];
     const char *text; /* of ASK_PRINT and ASK_OPEN */
     int64_t result;
 } ask;
 
-/* A warp's end of the channel, of which each lane has its own. */
+/* A warp's end of the channel. Each lane has its own copy. */
 typedef struct asker {
     tern_mailbox_client client;
     tern_mailbox_wait wait;
@@ -25,7 +25,7 @@ typedef struct asker {
 
 /* ---- Time ---- */
 
-/* The hook of waits: the argument is the time at which they are over. */
+/* The hook of waits. The argument is the time at which they end. */
 static __device__ int ask_late(void *argument, uint32_t calls) {
     (void)calls;
     return clock_ns() > *(const uint64_t *)argument;
@@ -48,14 +48,14 @@ static __device__ void ask_fill(tern_mailbox_lane *line, tern_mailbox_place plac
         piece[i] = mine->text[from + i];
 }
 
-/* Only the last answer counts: the others ask for the next piece. */
+/* Only the last answer counts; the others ask for the next piece. */
 static __device__ void ask_use(tern_mailbox_lane *line, tern_mailbox_place place, void *argument) {
     (void)place;
     ((ask *)argument)->result = (int64_t)line->word[0];
 }
 
-/* A call by those lanes of the warp that come here together, each with a request of its own. The
- * result, which is negative if it failed; also where no answer came in time. */
+/* A call by the lanes of the warp that arrive here together, each with a request of its own.
+ * Returns the result; it is negative if the request failed or no answer came in time. */
 static __device__ int64_t ask_host(asker *self, uint32_t lanes, ask request) {
     tern_mailbox_party party = tern_mailbox_party_lane(lanes, threadIdx.x % 32);
     int stop =

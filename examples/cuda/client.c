@@ -1,4 +1,4 @@
-/* The host as the client of a kernel that runs. */
+/* The host as the client of a running kernel. */
 
 #include "host.h"
 
@@ -45,7 +45,7 @@ static int call(const host_memory *memory, uint32_t slot, uint32_t mask, sums re
     uint64_t end = now() + timeout_ns;
     tern_mailbox_wait wait = {late, &end};
     tern_mailbox box = tern_mailbox_at(memory->mailbox, memory->slots, sizeof(tern_mailbox_warp));
-    /* This thread alone calls, so no slot needs a lock. */
+    /* Only this thread calls, so no slot needs a lock. */
     tern_mailbox_client client = tern_mailbox_client_at(&box, 1);
     return tern_mailbox_warp_call_on(&client, slot, tern_mailbox_party_whole(mask), fill, use,
                                      &request, &wait);

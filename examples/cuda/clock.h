@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* ns, from some moment on. */
+/* Nanoseconds since some moment. */
 static __device__ inline uint64_t clock_ns(void) {
 #ifdef TERN_MAILBOX_PLAYED
     return played_clock();

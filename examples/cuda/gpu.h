@@ -1,5 +1,5 @@
 /*
- * Whether the first GPU is one for mailboxes.
+ * Checks whether the first GPU can use mailboxes.
  */
 
 #ifndef TERN_EXAMPLES_CUDA_GPU_H
@@ -9,8 +9,8 @@
 
 enum { GPU_FIT = 0, GPU_FAILED = 1, GPU_UNFIT = 77 };
 
-/* GPU_FIT. GPU_UNFIT: there is none that can, and a program has nothing to do. GPU_FAILED: there
- * may be one, and CUDA does not work. [out] reason: in words, unless fit. */
+/* Returns GPU_FIT; GPU_UNFIT if there is no suitable GPU; GPU_FAILED if there may be one, but CUDA
+ * does not work. [out] reason: the reason in words, unless the GPU is fit. */
 static inline int gpu_look(const char **reason) {
     int count = 0, major = 0, maps = 0;
     cudaError_t error = cudaGetDeviceCount(&count);

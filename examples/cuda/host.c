@@ -16,7 +16,7 @@
 
 enum { FILES_MAX = 64 };
 
-/* A text on its way, of one lane of one slot. */
+/* An incomplete text of one lane of one slot. */
 typedef struct text {
     uint64_t total, got;
     char bytes[ASK_TEXT_MAX];
@@ -34,18 +34,18 @@ struct host {
     int output, folder;
     uint32_t stop, threads;
     worker *workers;
-    text *texts; /* one for each lane of each slot; whoever holds the slot has them */
+    text *texts; /* one for each lane of each slot; the server that holds the slot uses them */
     pthread_mutex_t mutex;
-    /* Under the mutex. */
+    /* Protected by the mutex: */
     pool pool;
-    int files[FILES_MAX]; /* descriptors that the kernel has opened, -1: none */
+    int files[FILES_MAX]; /* descriptors that the kernel has opened; -1: none */
 };
 
 size_t host_mailbox_bytes(uint32_t slots) {
     return tern_mailbox_bytes(slots, sizeof(tern_mailbox_warp));
 }
 
-/* ---- Functions: a result, or minus an errno ---- */
+/* ---- Functions: each returns a result, or a negative errno ---- */
 
 static int64_t open_file(host *self, const text *name) {
     char path[ASK_TEXT_MAX + 1];
@@ -70,7 +70,8 @@ static int64_t open_file(host *self, const text *name) {
     return -EMFILE;
 }
 
-/* Also takes it from the table, if it is to be closed. -1: it is none of the kernel's. */
+/* Returns a descriptor of the kernel's, and removes it from the table if closes is set; -1 if it is
+ * none of the kernel's. */
 static int file_at(host *self, uint64_t at, int closes) {
     int file = -1;
     pthread_mutex_lock(&self->mutex);
@@ -128,7 +129,7 @@ static int64_t release(host *self, uint64_t offset) {
 
 /* ---- Lanes ---- */
 
-/* Takes a piece of a text in. Whether the text is whole, or -1: it is none. */
+/* Adds a piece to a text. Returns whether the text is complete; -1 if the piece is not valid. */
 static int gather(text *to, const uint64_t *word, uint32_t number) {
     if (number == 0) {
         to->total = word[1];
@@ -178,7 +179,7 @@ static int work(tern_mailbox_lane *line, tern_mailbox_place place, void *argumen
 static void *serve(void *argument) {
     const worker *me = argument;
     tern_mailbox_server server = tern_mailbox_server_at(&me->host->box, me->name);
-    tern_mailbox_crew crew = {work, me->host, NULL}; /* no thread dies alone */
+    tern_mailbox_crew crew = {work, me->host, NULL}; /* no thread ends early by itself */
     while (tern_mailbox_serve(&server, tern_mailbox_warp_work, tern_mailbox_warp_clean, &crew) >
                0 ||
            !tern_mailbox_load32(&me->host->stop))
@@ -188,7 +189,7 @@ static void *serve(void *argument) {
 
 /* ---- Beginning and end ---- */
 
-/* What is there of a host that may be half made. */
+/* Frees the parts that exist of a host that may be incomplete. */
 static uint32_t take_apart(host *self) {
     uint32_t held = pool_close(&self->pool);
     for (int i = 0; i < FILES_MAX; i++)

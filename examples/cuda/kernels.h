@@ -1,11 +1,11 @@
 /*
- * A kernel that calls its host while it runs, and one that is called by its host. One warp a block;
- * the slot of a call is any that is free, or, of the warps that serve, the block's number.
+ * A kernel that calls its host while it runs, and a kernel that is called by its host. A block has
+ * one warp. A call uses any free slot; a warp that serves uses the slot of its block's number.
  *
- * What they need of a GPU: lanes that wait for an answer must not keep from running those of other
- * warps (they do not, since all warps of these grids are resident), nor those of their own warp
+ * Requirements on the GPU: lanes that wait for an answer must not keep lanes of other warps from
+ * running (they do not, since all warps of these grids are resident), nor lanes of their own warp
  * that have diverged (independent thread scheduling, compute capability 7.0). A kernel that waits
- * for a host that does not answer would run for ever: so each wait has a deadline. On a GPU that
+ * for a host that does not answer would run for ever, so each wait has a deadline. On a GPU that
  * also drives a display, the system's watchdog ends kernels after a few seconds.
  */
 
@@ -36,7 +36,7 @@ static __device__ uint32_t put_number(char *at, uint64_t number) {
 
 enum { TABLE_LINE = 128 };
 
-/* A lane's line of the table that the warp writes: a number and its cube. */
+/* Writes a lane's line of the warp's table: a number and its cube. */
 static __device__ uint32_t put_line(char *at, uint64_t number) {
     uint32_t bytes = put_number(at, number);
     bytes += put_text(at + bytes, " cubed is ");
@@ -45,7 +45,7 @@ static __device__ uint32_t put_line(char *at, uint64_t number) {
     return bytes;
 }
 
-/* Lanes greet: two in three, each with a text of another length. */
+/* Two of three lanes greet, each with a text of another length. */
 static __device__ int64_t greet(asker *self, uint32_t lanes) {
     char text[ASK_TEXT_MAX];
     uint32_t lane = threadIdx.x % 32, bytes = put_text(text, "lane ");
@@ -59,8 +59,8 @@ static __device__ int64_t greet(asker *self, uint32_t lanes) {
     return ask_text(self, lanes, ASK_PRINT, text, bytes) == (int64_t)bytes ? 0 : -1;
 }
 
-/* A file of the warp's: its lowest lane opens and closes it, each lane writes a line from memory
- * that it has allocated. Lines of one call are written in the order of lanes. */
+/* The warp's file: its lowest lane opens and closes it, and each lane writes a line from memory
+ * that it has allocated. The lines of one call are written in the order of lanes. */
 static __device__ int64_t write_table(asker *self, const channel *to, uint32_t all) {
     uint32_t lanes = all, lane = threadIdx.x % 32, first = tern_mailbox_lowest(all);
     int file = 0;
@@ -75,7 +75,7 @@ static __device__ int64_t write_table(asker *self, const channel *to, uint32_t a
     if (file < 0)
         return file;
     int64_t at = ask_number(self, lanes, ASK_ALLOCATE, TABLE_LINE, 0, 0), done = at;
-    /* Who got nothing waits below for the others. */
+    /* A lane that got no memory waits below for the others. */
     lanes = __ballot_sync(lanes, at >= 0);
     if (at >= 0) {
         uint32_t bytes = put_line((char *)to->pool + at, blockIdx.x * 32 + lane);
@@ -120,8 +120,8 @@ static __device__ int serve_lane(tern_mailbox_lane *line, tern_mailbox_place pla
     return 0;
 }
 
-/* Serves until a lane is asked to stop, or nothing was asked for so long that the host has gone.
- * The answer to the stop may be read after the kernel's end. */
+/* Serves until a lane is asked to stop, or until there was no call for so long that the host must
+ * have gone. The host may read the answer to the stop after the kernel's end. */
 static __global__ void serves_host(channel to) {
     tern_mailbox box = tern_mailbox_at(to.mailbox, to.slots, sizeof(tern_mailbox_warp));
     tern_mailbox_server server = tern_mailbox_server_at(&box, blockIdx.x + 1);
@@ -131,7 +131,7 @@ static __global__ void serves_host(channel to) {
     tern_mailbox_crew crew;
     crew.work = serve_lane;
     crew.argument = &stop;
-    crew.worked = 0; /* a slot is a warp's */
+    crew.worked = 0; /* each slot belongs to one warp */
     while (__ballot_sync(party.lanes, stop || late) == 0) {
         if (tern_mailbox_warp_serve_on(&server, blockIdx.x, party, &crew))
             end = clock_ns() + to.timeout_ns;

@@ -1,6 +1,6 @@
 /*
  * A kernel that calls host functions while it runs: it allocates memory, prints, and writes files;
- * and a kernel that the host calls while it runs. README.md tells more.
+ * and a kernel that the host calls while it runs. README.md explains more.
  */
 
 #include <cerrno>
@@ -19,7 +19,7 @@ enum {
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
     WARPS = 8,
-    SLOTS = 6, /* fewer than warps: they take turns */
+    SLOTS = 6, /* fewer than warps, which take turns */
     SERVERS = 2,
     POOL_BYTES = 1 << 20
 };
@@ -48,7 +48,7 @@ static int attribute(cudaDeviceAttr which) {
     return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
 }
 
-/* Things to know that are no hindrance. */
+/* Prints facts about the GPU that do not prevent the program from running. */
 static void describe() {
     cudaDeviceProp properties;
     if (!good(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"))
@@ -62,7 +62,7 @@ static void describe() {
 
 /* ---- Shared memory ---- */
 
-/* Zeroed memory at both addresses. */
+/* Maps zeroed memory at both addresses. */
 static bool map(size_t bytes, void **here, void **there) {
     if (!good(cudaHostAlloc(here, bytes, cudaHostAllocMapped | cudaHostAllocPortable),
               "cudaHostAlloc"))
@@ -140,7 +140,7 @@ static bool sums_are_right(const shared *all, uint32_t slot) {
     return true;
 }
 
-/* The kernel ends by itself if the host does not get to stop it. */
+/* The kernel ends by itself if the host does not stop it. */
 static bool host_calls_kernel(const shared *all) {
     memset(all->here.mailbox, 0, host_mailbox_bytes(SLOTS));
     serves_host<<<SLOTS, 32>>>(all->there);

@@ -8,10 +8,10 @@
 
 #include "report.h"
 
-/* The table keeps a k-mer in 32 bytes, and itself three quarters full. */
+/* The table needs 32 bytes for a k-mer, and is kept three quarters full. */
 enum { KMER_BYTES = 44 };
 
-/* Set by a rank that cannot go on, to spare the others the work. */
+/* Set by a rank that cannot go on, so that the other ranks stop, too. */
 static bool stop_wanted;
 
 static tern_status kmer_stop(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -32,8 +32,8 @@ static int fail_counting(kmer_counter *counter, tern_status status) {
     return kmer_fail_tern(counter->error, status, "cannot count");
 }
 
-/* Once a second: counting in shared memory waits for nobody, and would not notice before its end
- * that a rank has died. Each rank asks the next. */
+/* Each rank asks the next one once a second for a sign of life. Counting in shared memory waits for
+ * nobody, and would not notice before its end that a rank has died. */
 static int ask_for_life(kmer_counter *counter, double now) {
     uint32_t ranks = tern_context_size(counter->context);
     uint32_t next = (tern_context_rank(counter->context) + 1) % ranks;
@@ -77,7 +77,8 @@ int kmer_counter_configure(tern_config *config, uint64_t capacity, int ranks, km
     if (status != TERN_OK)
         return kmer_fail_tern(error, status, "cannot start tern");
     if (getenv("TERN_SEGMENT_SIZE") == NULL) {
-        /* Hashes do not share k-mers out evenly if they are few: that is in the constant. */
+        /* Hashes do not distribute few k-mers evenly over the ranks; the constant leaves room for
+         * that. */
         const uint64_t constant = 64 << 20;
         config->segment_size = (size_t)(capacity / (uint64_t)ranks * (KMER_BYTES + 4) + constant);
     }
@@ -92,7 +93,7 @@ static int open_context(kmer_counter *counter, MPI_Comm comm, const tern_config 
     return status == TERN_OK ? 0 : kmer_fail_tern(error, status, "cannot start tern");
 }
 
-/* The same on all ranks. */
+/* All ranks get the same answer. */
 static bool all_share_memory(const kmer_counter *counter) {
     bool all = true;
     for (uint32_t rank = 0; rank < tern_context_size(counter->context); rank++) {
@@ -162,10 +163,11 @@ static int add_batch(kmer_sink *sink) {
 
 int kmer_counter_count(kmer_counter *counter, int (*read)(kmer_sink *sink, void *argument),
                        void *argument, kmer_error *error) {
-    /* By call: enough to fill a message to every owner and keep it busy while others come; less
-     * halves the speed. In shared memory: so many that tern can go through the table in order,
-     * which is twice as fast; but no more than keeps its pipeline full where the table may fill up,
-     * which is slow to find out for every k-mer of a batch. */
+    /* By call: a batch fills a message to every owner and keeps it busy while other messages come;
+     * smaller batches halve the speed. In shared memory with certainly enough capacity: a batch so
+     * large that tern can go through the table in order, which is twice as fast. If the table may
+     * fill up, a batch only keeps tern's pipeline full, because finding out about a full table
+     * takes time for every k-mer of the batch. */
     enum { RMA_BATCH = 1024, AMPLE_BATCH = 1 << 20, CALL_BATCH = 8192 };
     const size_t batch = counter->via == TERN_VIA_CALL ? CALL_BATCH
                          : counter->ample              ? AMPLE_BATCH

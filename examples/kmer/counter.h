@@ -19,36 +19,37 @@ typedef struct kmer_counter {
     tern_hashtable *table;
     tern_via via;
     uint64_t capacity;
-    bool ample;             /* the capacity is certainly enough, and memory is shared */
-    uint64_t counted;       /* k-mers, by this rank */
-    double seconds;         /* in the table's operations */
-    double asked;           /* when the next rank last gave a sign of life */
+    bool ample;             /* the capacity is certainly enough, and all ranks share memory */
+    uint64_t counted;       /* number of k-mers that this rank has counted */
+    double seconds;         /* time in the table's operations */
+    double asked;           /* time at which the next rank last gave a sign of life */
     kmer_progress progress; /* while counting */
     kmer_error *error;      /* of the operation under way */
 } kmer_counter;
 
-/* How many different k-mers fit into the memory of this machine, if all ranks are on it. */
+/* Returns how many different k-mers fit into the memory of this machine, if all ranks are on it. */
 uint64_t kmer_counter_room_here(void);
-/* Collective. How many fit into the memory of all machines. */
+/* Collective. Returns how many fit into the memory of all machines. */
 uint64_t kmer_counter_room(MPI_Comm comm);
 
-/* What tern_config_init says, with a segment for capacity k-mers, if nobody has set its size. */
+/* Sets the configuration of tern_config_init, with a segment for capacity k-mers unless its size is
+ * set already. */
 int kmer_counter_configure(tern_config *config, uint64_t capacity, int ranks, kmer_error *error);
 
-/* Collective. via NULL: rma where all ranks share memory, where it was 1.2 to 2 times as fast as
- * call; else call, which then was 100 times as fast and more. Fails on all ranks if it does on one.
- */
+/* Collective. via NULL: rma if all ranks share memory, where it was 1.2 to 2 times as fast as call;
+ * else call, which then was 100 times as fast and more. If it fails on one rank, it fails on
+ * all. */
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
                       const tern_via *via, uint64_t capacity, bool ample, kmer_error *error);
 void kmer_counter_close(kmer_counter *counter);
 
-/* Collective. Every rank hands its k-mers to the sink that read gets; read is run once, and what it
- * returns (non-zero: failed, error says why) is returned, non-zero too if another rank failed or
- * the table is full. When it returns on one rank, everything is counted on all. */
+/* Collective. Every rank calls read once, which puts the rank's k-mers into the sink. Returns the
+ * value of read (non-zero: it failed, and error has the reason); also non-zero if another rank
+ * failed or the table is full. When it returns on one rank, everything is counted on all ranks. */
 int kmer_counter_count(kmer_counter *counter, int (*read)(kmer_sink *sink, void *argument),
                        void *argument, kmer_error *error);
 
-/* Names of the transports between the ranks, "rma+shm". */
+/* Writes the names of the transports between the ranks, such as "rma+shm". */
 void kmer_counter_transports(const kmer_counter *counter, char *text, size_t room);
 
 #endif

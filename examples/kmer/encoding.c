@@ -6,7 +6,7 @@ enum { NONE = 4 };
 #define NONE16 NONE4, NONE4, NONE4, NONE4
 #define NONE64 NONE16, NONE16, NONE16, NONE16
 
-/* 0x40 to 0x5f or 0x60 to 0x7f: A, C, G and T are at 1, 3, 7 and 20. */
+/* For bytes 0x40 to 0x5f or 0x60 to 0x7f: A, C, G and T are at 1, 3, 7 and 20. */
 #define LETTERS                                                                                    \
     NONE, 0, NONE, 1, NONE, NONE, NONE, 2, NONE4, NONE4, NONE4, 3, NONE, NONE, NONE, NONE4, NONE4
 
@@ -58,7 +58,7 @@ void kmer_write(uint64_t kmer, unsigned k, char *text) {
 uint64_t kmer_how_many(unsigned k, bool canonical) {
     if (!canonical)
         return k == 32 ? UINT64_MAX : UINT64_C(1) << 2 * k;
-    /* Of even length, 4^(k/2) are their own reverse complement. */
+    /* For even k, 4^(k/2) k-mers are their own reverse complement. */
     uint64_t half = UINT64_C(1) << (2 * k - 1);
     return k % 2 == 0 ? half + (UINT64_C(1) << (k - 1)) : half;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A name of a file may hold anything; the message stays one line. */
+/* A file's name may contain any byte; this keeps the message on one line. */
 static void keep_to_one_line(char *text) {
     for (; *text != 0; text++)
         if ((unsigned char)*text < ' ' || *text == 127)

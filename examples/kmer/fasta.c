@@ -8,7 +8,7 @@ void kmer_fasta_init(kmer_fasta *fasta, unsigned k, bool canonical, kmer_fasta_p
     fasta->wanted = k - 1;
 }
 
-/* The byte at which the bases of a sequence line stopped. */
+/* Handles the byte at which the bases of a sequence line stopped. */
 static void stop_at(kmer_fasta *fasta, char byte) {
     if (byte == '\n')
         fasta->place = KMER_FASTA_LINE_START;
@@ -18,7 +18,7 @@ static void stop_at(kmer_fasta *fasta, char byte) {
         kmer_window_break(&fasta->window);
 }
 
-/* Goes past a byte that is no base, or a header. */
+/* Skips a byte that is no base, or a header. */
 static const char *pass(kmer_fasta *fasta, const char *text, const char *end) {
     switch (fasta->place) {
     case KMER_FASTA_LINE_START:
@@ -66,7 +66,7 @@ int kmer_fasta_read(kmer_fasta *fasta, kmer_sink *sink, const char *text, const 
 
 int kmer_fasta_read_on(kmer_fasta *fasta, kmer_sink *sink, const char *text, const char *end,
                        bool *done) {
-    /* A window that breaks holds no base of the range any more. */
+    /* When the window breaks, it holds no base of the range any more. */
     while (fasta->wanted > 0 && fasta->window.filled > 0 && text < end) {
         if (fasta->place == KMER_FASTA_SEQUENCE) {
             size_t left = (size_t)(end - text);
@@ -98,7 +98,7 @@ kmer_fasta_place kmer_fasta_place_after(kmer_fasta_place place, const char *text
 
 int kmer_fasta_read_part(kmer_sink *sink, unsigned k, bool canonical, const char *text, size_t size,
                          size_t from, size_t to) {
-    /* Pieces, so that a watcher of the sink sees bytes grow. */
+    /* Reads in pieces, so that the sink's progress shows the bytes grow. */
     enum { PIECE = 1 << 16 };
 
     const char *line_end = memrchr(text, '\n', from);

@@ -117,7 +117,7 @@ int kmer_fastq_finish(const kmer_fastq *fastq, kmer_error *error) {
     return fail(fastq, error, "the text ends in the middle of a FASTQ record");
 }
 
-/* The start of the next line, or end. */
+/* Returns the start of the next line, or end. */
 static const char *next_line(const char *text, const char *end) {
     const char *line_end = memchr(text, '\n', (size_t)(end - text));
     return line_end == NULL ? end : line_end + 1;
@@ -154,7 +154,7 @@ static const char *read_on(kmer_fastq *fastq, kmer_sink *sink, const char *text,
 
 int kmer_fastq_read_part(kmer_sink *sink, unsigned k, bool canonical, const char *name,
                          const char *text, size_t size, size_t from, size_t to, kmer_error *error) {
-    /* Pieces, so that a watcher of the sink sees bytes grow. */
+    /* Reads in pieces, so that the sink's progress shows the bytes grow. */
     enum { PIECE = 1 << 16 };
 
     const char *end = text + size;
@@ -178,8 +178,8 @@ int kmer_fastq_read_part(kmer_sink *sink, unsigned k, bool canonical, const char
     if (next == end)
         return kmer_fastq_finish(&fastq, error);
 
-    /* The next owner must start where this one stops. If not, the text is not what it should be,
-     * and reading on finds out where. */
+    /* The next owner must start where this one stops. If not, the text is not valid, and reading on
+     * finds out where. */
     if (kmer_fastq_find(text, size, to) == (size_t)(next - text))
         return 0;
     if (kmer_fastq_read(&fastq, sink, next, end, false, error) != 0 ||

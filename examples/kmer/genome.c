@@ -1,6 +1,6 @@
 #include "genome.h"
 
-/* KMER_GENOME_FILE is the path of lambda.fa, as a string literal; the build sets it. The assembler
+/* KMER_GENOME_FILE is the path of lambda.fa as a string literal, set by the build. The assembler
  * puts the file's bytes here. */
 __asm__(".pushsection .rodata\n"
         ".global kmer_genome\n"

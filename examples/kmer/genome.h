@@ -2,8 +2,8 @@
 #define KMER_GENOME_H
 
 /*
- * The genome of phage lambda (NC_001416, 48,502 bases) as FASTA, built into the program: what kmer
- * counts if it is given no file.
+ * The genome of phage lambda (NC_001416, 48,502 bases) as FASTA, built into the program. kmer
+ * counts it if no file is given.
  */
 
 #include <stddef.h>

@@ -19,7 +19,8 @@ int kmer_gzip_open(kmer_gzip *gzip, const char *name, const char *data, size_t s
 
 static unsigned at_most(size_t bytes) { return bytes < UINT_MAX ? (unsigned)bytes : UINT_MAX; }
 
-/* After a member: another one, or the end, before which tapes leave zeros. */
+/* After a member comes another one, or the end, which may have zeros before it (tapes leave
+ * them). */
 static int next_member(kmer_gzip *gzip, kmer_error *error) {
     gzip->member_open = false;
     if (kmer_gzip_is(gzip->data + gzip->at, gzip->size - gzip->at)) {

@@ -2,7 +2,7 @@
 #define KMER_GZIP_H
 
 /*
- * Inflates a gzip file that lies in memory, of one member or several.
+ * Inflates a gzip file in memory, which may have several members.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ typedef struct kmer_gzip {
     const char *name; /* for messages */
     const char *data;
     size_t size;
-    size_t at;        /* bytes of data gone through */
+    size_t at;        /* number of bytes of data that are done */
     bool member_open; /* in the middle of a member */
 } kmer_gzip;
 
@@ -25,7 +25,7 @@ bool kmer_gzip_is(const char *data, size_t size);
 int kmer_gzip_open(kmer_gzip *gzip, const char *name, const char *data, size_t size,
                    kmer_error *error);
 
-/* [out] got: room bytes, or fewer at the end. Non-zero: data is not whole. */
+/* [out] got: room bytes, or fewer at the end. Non-zero: the data is not complete. */
 int kmer_gzip_read(kmer_gzip *gzip, char *buffer, size_t room, size_t *got, kmer_error *error);
 
 void kmer_gzip_close(kmer_gzip *gzip);

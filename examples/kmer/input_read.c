@@ -6,13 +6,13 @@
 #include "fastq.h"
 #include "gzip.h"
 
-/* The smallest k-mer takes a byte of FASTA; of FASTQ two, its quality too. */
+/* The smallest k-mer takes a byte of FASTA, and two bytes of FASTQ because of its quality. */
 static uint64_t bases_in(const kmer_input *input, uint64_t text) {
     return input->fastq ? text / 2 : text;
 }
 
 int kmer_input_bases(const kmer_input *input, uint64_t *bases, kmer_error *error) {
-    /* The size that a gzip file tells is that of its last member, modulo 4 GiB: of no use. */
+    /* The size in a gzip file is that of its last member, modulo 4 GiB, so it is of no use. */
     const uint64_t sample = 1 << 24;
 
     if (!input->gzip) {
@@ -46,12 +46,12 @@ out:
     return result;
 }
 
-/* What a rank knows while the inflated text goes by, block after block. */
+/* State of a rank while the inflated text passes, block after block. */
 typedef struct passing {
     kmer_sink *sink;
     unsigned k;
     bool canonical;
-    kmer_fasta fasta; /* of the blocks owned last */
+    kmer_fasta fasta; /* of the last owned blocks */
     bool reading;     /* the k-mers of those are not complete yet */
     kmer_fasta_place place;
     kmer_fastq fastq;
@@ -73,8 +73,8 @@ static int pass_fasta(passing *p, const char *block, const char *end, bool owned
     return ended;
 }
 
-/* Whether the k-mers that start before block end in it or are broken in it: true but for a flood of
- * blank lines. */
+/* Whether the k-mers that start before block end in it or are broken in it. That is true unless
+ * there are very many blank lines. */
 static bool settles(const char *block, const char *end, unsigned k) {
     unsigned bytes = 0;
     for (; block < end && bytes < k; block++)
@@ -82,10 +82,10 @@ static bool settles(const char *block, const char *end, unsigned k) {
     return bytes == k;
 }
 
-/* gzip cannot be entered in the middle: every rank inflates all of it, and they own the blocks of
- * the text in turn. Measured: inflating takes 3 ns a base, counting about 100 ns. A rank that
- * inflates for all and hands out the blocks would inflate no faster, so that what it could save two
- * ranks is 3 % at most, and from some 30 ranks on both ways are as slow as inflating is. */
+/* gzip cannot be read from the middle, so every rank inflates all of it, and the ranks own the
+ * blocks of the text in turn. Measured: inflating takes 3 ns per base, counting about 100 ns. If
+ * one rank inflated for all and sent out the blocks, it would inflate no faster. That could save
+ * two ranks at most 3 %, and from some 30 ranks on both ways are as slow as inflating. */
 static int read_gzip(const kmer_input *input, unsigned part, unsigned parts, passing *p,
                      kmer_error *error) {
     kmer_gzip gzip;
@@ -120,7 +120,7 @@ out:
     return result;
 }
 
-/* Where part begins; parts differ by a byte at most. */
+/* Returns where part begins; the sizes of parts differ by one byte at most. */
 static size_t part_start(size_t size, unsigned part, unsigned parts) {
     size_t rest = size % parts;
     return size / parts * part + (part < rest ? part : rest);

@@ -21,10 +21,10 @@ typedef struct job {
     MPI_Comm comm;
     int rank, ranks;
     kmer_input *inputs;
-    int input_count; /* that are open */
+    int input_count; /* number of open inputs */
     uint64_t bytes;  /* of all inputs */
     uint64_t capacity;
-    bool ample; /* which is certainly enough */
+    bool ample; /* the capacity is certainly enough */
     kmer_outfile dump, output, histogram;
     kmer_counter counter;
     kmer_totals totals;
@@ -46,7 +46,7 @@ static int open_inputs(job *j, kmer_error *error) {
     return 0;
 }
 
-/* There are no more different k-mers than bases, nor than there can be. */
+/* There are no more different k-mers than bases, nor than possible k-mers. */
 static int choose_capacity(job *j, kmer_error *error) {
     uint64_t sum = 0, possible = kmer_how_many(j->options->k, j->options->canonical);
     j->ample = j->options->capacity == 0;
@@ -65,7 +65,7 @@ static int choose_capacity(job *j, kmer_error *error) {
     return 0;
 }
 
-/* What the first rank does for all, and tells them. */
+/* Results of the first rank, which it sends to all. */
 typedef struct preparation {
     uint64_t capacity;
     int ample;
@@ -112,8 +112,8 @@ static void fit_memory(job *j, kmer_error *error) {
     }
 }
 
-/* Collective: all that can fail before anything takes long. Each round of messages between ranks
- * costs a time slice where there are more ranks than processors, so there are few. */
+/* Collective: does everything that can fail before anything takes long. It has few rounds of
+ * messages, since each costs a time slice if there are more ranks than processors. */
 static int set_up(job *j, tern_config *config, kmer_error *error) {
     preparation p = {0};
     (void)open_inputs(j, error);
@@ -144,7 +144,7 @@ static int read_inputs(kmer_sink *sink, void *argument) {
 }
 
 static int write_histogram(job *j, kmer_error *error) {
-    if (j->histogram.name == NULL) /* it is the first rank's alone */
+    if (j->histogram.name == NULL) /* only the first rank writes it */
         return 0;
     FILE *out = fdopen(dup(j->histogram.fd), "w");
     if (out == NULL)
@@ -155,7 +155,7 @@ static int write_histogram(job *j, kmer_error *error) {
     return 0;
 }
 
-/* Collective. Everything is written before anything gets its name. */
+/* Collective. Writes everything before any file gets its name. */
 static int write_outputs(job *j, kmer_error *error) {
     const kmer_options *options = j->options;
     (void)kmer_table_write(&j->output, &j->counter, &j->totals, options, j->comm, error);
@@ -171,7 +171,7 @@ static int write_outputs(job *j, kmer_error *error) {
     return status;
 }
 
-/* Collective. The times of the slowest rank, on the first one. */
+/* Collective. The first rank gets the times of the slowest rank. */
 static int tell(job *j, kmer_times *times, kmer_error *error) {
     times->read -= j->counter.seconds;
     times->count = j->counter.seconds;
@@ -190,7 +190,7 @@ static int tell(job *j, kmer_times *times, kmer_error *error) {
     return kmer_summary_write(&summary, stdout, error);
 }
 
-/* The steps one after the other; each fails on all ranks or on none. */
+/* The steps one after the other. Each fails on all ranks or on none. */
 static int run(job *j, double started, kmer_error *error) {
     kmer_times times = {0};
     tern_config config;
@@ -222,7 +222,7 @@ static int run(job *j, double started, kmer_error *error) {
     times.write = done - counted;
     times.total = done - started;
 
-    /* The report covers the names that the files have got, too. */
+    /* The report also covers the renaming of the files. */
     (void)tell(j, &times, error);
     return kmer_report(j->comm, error);
 }

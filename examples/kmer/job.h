@@ -9,8 +9,8 @@
 
 #include "options.h"
 
-/* Collective. Returns the exit status, the same on all ranks; the line that says what failed has
- * been written. started: when the program began. */
+/* Collective. Returns the exit status, the same on all ranks; a failure has been reported in one
+ * line. started: start time of the program. */
 int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started);
 
 #endif

@@ -16,7 +16,7 @@
 #include "report.h"
 #include "table_file.h"
 
-/* What one rank can do. */
+/* Actions that one rank does alone. */
 static void act_alone(const kmer_options *options, kmer_error *error) {
     switch (options->action) {
     case KMER_HELP:
@@ -34,8 +34,8 @@ static void act_alone(const kmer_options *options, kmer_error *error) {
         kmer_fail_system(error, "write", "standard output");
 }
 
-/* Where all ranks are on one node, Open MPI need not look for network cards, which takes it longer
- * than a small genome. Whoever chooses a way for it is obeyed. */
+/* If all ranks are on one node, Open MPI need not look for network cards, which takes it longer
+ * than counting a small genome. A choice of the user is not changed. */
 static void spare_search_for_networks(void) {
     const char *all = getenv("OMPI_COMM_WORLD_SIZE"), *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (all == NULL || here == NULL || strcmp(all, here) != 0 || getenv("OMPI_MCA_pml") != NULL)
@@ -46,7 +46,7 @@ static void spare_search_for_networks(void) {
 
 int main(int argc, char **argv) {
     double started = kmer_now();
-    /* Beyond a limit on file sizes, a write fails and is reported. */
+    /* With SIGXFSZ ignored, a write beyond a limit on file sizes fails and is reported. */
     signal(SIGXFSZ, SIG_IGN);
     spare_search_for_networks();
     MPI_Init(&argc, &argv);

@@ -62,7 +62,7 @@ static const struct option table[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Digits with K, M or G. 0: it is something else, or 0, or too large. */
+/* Reads digits with K, M or G. Returns 0 for any other text, for 0, and for too large a number. */
 static uint64_t parse_count(const char *text) {
     if (*text < '0' || *text > '9')
         return 0;
@@ -108,7 +108,7 @@ static int parse_capacity(const char *text, kmer_options *options, kmer_error *e
     return 0;
 }
 
-/* The option that getopt_long has found. */
+/* Handles the option that getopt_long has found. */
 static int take(int option, kmer_options *options, kmer_error *error) {
     switch (option) {
     case 'k':

@@ -19,19 +19,19 @@ typedef struct kmer_options {
     unsigned k;
     bool canonical;
     tern_via via;
-    bool via_given;    /* else by what the transports are */
-    uint64_t capacity; /* 0: by the size of the input */
+    bool via_given;    /* else the transports decide */
+    uint64_t capacity; /* 0: the size of the input decides */
     const char *dump;  /* names of files to write, or NULL */
     const char *output;
     const char *histogram;
     const char *print; /* a file that --output wrote */
     bool json;
-    bool progress; /* on standard error, terminal or not */
+    bool progress; /* on standard error, even if it is no terminal */
     char **inputs;
     int input_count;
 } kmer_options;
 
-/* [out] options. Permutes argv; its strings are kept. */
+/* [out] options: the options. Permutes argv, and keeps its strings. */
 int kmer_options_parse(int argc, char **argv, kmer_options *options, kmer_error *error);
 
 extern const char kmer_options_help[];

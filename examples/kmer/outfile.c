@@ -10,7 +10,7 @@ int kmer_outfile_create(kmer_outfile *file, const char *name, kmer_error *error)
     *file = (kmer_outfile){.name = name, .fd = -1};
     if (name == NULL)
         return 0;
-    /* A rename would put a file in the place of a device. */
+    /* A rename would replace a device by a file. */
     struct stat info;
     if (stat(name, &info) == 0 && !S_ISREG(info.st_mode))
         return kmer_fail(error, "cannot write %s: it is not a regular file", name);

@@ -3,7 +3,7 @@
 
 /*
  * A file that all ranks write together, each its own ranges of bytes. It grows beside its final
- * name, as NAME.PID.part, and gets the name when it is whole: nobody takes half a file for a file.
+ * name, as NAME.PID.part, and gets the name when it is complete, so that nobody uses half a file.
  * The ranks need a file system that they share.
  */
 
@@ -15,27 +15,28 @@
 #include "error.h"
 
 typedef struct kmer_outfile {
-    const char *name; /* NULL: no file is wanted; all functions then do nothing */
+    const char *name; /* NULL: no file is wanted, and all functions do nothing */
     char part[PATH_MAX];
     int fd;
     bool created; /* by this rank, the first */
 } kmer_outfile;
 
-/* The file called name, for the first rank. */
+/* The first rank creates the file. */
 int kmer_outfile_create(kmer_outfile *file, const char *name, kmer_error *error);
-/* The same file, for all others: part is what the first rank has there. */
+/* All other ranks open the same file. part: the name that the first rank has in part. */
 int kmer_outfile_join(kmer_outfile *file, const char *name, const char *part, kmer_error *error);
 
 int kmer_outfile_write(kmer_outfile *file, const void *data, size_t size, uint64_t offset,
                        kmer_error *error);
 
-/* After the last write of this rank. */
+/* Called after the last write of this rank. */
 int kmer_outfile_close(kmer_outfile *file, kmer_error *error);
 
-/* After all ranks have closed it: gives the file its name. Only the first rank does anything. */
+/* Called after all ranks have closed the file: gives it its name. Only the first rank does
+ * anything. */
 int kmer_outfile_commit(kmer_outfile *file, kmer_error *error);
 
-/* Removes what was not committed. */
+/* Removes a file that was not committed. */
 void kmer_outfile_discard(kmer_outfile *file);
 
 #endif

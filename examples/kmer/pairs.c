@@ -8,7 +8,7 @@
 #include "report.h"
 
 void kmer_pairs_sort(kmer_pair *pairs, kmer_pair *scratch, size_t count, unsigned bits) {
-    /* Least digit first. Of 11 bits: the counters of a digit stay in the innermost cache. */
+    /* Least digit first. A digit has 11 bits, so that its counters stay in the innermost cache. */
     enum { DIGIT = 11, VALUES = 1 << DIGIT };
 
     kmer_pair *from = pairs, *to = scratch;
@@ -37,8 +37,8 @@ static int by_value(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Collective. [out] bounds: the first k-mer of each rank but the first. The table keeps k-mers in
- * the order of their hashes, so that every so many-th of them is a fair sample. */
+/* Collective. [out] bounds: the first k-mer of each rank except the first. The table has k-mers in
+ * the order of their hashes, so every n-th of them is a fair sample. */
 static int choose_bounds(const kmer_pair *pairs, size_t count, uint64_t *bounds, int ranks,
                          MPI_Comm comm) {
     enum { SAMPLE = 512 };
@@ -82,9 +82,9 @@ static int owner(uint64_t kmer, const uint64_t *bounds, int ranks) {
     return low;
 }
 
-/* By rank. */
+/* Numbers by rank. */
 typedef struct plan {
-    uint64_t *bounds; /* of all but the first */
+    uint64_t *bounds; /* of all ranks except the first */
     int *sent, *sent_at, *got, *got_at;
     size_t *next;
 } plan;
@@ -108,7 +108,7 @@ static void plan_free(plan *p) {
     free(p->sent);
 }
 
-/* Pairs in the order of the ranks that they go to. */
+/* Arranges pairs in the order of the ranks to which they go. */
 static void arrange(const plan *p, const kmer_pair *pairs, size_t count, kmer_pair *arranged,
                     int ranks) {
     for (int r = 0; r < ranks; r++)
@@ -117,7 +117,7 @@ static void arrange(const plan *p, const kmer_pair *pairs, size_t count, kmer_pa
         arranged[p->next[owner(pairs[i].kmer, p->bounds, ranks)]++] = pairs[i];
 }
 
-/* Collective. [out] total: pairs that this rank gets. */
+/* Collective. [out] total: number of pairs that this rank gets. */
 static int count_ways(const plan *p, const kmer_pair *pairs, size_t count, size_t *total, int ranks,
                       MPI_Comm comm, kmer_error *error) {
     /* MPI counts in int. */

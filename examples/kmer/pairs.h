@@ -14,12 +14,12 @@ typedef struct kmer_pair {
     uint64_t kmer, count;
 } kmer_pair;
 
-/* Sorts by k-mer, of which the low bits count. scratch is as large as pairs. */
+/* Sorts by the low bits of the k-mer. scratch is as large as pairs. */
 void kmer_pairs_sort(kmer_pair *pairs, kmer_pair *scratch, size_t count, unsigned bits);
 
-/* Collective. Takes this rank's pairs, from malloc; gives it others in exchange, so that ranks in
- * order hold k-mers in order, about equally many each; a rank's own are in no order. Frees or
- * replaces *pairs. Fails on all ranks if it does on one. */
+/* Collective. Takes this rank's pairs, from malloc, and gives it others, so that ranks in order
+ * hold k-mers in order, about equally many each. A rank's own pairs are in no order. Frees or
+ * replaces *pairs. If it fails on one rank, it fails on all. */
 int kmer_pairs_exchange(kmer_pair **pairs, size_t *count, MPI_Comm comm, kmer_error *error);
 
 #endif

@@ -11,7 +11,7 @@ double kmer_now(void) {
 
 void kmer_progress_start(kmer_progress *progress, bool wanted, uint64_t total) {
     *progress = (kmer_progress){.wanted = wanted, .started = kmer_now(), .total = total};
-    progress->drawn = progress->started + 0.9; /* nothing is drawn in the first second */
+    progress->drawn = progress->started + 0.9; /* the first second shows no bar */
 }
 
 void kmer_progress_update(kmer_progress *progress, uint64_t bytes, uint64_t kmers) {

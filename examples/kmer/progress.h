@@ -2,8 +2,8 @@
 #define KMER_PROGRESS_H
 
 /*
- * The clock, and a bar on standard error for those who wait. The first rank draws its own share,
- * which goes as fast as those of the others.
+ * The clock, and a progress bar on standard error. The first rank shows its own share, which
+ * progresses as fast as those of the others.
  */
 
 #include <stdbool.h>
@@ -13,14 +13,14 @@ double kmer_now(void);
 
 typedef struct kmer_progress {
     bool wanted, shown;
-    double started, drawn; /* when */
-    uint64_t total;        /* bytes of input to go through */
+    double started, drawn; /* times */
+    uint64_t total;        /* bytes of input to read */
 } kmer_progress;
 
 void kmer_progress_start(kmer_progress *progress, bool wanted, uint64_t total);
-/* Draws if it is time to. */
+/* Draws the bar if it is time to. */
 void kmer_progress_update(kmer_progress *progress, uint64_t bytes, uint64_t kmers);
-/* Wipes the bar away. */
+/* Removes the bar. */
 void kmer_progress_end(kmer_progress *progress);
 
 #endif

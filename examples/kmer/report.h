@@ -12,15 +12,15 @@
 
 #include "error.h"
 
-/* kmer_fail with what tern says about status. The death of a peer is the end: the line is written,
- * and the job ends here, since MPI would wait for the dead. */
+/* kmer_fail with tern's text for status. If a peer has died, it writes the line and ends the job,
+ * since MPI would wait for the dead rank. */
 int kmer_fail_tern(kmer_error *error, tern_status status, const char *what);
 
-/* Collective. Whether any rank says that it failed. */
+/* Collective. Returns whether any rank has failed. */
 bool kmer_any(MPI_Comm comm, bool failed);
 
-/* Collective. If some ranks have failed, the first of them writes its line. Returns the exit
- * status, the same on all. */
+/* Collective. If ranks have failed, the first of them writes its line. Returns the exit status, the
+ * same on all ranks. */
 int kmer_report(MPI_Comm comm, const kmer_error *error);
 
 #endif

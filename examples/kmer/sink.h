@@ -2,7 +2,7 @@
 #define KMER_SINK_H
 
 /*
- * Where the readers put k-mers: a batch, emptied by flush whenever it is full.
+ * The readers put k-mers into a sink: a batch that flush empties whenever it is full.
  */
 
 #include "encoding.h"
@@ -14,10 +14,10 @@ typedef struct kmer_sink {
     /* Sets count to 0. Non-zero ends the reading. */
     int (*flush)(struct kmer_sink *sink);
     void *argument;
-    uint64_t bytes; /* of input that its reader has gone through, for those who wait */
+    uint64_t bytes; /* number of bytes of input that the reader has done, for the progress bar */
 } kmer_sink;
 
-/* kmer_window_take into the sink. NULL: its flush ended the reading. */
+/* kmer_window_take into the sink. NULL: flush ended the reading. */
 static inline const char *kmer_sink_take(kmer_sink *sink, kmer_window *window, const char *text,
                                          const char *end) {
     for (;;) {

@@ -2,7 +2,7 @@
 #define KMER_SUMMARY_H
 
 /*
- * What the program says at the end, for people or for programs.
+ * The summary at the end, for people or for programs.
  */
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "totals.h"
 
 typedef struct kmer_times {
-    double start; /* from the program's begin to the table */
-    double read;  /* input to k-mers */
+    double start; /* from the start of the program to the table */
+    double read;  /* from input to k-mers */
     double count; /* in the table's operations */
     double write; /* totals and files */
     double total;

@@ -25,11 +25,11 @@ static unsigned bytes_for(uint64_t largest) {
     return bytes;
 }
 
-/* Records on their way into the file. */
+/* Buffers records on their way into the file. */
 typedef struct writer {
     kmer_outfile *file;
     kmer_error *error;
-    uint64_t offset; /* where the buffer goes */
+    uint64_t offset; /* position of the buffer in the file */
     unsigned key_bytes, count_bytes;
     size_t filled;
     char *buffer;
@@ -51,7 +51,7 @@ static int add_record(const void *key, const void *value, void *argument) {
     memcpy(&count, value, sizeof count);
     kmer = htole64(kmer);
     count = htole64(count);
-    /* Eight bytes each, of which the next number overwrites what is too much. */
+    /* Each store writes eight bytes; the next number overwrites the excess. */
     char *at = w->buffer + w->filled;
     memcpy(at, &kmer, 8);
     memcpy(at + w->key_bytes, &count, 8);

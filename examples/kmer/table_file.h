@@ -18,7 +18,7 @@
 #include "outfile.h"
 #include "totals.h"
 
-/* Collective, though it may fail on one rank alone; does nothing if file has no name. */
+/* Collective, though it may fail on a single rank. Does nothing if file has no name. */
 int kmer_table_write(kmer_outfile *file, const kmer_counter *counter, const kmer_totals *totals,
                      const kmer_options *options, MPI_Comm comm, kmer_error *error);
 

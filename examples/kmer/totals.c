@@ -24,7 +24,8 @@ int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Com
     memset(totals, 0, sizeof *totals);
     tern_status status = tern_hashtable_for_each(counter->worker, counter->table, add_up, totals);
     if (status != TERN_OK)
-        kmer_fail_tern(error, status, "cannot read the table"); /* the sums tell all */
+        kmer_fail_tern(error, status,
+                       "cannot read the table"); /* all ranks learn of it by the sums */
     totals->local_distinct = totals->distinct;
     uint64_t sums[] = {totals->kmers, totals->distinct, totals->unique, counter->counted};
     MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, comm);
@@ -72,7 +73,7 @@ void kmer_totals_show_histogram(const kmer_totals *totals, FILE *out) {
 
     fprintf(out, "\n         count   k-mers\n");
     for (unsigned low = 1; low <= KMER_HISTOGRAM_TOP; low *= 2) {
-        /* 1, 2 to 3, 4 to 7, ...; the last line takes all that is left. */
+        /* Ranges 1, 2 to 3, 4 to 7, ...; the last line has all the rest. */
         bool last = 2 * low > KMER_HISTOGRAM_TOP;
         unsigned high = last ? KMER_HISTOGRAM_TOP + 1 : 2 * low - 1;
         uint64_t kmers = 0;

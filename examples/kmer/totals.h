@@ -2,7 +2,7 @@
 #define KMER_TOTALS_H
 
 /*
- * What the counts add up to, and how it is shown.
+ * The totals of the counts, and how they are shown.
  */
 
 #include <mpi.h>
@@ -10,15 +10,15 @@
 
 #include "counter.h"
 
-/* Counts above this are taken together, as one count more. */
+/* Higher counts are shown together, as one count more. */
 enum { KMER_HISTOGRAM_TOP = 10000 };
 
 typedef struct kmer_totals {
     uint64_t kmers, distinct;
-    uint64_t unique;         /* counted once */
-    uint64_t largest;        /* count */
-    uint64_t local_distinct; /* of this rank's part; all others are of the whole table */
-    /* First rank only: how many k-mers have a count. */
+    uint64_t unique;         /* k-mers counted once */
+    uint64_t largest;        /* largest count */
+    uint64_t local_distinct; /* in this rank's part; all other numbers are of the whole table */
+    /* On the first rank only: number of k-mers for each count. */
     uint64_t histogram[KMER_HISTOGRAM_TOP + 2];
 } kmer_totals;
 
@@ -26,13 +26,14 @@ typedef struct kmer_totals {
 int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Comm comm,
                        kmer_error *error);
 
-/* The histogram as lines 'COUNT K-MERS'. Returns like fprintf: negative if it cannot be written. */
+/* Writes the histogram as lines 'COUNT K-MERS'. Returns a negative value if it cannot be written,
+ * as fprintf does. */
 int kmer_totals_write_histogram(const kmer_totals *totals, FILE *out);
 
-/* A few lines of it, for people. */
+/* Shows a few lines of the histogram. */
 void kmer_totals_show_histogram(const kmer_totals *totals, FILE *out);
 
-/* 1234567 as 1,234,567. text holds 32 bytes. */
+/* Writes 1234567 as 1,234,567. text has room for 32 bytes. */
 const char *kmer_commas(uint64_t number, char *text);
 
 #endif
