@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The two kernels by which libraries for small messages are compared (Bale): histogram, where every
- * rank adds 1 to random words of a distributed table, and index-gather, where every rank reads
- * random words of one. Word i lies with rank i % 2.
+ * The two kernels that are used to compare libraries for small messages (Bale): in histogram every
+ * rank adds 1 to random words of a distributed table; in index-gather every rank reads random words
+ * of one. Rank i % 2 owns word i.
  */
 
 #ifndef TERN_BENCHMARKS_BENCH_APPS_H

@@ -451,7 +451,7 @@ static void measure_loads(bench *b, const cells *costs, hash *h) {
         bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
                    loads[i], 1 + l.there, 1 + l.absent);
         h->load = loads[i];
-        measure_rows(b, costs, h, value_rows + 3, 6, (bench_param){"load_percent", loads[i], NULL});
+        measure_rows(b, costs, h, value_rows + 3, 4, (bench_param){"load_percent", loads[i], NULL});
     }
     h->load = LOAD;
 }

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * MPI's own one-sided operations, as peers: a window of both ranks, locked for all.
+ * MPI's own one-sided operations as peers, on a window of both ranks that every rank has locked.
  */
 
 #ifndef TERN_BENCHMARKS_WINDOW_H

@@ -125,7 +125,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
         return status;
     status = free_all(worker, map, true);
     if (status == TERN_ERR_MISMATCH)
-        return status; /* the others have not come to destroy it */
+        return status; /* the other ranks have not called destroy */
     tern_status destroyed = tern_hashtable_destroy(worker, map->table);
     free(map);
     return status == TERN_OK ? destroyed : status;

@@ -6,8 +6,8 @@
  *
  *                free slot                  item there         left by push    left by pop
  *     IMPROVED   its turn is posted         its check holds    nothing         its turn (posted)
- *     CLASSIC    popped is near             pushed is past it  CAS of pushed   CAS of popped
- *     CHECKSUM   head is near               its check holds    nothing         nothing
+ *     CLASSIC    popped is within a lap     pushed is past it  CAS of pushed   CAS of popped
+ *     CHECKSUM   head is within a lap       its check holds    nothing         nothing
  *
  * In a phase of pushes or pops alone, no algorithm leaves anything behind except turns that a store
  * reaches. The free slots then follow from head, since nobody pops. The end of the phase settles
@@ -31,10 +31,10 @@
 #include "src/wait.h"
 
 typedef enum {
-    SLOT_READY, /* may be written; holds the item */
-    SLOT_NONE,  /* the queue is full; empty */
-    SLOT_BUSY,  /* another rank is still popping from it; pushing to it */
-    SLOT_PAST   /* the ticket is gone */
+    SLOT_READY, /* push: may be written; pop: holds the item */
+    SLOT_NONE,  /* push: the queue is full; pop: it is empty */
+    SLOT_BUSY,  /* push: another rank still pops from it; pop: another rank still pushes to it */
+    SLOT_PAST   /* pop: the ticket has been popped already */
 } tern_slot_state;
 
 /* Asks the host whether ticket may be pushed, when this process does not know it yet. */

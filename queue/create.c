@@ -225,7 +225,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
     uint32_t dead = tern_peers_dead(peers);
     status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
     if (status == TERN_ERR_MISMATCH)
-        return status; /* the others have not come to destroy it */
+        return status; /* the other ranks have not called destroy */
     tern_object_remove(parts->context, &parts->object);
     for (size_t i = 0; i < count; i++) {
         tern_queue *q = &parts[i];

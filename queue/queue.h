@@ -81,7 +81,7 @@ struct tern_queue {
     atomic_flag watched; /* a worker looks at one of them */
     tern_queue_watch watch[2][TERN_DUE_NEVER];
 
-    /* One more than the last ticket of this process in this phase; 0: none (queue/phase.c). */
+    /* One more than this process's last ticket in the current phase; 0: none (queue/phase.c). */
     _Atomic uint64_t phase_pushed;
     _Atomic uint64_t phase_popped;
 };

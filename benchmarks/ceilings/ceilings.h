@@ -52,7 +52,7 @@ void ceiling_flag_ask(ceiling_flag *flag, uint64_t n);
 void ceiling_flag_answer(ceiling_flag *flag, uint64_t n);
 
 /*
- * copy_flag.c: the same with data, copied to the other side before its flag is raised.
+ * copy_flag.c: the same with data, which each side copies to the other before it raises the flag.
  */
 typedef struct ceiling_copy_flag {
     ceiling_flag flag;

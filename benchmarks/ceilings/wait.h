@@ -25,9 +25,9 @@ static inline void ceiling_wait(unsigned looks) {
         sched_yield();
 }
 
-/* To be this core's own: stores leave a core in order, so that a few lines at a time is all that
- * its store buffer can wait for. (__builtin_prefetch for writing asks only for a copy, unless the
- * compiler is told of the processor.) */
+/* Requests a line for writing. Stores leave a core in order, so its store buffer can wait for only
+ * a few lines at a time. (__builtin_prefetch for writing requests only a copy, unless the compiler
+ * knows the processor.) */
 static inline void ceiling_own_line(const char *line) {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ volatile("prefetchw %0" : : "m"(*line));

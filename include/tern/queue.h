@@ -18,7 +18,7 @@
  *     any, by call     all          one round trip, or a share of one in a batch
  *
  * R is a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap. The table holds for a queue
- * that is neither nearly full nor nearly empty, and without contention. In addition a worker needs
+ * that is neither nearly full nor nearly empty, and without contention. In addition a process needs
  * a get or an atomic load now and then to learn which slots are free and which items are there; one
  * of them serves up to 64 pushes or a whole lap. If the host shares memory with the caller, all of
  * these are plain loads, stores and processor atomics and cost nothing extra. In a phase, try_push
