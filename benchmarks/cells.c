@@ -235,8 +235,8 @@ void cells_summary(bench *b) {
                    "right in %u; RMA is faster in %u, calls in %u",
                    c->all, names[forced], c->differ, c->right, c->rma, c->call);
         bench_note(b,
-                   "auto takes %.2f times the better way in the median of %u cells, %.2f +-%.2f in "
-                   "the worst",
+                   "auto takes %.2f times as long as the better way in the median of %u cells, "
+                   "%.2f +-%.2f times in the worst",
                    bench_median(c->times, c->autos), c->autos, c->worst, c->spread / 2);
     }
 }

@@ -24,13 +24,13 @@ static const subject subjects[] = {
     {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads",
      bench_call_many, false},
     {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL, false},
-    {"model", bench_model_all, "gets, puts, atomics and calls, and what they say of containers",
+    {"model", bench_model_all, "gets, puts, atomics, calls, and the cost model of containers",
      bench_model_all, true},
-    {"hash", bench_hash, "hash table by RMA, by call and by choice", bench_hash, true},
-    {"queue", bench_queue, "queues by RMA, by call and by choice", bench_queue, true},
-    {"attentive", bench_attentive, "the same while all compute in between", bench_attentive, false},
-    {"peers", bench_peers, "what others published of containers, beside the same by tern", NULL,
-     false},
+    {"hash", bench_hash, "hash table by RMA, by call and by TERN_VIA_AUTO", bench_hash, true},
+    {"queue", bench_queue, "queues by RMA, by call and by TERN_VIA_AUTO", bench_queue, true},
+    {"attentive", bench_attentive, "the same while all ranks compute between operations",
+     bench_attentive, false},
+    {"peers", bench_peers, "published figures of other containers, beside tern's", NULL, false},
     {"batch", bench_batch, "many keys of a hash table at once, and buffered, beside one by one",
      NULL, false},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
@@ -46,7 +46,7 @@ static const subject subjects[] = {
     {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,
      false},
     {"mcts", bench_mcts,
-     "tree search on Hex beside one tree for a thread, or for threads; random games", bench_mcts,
+     "tree search on Hex beside a tree per thread and a shared tree; random games", bench_mcts,
      true},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
      false},
@@ -59,44 +59,43 @@ static void print_subjects(FILE *to) {
 }
 
 static void usage(FILE *to) {
-    fprintf(to,
-            "usage: mpirun -n 2 tern-bench [options] subject...\n"
-            "       mpirun -n 2 tern-bench [options] notify --only flood\n"
-            "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
-            "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
-            "       mpirun -n N tern-bench [options] notify --only idle\n"
-            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts\n"
-            "       mpirun -n 1 tern-bench [options] model|hash|queue|mcts\n\n"
-            "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
-            "with no generality) in the same run. A ratio of 1 is the ceiling. With more ranks\n"
-            "than two, call measures its cases for many: broadcast and many_to_one.\n\n"
-            "subjects:\n");
+    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n"
+                "       mpirun -n 2 tern-bench [options] notify --only flood\n"
+                "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
+                "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
+                "       mpirun -n N tern-bench [options] notify --only idle\n"
+                "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts\n"
+                "       mpirun -n 1 tern-bench [options] model|hash|queue|mcts\n\n"
+                "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
+                "with no generality) in the same run. A ratio of 1 is the ceiling. With more than\n"
+                "two ranks, call measures its cases for many ranks: broadcast and many_to_one.\n\n"
+                "subjects:\n");
     print_subjects(to);
-    fprintf(to, "  %-12s every one of them\n\noptions:\n", "all");
+    fprintf(to, "  %-12s all subjects\n\noptions:\n", "all");
     fprintf(
         to,
-        "      --json FILE    one JSON object a line to FILE; - is standard output, and the\n"
-        "                     table goes to standard error then\n"
-        "      --quick        fewer and shorter blocks: a look, not a measurement\n"
+        "      --json FILE    writes one JSON object per line to FILE; - is standard output,\n"
+        "                     and then the table goes to standard error\n"
+        "      --quick        fewer and shorter blocks: a short look, not a measurement\n"
         "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
         "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
-        "      --messages N   messages of a run of calls one way, 1,000 to 10,000,000,000\n"
+        "      --messages N   messages of a run of one-way calls, 1,000 to 10,000,000,000\n"
         "                     [65,000,000, send 6,500,000, between nodes 1,000,000;\n"
         "                     quick: 2,000,000 and 20,000]\n"
         "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
-        "      --operations N of each component and way of a container, if they take no longer\n"
-        "                     than 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
+        "      --operations N least operations of each component and way of a container, if\n"
+        "                     they take at most 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
         "      --seconds S    a subject leaves out the cases that would begin later, 0.1 to "
         "100000\n"
-        "                     [all begin; quick: 10, so that a subject ends within 20]\n"
+        "                     [no limit; quick: 10, so that a subject ends within 20]\n"
         "      --whole        model, hash, queue, attentive, mcts: all ranks together, no groups\n"
-        "      --workers N    mcts: of each rank, 1 to 64 [1, then TERN_WORKERS or 2]\n"
-        "      --only GLOB    only cases whose name matches; none does: exit status %d\n"
-        "      --list         the subjects or, with subjects, the names of their cases\n"
-        "      --no-pin       leave the ranks on the cores where they are\n"
-        "      --check        exit with %d if a target is missed\n"
-        "      --version      the version\n"
-        "  -h, --help         this\n\n"
+        "      --workers N    mcts: workers of each rank, 1 to 64 [1, then TERN_WORKERS or 2]\n"
+        "      --only GLOB    only cases whose name matches; exit status %d if none does\n"
+        "      --list         prints the subjects or, with subjects, the names of their cases\n"
+        "      --no-pin       leaves the ranks on the cores where they are\n"
+        "      --check        exits with %d if a target is missed\n"
+        "      --version      prints the version\n"
+        "  -h, --help         prints this help\n\n"
         "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
         BENCH_PAIRS_MAX, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED,
         BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
