@@ -44,8 +44,8 @@ says 'put_flush' mpirun-tern -n 2 tern-bench transfer --quick --pairs 1 --block 
 says '^= tern' sh -c 'echo name | mpirun-tern -n 1 tern-hex'
 
 docs=$prefix/$doc_folder
-for page in README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs/calls.md examples/README.md \
-    examples/kmer/main.c; do
+for page in README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs/calls.md docs/decisions/README.md \
+    examples/README.md examples/kmer/main.c; do
     [ -s "$docs/$page" ] || {
         echo "$docs/$page is missing"
         exit 1
