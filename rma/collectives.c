@@ -173,7 +173,7 @@ size_t tern_collectives_answer(tern_worker *worker) {
     size_t answered = 0;
     for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
         const bool failed = has_failed(worker, part->sequence);
-        const bool meets = worker->in_meeting && !worker->in_notified &&
+        const bool meets = part->type == TYPE_HAIL && worker->in_meeting && !worker->in_notified &&
                            part->sequence >= worker->notified && part->data[0] <= meeting;
         if (part->type != TYPE_HAIL || (!failed && !meets) ||
             try_send(worker, part->origin, failed ? TYPE_FAILED : TYPE_MEETS, 0,

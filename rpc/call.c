@@ -150,8 +150,8 @@ static tern_status await_result(tern_worker *worker, tern_future *future, void *
         tern_reply_give_up(worker, &back, rank);
         return status;
     }
-    status = take_result(worker, tern_reply_cell(worker, &back), rank, result, capacity,
-                         result_bytes);
+    status =
+        take_result(worker, tern_reply_cell(worker, &back), rank, result, capacity, result_bytes);
     tern_reply_release(worker, &back);
     return status;
 }

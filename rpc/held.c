@@ -65,6 +65,15 @@ size_t tern_held_advance(tern_worker *worker) {
     return mine->held != NULL ? held_sweep(worker, mine->held_looks++ % LOOKS == 0) : 0;
 }
 
+uint32_t tern_held_reader(const tern_worker *worker) {
+    const tern_held *held = tern_rpc_worker_of(worker)->held;
+    while (held != NULL && (!held->is_call || held->rank == TERN_ANYBODY))
+        held = held->next;
+    return held != NULL ? held->rank : TERN_ANYBODY;
+}
+
+bool tern_held_reclaim(tern_worker *worker) { return held_sweep(worker, true) > 0; }
+
 tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held) {
     tern_held *made = malloc(sizeof *made);
     if (made == NULL)
@@ -72,7 +81,7 @@ tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held
     *made = (tern_held){.bytes = bytes};
     tern_status status =
         tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
-    if (status == TERN_ERR_MEMORY && held_sweep(worker, true) > 0) {
+    if (status == TERN_ERR_MEMORY && tern_held_reclaim(worker)) {
         tern_error_clear();
         status = tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
     }

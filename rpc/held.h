@@ -49,6 +49,12 @@ tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, ui
 /* A reader lets go of what it was lent. There has to be room for a notice (rpc/synchronizer.h). */
 void tern_loan_end(tern_worker *worker, const tern_loan *loan);
 
+/* The only reader of the oldest call's memory that has only one, or TERN_ANYBODY. */
+uint32_t tern_held_reader(const tern_worker *worker);
+
+/* Gives back all that is no longer needed. False: there was nothing. */
+bool tern_held_reclaim(tern_worker *worker);
+
 /* Gives back what is no longer needed; how many. The progress of the layer. */
 size_t tern_held_advance(tern_worker *worker);
 

@@ -15,8 +15,12 @@ static tern_status await_memory(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for memory of earlier calls)");
     tern_status status = TERN_OK;
     while (mine->held_over == over && status == TERN_OK)
-        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
-    return status;
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
+                                 tern_held_reader(worker));
+    if (status != TERN_ERR_PEER || !tern_held_reclaim(worker))
+        return status;
+    tern_error_clear(); /* the memory of a reader that has died is free */
+    return TERN_OK;
 }
 
 /* Calls give their memory back in time whatever the application does; results may not. */

@@ -138,6 +138,7 @@ static void lose_all(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *
     if (lost > 0)
         tern_log(TERN_LOG_ERROR, "%zu calls to worker %u that waited for room are lost: %s", lost,
                  queue->out->target, tern_error_detail());
+    tern_error_clear(); /* those that wait for the calls have been told */
 }
 
 /* Moves what has room now, to be published together. The mover's thread has the owner's lock. */

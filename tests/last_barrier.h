@@ -9,15 +9,14 @@
 #include "src/context.h"
 
 static struct {
-    int in;           /* so many meetings of all ranks from now on; 0: none */
-    int met;          /* meetings up to now */
-    int in_allgather; /* the same of these */
+    int in;  /* so many meetings of all ranks from now on; 0: none */
+    int met; /* meetings up to now */
     int nothing;
 } last_barrier;
 
-static int die_in(int *in, MPI_Comm comm, MPI_Request *request, int code) {
+static int die_in(MPI_Comm comm, MPI_Request *request, int code) {
     const int victim = tern_test_size() - 1;
-    if (*in == 0 || --*in > 0)
+    if (last_barrier.in == 0 || --last_barrier.in > 0)
         return code;
     code = PMPI_Wait(request, MPI_STATUS_IGNORE);
     if (tern_test_rank() == victim)
@@ -33,13 +32,7 @@ int PMPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, M
                     MPI_Comm comm, MPI_Request *request) {
     int code = MPI_Iallreduce(mine, all, count, type, op, comm, request);
     last_barrier.met++;
-    return die_in(&last_barrier.in, comm, request, code);
-}
-
-int PMPI_Iallgather(const void *mine, int count, MPI_Datatype type, void *all, int each,
-                    MPI_Datatype of, MPI_Comm comm, MPI_Request *request) {
-    int code = MPI_Iallgather(mine, count, type, all, each, of, comm, request);
-    return die_in(&last_barrier.in_allgather, comm, request, code);
+    return die_in(comm, request, code);
 }
 
 /* Leaves the meetings in shared memory for those by MPI, and begins to count these. */

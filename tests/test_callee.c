@@ -15,7 +15,8 @@ static void rows_hold_several(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { COUNT = 5 };
-    tern_callee callee[COUNT] = {0};
+    tern_callee callee[COUNT];
+    memset(callee, 0, sizeof callee);
     int object[COUNT];
     for (uint64_t i = 0; i < COUNT; i++) /* all in one row */
         tern_callee_add(f.context, &callee[i], TERN_CALLEE_QUEUE, 7 + i * TERN_CALLEE_ROWS,

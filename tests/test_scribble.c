@@ -11,6 +11,7 @@
  * left as they are.
  */
 
+#include <sanitizer/lsan_interface.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 
 enum { KEYS = 48, OPERATIONS = 150, FLIPS = 3, SEED_SECONDS = 20, NAME_MAX_BYTES = 40 };
 
+#pragma weak __lsan_disable /* it is there under AddressSanitizer alone */
+
 /* What a rank writes into. */
 typedef enum area { HEAP, RINGS, BOARDS, HEADERS, AREAS } area;
 
@@ -32,21 +35,24 @@ static const char *const area_names[AREAS] = {"the heap", "rings", "boards of wo
                                               "headers of rings, regions and activity"};
 
 /* For the handler of the alarm. */
-static uint64_t running_seed;
-static const char *running_area, *volatile running;
+static const char *volatile running;
+static char running_where[128];
 
 /* How often an operation said that memory is damaged. */
 static uint64_t damage_found;
 
 static void on_alarm(int signal) {
     (void)signal;
-    char text[256];
-    int length =
-        snprintf(text, sizeof text, "\nscribble: rank %d hangs in %s, seed %llu, %s\n",
-                 tern_test_rank(), running, (unsigned long long)running_seed, running_area);
-    if (write(STDERR_FILENO, text, (size_t)length) < 0)
-        _exit(2);
+    const char *const text[] = {"\nscribble: hangs in ", running, running_where};
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
+        if (write(STDERR_FILENO, text[i], strlen(text[i])) < 0)
+            _exit(2);
     abort();
+}
+
+static void note_where(uint64_t seed, area area) {
+    snprintf(running_where, sizeof running_where, " on rank %d, seed %llu, %s\n", tern_test_rank(),
+             (unsigned long long)seed, area_names[area]);
 }
 
 static tern_status add_up(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -331,7 +337,7 @@ static void close_scene(scene *s) {
 }
 
 static void run_seed(scene *s, uint64_t seed) {
-    running_seed = seed;
+    note_where(seed, s->area);
     s->scribbler = (uint32_t)(seed % s->f.size);
     s->random = seed * 1000003 + s->f.rank * 7919;
     alarm(SEED_SECONDS);
@@ -356,13 +362,10 @@ static void run_seed(scene *s, uint64_t seed) {
     meet(s, "the last operations");
 }
 
-void __lsan_disable(void) __attribute__((weak));
-
 /* Seeds of one context follow each other in what is left of its memory. */
 static void run_area(area area, uint64_t seeds) {
     const uint64_t together = tern_test_full() ? 100 : 10;
     void (*before)(int) = signal(SIGALRM, on_alarm);
-    running_area = area_names[area];
     tern_doubt_ns = 1000000;
     seeds = tern_test_full() ? 50 * seeds : seeds;
     if (area != HEAP && __lsan_disable != NULL)
@@ -370,7 +373,7 @@ static void run_area(area area, uint64_t seeds) {
     for (uint64_t first = 0; first < seeds; first += together) {
         scene s;
         running = "the beginning";
-        running_seed = tern_test_seed() + first;
+        note_where(tern_test_seed() + first, area);
         alarm(SEED_SECONDS);
         if (!open_scene(&s, area))
             break;

@@ -18,7 +18,6 @@ program() {
     cat <<END
 #include <tern/remote.h>
 struct point { double x, y; };
-struct wide { char bytes[TERN_RESULT_MAX + 1]; };
 TERN_REMOTE(plot, (struct point, at), TERN_STRING(label), TERN_BUFFER(float, values),
             TERN_ARRAY(int, four, 4))
 TERN_REMOTE_RETURN(double, mean, TERN_BUFFER(double, values))
@@ -131,7 +130,7 @@ norm_start(w, t, v, d)
 END
     # Too short an array; alone, since gcc looks at it last.
     echo 'plot(w, t, p, "label", f, 3, three)' | bad "$@"
-    # Twice, pointers, alignment, no name, unknown, too large, too many.
+    # Twice, pointers, alignment, no name, unknown, too many.
     bad_declarations "$@" <<'END'
 TERN_REMOTE(ping)
 TERN_REMOTE(a, (char *, p))
@@ -142,7 +141,6 @@ TERN_REMOTE_RETURN(int *, a)
 TERN_REMOTE(a, (long double, p))
 TERN_REMOTE(a, (int))
 TERN_REMOTE(a, (struct unknown, p))
-TERN_REMOTE_RETURN(struct wide, a)
 TERN_REMOTE(a, (int, b), (int, c), (int, d), (int, e), (int, f), (int, g), (int, h), (int, i), (int, j), (int, k), (int, l), (int, m), (int, n))
 END
 }
