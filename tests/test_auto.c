@@ -228,8 +228,8 @@ static void without_calls(void) {
 }
 
 /* A target that does not attend, since it waits in MPI, is not waited for to measure a call. One
- * that attends is measured, unless it shares a core with the caller: then it has not attended for as
- * long as the caller asked. */
+ * that attends is measured, unless it shares a core with the caller: then it has not attended for
+ * as long as the caller asked. */
 static void measuring_a_call_ends(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
