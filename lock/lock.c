@@ -1,5 +1,6 @@
 #include "tern/lock.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -251,14 +252,22 @@ static tern_status allocate(tern_locks *locks) {
     return TERN_OK;
 }
 
-static void dispose(tern_locks *locks) {
-    if (locks == NULL)
-        return;
-    tern_callee_remove(locks->context, &locks->callee); /* calls that still come find nothing */
+static void discard(tern_object *object) {
+    tern_locks *locks = (tern_locks *)(void *)((char *)object - offsetof(tern_locks, object));
     free(locks->lock);
     free(locks->waiter);
     free(locks->held);
     free(locks);
+}
+
+/* Calls that still come find nothing. After a death other threads may be in the handlers of some.
+ */
+static void dispose(tern_locks *locks, tern_status status) {
+    tern_callee_remove(locks->context, &locks->callee);
+    if (status == TERN_ERR_PEER)
+        tern_object_leave(locks->context, &locks->object, discard);
+    else
+        discard(&locks->object);
 }
 
 tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks) {
@@ -298,10 +307,13 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
          * this rank's share is left to them. */
         status = tern_collective_barrier(context, worker);
         if (status == TERN_ERR_PEER)
+            tern_object_leave(context, &fresh->object, discard);
+        if (status == TERN_ERR_PEER)
             return status;
     }
     if (status != TERN_OK) {
-        dispose(fresh);
+        if (fresh != NULL)
+            dispose(fresh, status);
         return status;
     }
     tern_object_add(context, &fresh->object, "locks");
@@ -331,6 +343,6 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     if (status == TERN_OK)
         status = tern_quiesce(worker);
     tern_object_remove(context, &locks->object);
-    dispose(locks);
+    dispose(locks, status);
     return status;
 }

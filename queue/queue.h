@@ -39,6 +39,7 @@ enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
 typedef struct tern_queue_watch {
     uint64_t ticket;
     tern_rounds rounds;
+    uint32_t passes; /* how often all workers have begun rounds since */
 } tern_queue_watch;
 
 /* What a wait is for. Once others have begun it, it is due. */

@@ -2,11 +2,13 @@
 #include "queue/slot.h"
 
 /*
- * Damage that would have others wait. Who waits for a ticket's room or item waits for operations
- * that have drawn their tickets. Each of these ends within a round of its worker, or waits for the
- * room or the item of an earlier ticket; the earliest waits for nobody. So a chain of them ends
- * within a few rounds for each worker of the job, and what is still due then never comes: a word of
- * the queue says what no rank has written there.
+ * Damage that others would wait for. A worker that waits for a ticket's room or item waits for an
+ * operation that has drawn its ticket. That operation ends within a round of its worker, or itself
+ * waits for the room or the item of an earlier ticket; the earliest waits for nobody. So these
+ * operations form a chain of at most one for each worker of the job. Whenever all workers have
+ * begun some rounds, the first operation of the chain has ended. After as many such passes as the
+ * chain may be long, what is still due never comes: a word of the queue says what no rank has
+ * written there. The waiting worker looks for its item again between two passes.
  */
 
 static tern_status damaged(const tern_queue *q, uint64_t head, uint64_t tail, const char *what) {
@@ -33,19 +35,30 @@ static bool is_due(const tern_queue *q, tern_queue_due due, uint64_t ticket, uin
     return true;
 }
 
-/* The same ticket is waited for as before, and all workers have begun enough rounds since. */
+/* The same ticket is waited for as before, and the chain of operations before it has ended. */
 static bool is_overdue(const tern_context *context, tern_queue_watch *watch, uint64_t ticket,
                        bool now_due) {
+    enum { ROUNDS = 4 };
     const uint32_t chain = context->size * context->workers + 1;
     if (watch->ticket != ticket || !now_due)
-        watch->rounds = (tern_rounds){0, 0, false};
-    watch->ticket = ticket;
-    return now_due && tern_rounds_pass(context, &watch->rounds, 64 + 4 * chain);
+        *watch = (tern_queue_watch){.ticket = ticket};
+    if (!now_due || !tern_rounds_pass(context, &watch->rounds, ROUNDS))
+        return false;
+    watch->rounds = (tern_rounds){0, 0, false};
+    return ++watch->passes > chain;
+}
+
+/* What a dead rank has left half done is no damage. */
+static tern_status judge(tern_context *context, const tern_queue *q, uint64_t head, uint64_t tail,
+                         const char *what) {
+    tern_peers_look(&context->peers);
+    const uint32_t dead = tern_peers_dead(&context->peers);
+    return dead != TERN_NOBODY ? tern_peer_fail(dead) : damaged(q, head, tail, what);
 }
 
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_due due,
                                        uint64_t ticket) {
-    const tern_context *context = worker->context;
+    tern_context *context = worker->context;
     const bool comes_back = worker->in_handler || worker->in_progress;
     uint64_t head, tail;
     /* R6: tern_queue_look_for_damage */
@@ -58,10 +71,11 @@ tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_
         const int64_t waiting = (int64_t)context->size * context->workers;
         const int64_t items = (int64_t)(tail - head);
         if (items < -waiting || items > (int64_t)q->capacity + waiting)
-            status = damaged(q, head, tail, "cannot have so many items");
+            status = judge(context, q, head, tail, "cannot have so many items");
         else if (is_overdue(context, &q->watch[comes_back][due], ticket,
                             is_due(q, due, ticket, head, tail)))
-            status = damaged(q, head, tail, "has a slot or a turn that nobody is going to write");
+            status =
+                judge(context, q, head, tail, "has a slot or a turn that nobody is going to write");
     }
     /* R6: tern_queue_look_for_damage */
     atomic_flag_clear_explicit(&q->watched, memory_order_release);

@@ -218,6 +218,7 @@ static tern_status call_all(tern_worker *worker) {
  * another worker, meanwhile. */
 static tern_status come_to_meeting(tern_worker *worker) {
     tern_status status = tern_collective_claim(worker);
+    tern_notify_of(worker)->hailed = false; /* an answer to it may be used up */
     if (status == TERN_OK && is_called(worker)) {
         status = meet(worker, TERN_OK);
     } else if (status == TERN_OK && is_missed(worker)) {

@@ -3,10 +3,10 @@
 
 /*
  * Rounds: each worker counts its rounds of progress in its board. What a worker does to a container
- * by load and store it does in one go, with no round in between. So when every worker has begun
- * several more rounds, all of them have ended what they were in the middle of, and whatever still
- * looks half done will stay so: its memory is damaged. A worker that computes, or that no thread
- * has, begins no round until it comes to a collective call, and nothing is concluded until then.
+ * by load and store it does in one go, with no round in between, unless it waits there for another
+ * worker. So when every worker has begun several more rounds, each has ended what it was in the
+ * middle of, or waits. A worker that computes, or that no thread has, begins no round until it comes
+ * to a collective call, and nothing is concluded until then.
  */
 
 #include "rma/bell.h"

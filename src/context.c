@@ -135,6 +135,7 @@ static void dispose(tern_context *context, size_t layers) {
     tern_service_threads_stop(context);
     while (layers > 0)
         tern_layers[--layers]->close(context);
+    tern_objects_discard(context);
     if (mpi)
         tern_mpi_forget_finalize(context);
     bool alive = context->peers.watch == NULL || tern_peers_dead(&context->peers) == TERN_NOBODY;
@@ -193,7 +194,8 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     if (status == TERN_OK)
         status = agree_on_config(fresh);
     if (status == TERN_OK)
-        status = tern_mpi_watch_finalize(fresh);
+        status = tern_collective_agree(fresh, NULL, tern_mpi_watch_finalize(fresh),
+                                       "watching MPI_Finalize");
     if (status == TERN_OK)
         status = draw_nonce(fresh);
     if (status == TERN_OK)

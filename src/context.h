@@ -56,6 +56,7 @@ struct tern_context {
     atomic_flag tasks_busy; /* tasks are being run or changed */
     tern_phase_hook *phase_hooks;
     tern_object *objects; /* in the order of their creation */
+    tern_object *left;    /* destroyed after a death, and freed with the context */
     _Atomic(tern_callee *) callees[TERN_CALLEE_ROWS];
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */

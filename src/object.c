@@ -8,7 +8,7 @@ void tern_object_add(tern_context *context, tern_object *object, const char *kin
     tern_object **at = &context->objects;
     while (*at != NULL)
         at = &(*at)->next;
-    *object = (tern_object){NULL, kind};
+    *object = (tern_object){.kind = kind};
     *at = object;
 }
 
@@ -18,6 +18,19 @@ void tern_object_remove(tern_context *context, tern_object *object) {
             *at = object->next;
             return;
         }
+}
+
+void tern_object_leave(tern_context *context, tern_object *object,
+                       void (*discard)(tern_object *object)) {
+    *object = (tern_object){.next = context->left, .discard = discard};
+    context->left = object;
+}
+
+void tern_objects_discard(tern_context *context) {
+    for (tern_object *object; (object = context->left) != NULL;) {
+        context->left = object->next;
+        object->discard(object);
+    }
 }
 
 size_t tern_objects_name(const tern_context *context, char *text, size_t room) {

@@ -11,6 +11,7 @@
 struct tern_object {
     struct tern_object *next;
     const char *kind; /* "hash table" */
+    void (*discard)(struct tern_object *object);
 };
 
 /* Called by the collective functions that create and destroy objects, of which a process makes one
@@ -18,6 +19,12 @@ struct tern_object {
 void tern_object_add(tern_context *context, tern_object *object, const char *kind);
 /* One that was never added is fine. */
 void tern_object_remove(tern_context *context, tern_object *object);
+
+/* Keeps an object that is destroyed after a death until the context is: handlers of other threads
+ * may still be in it. Then discard frees it. */
+void tern_object_leave(tern_context *context, tern_object *object,
+                       void (*discard)(tern_object *object));
+void tern_objects_discard(tern_context *context);
 
 /* TERN_ERR_STATE, naming them, if there are any. */
 tern_status tern_objects_check(const tern_context *context, const char *function);

@@ -1,6 +1,7 @@
 #include "src/sibling.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,22 @@
 /*
  * A launcher tells each process its number by a variable of the environment. A process with that
  * variable may also be a shell that the launcher started and that started the rank; the rank is the
- * outermost process that has MPI's library in its memory. Nothing is concluded on a machine where
- * this process does not find itself in that way.
+ * outermost process that has MPI's library in its memory. Under PMIx one daemon starts several
+ * jobs, whose processes differ in their namespace.
+ *
+ * A rank counts as dead only if two looks miss it, and only where a look is complete: the launcher
+ * is visible, this process is found in the same way, and every child of the launcher could be read
+ * and has a number. Two processes with one number say nothing of that rank.
  */
 
-/* The first look: creations that go well are over by then. The last: all ranks have come out of
- * MPI_Init, since this one has. */
-#define FIRST_LOOK_NS 50000000u
-#define LAST_LOOK_NS 2000000000u
+/* The first look comes when creations that go well are over. By the other two all ranks have come
+ * out of MPI_Init, as this one has. */
+static const uint64_t look_ns[] = {50000000u, 1500000000u, 3000000000u};
+enum { LOOKS = sizeof look_ns / sizeof look_ns[0] };
+
+/* In place of a process: the rank was missed once; several processes have its number. */
+#define MISSED (-1)
+#define AMBIGUOUS (-2)
 
 /* How many processes may stand between the launcher and a rank. */
 enum { DEPTH = 6, PATH_ROOM = 80 };
@@ -29,46 +38,65 @@ enum { DEPTH = 6, PATH_ROOM = 80 };
 typedef struct search {
     const char *variable; /* that numbers the ranks */
     uint32_t *rank;       /* of the context, by rank of MPI_COMM_WORLD; or TERN_NOBODY */
-    int64_t *pid;         /* that was found, by rank of MPI_COMM_WORLD; or 0 */
+    int64_t *pid;         /* that was found, by rank of MPI_COMM_WORLD; 0: none; AMBIGUOUS */
+    const char *job;      /* the PMIx namespace of this process; NULL: there is none */
     int world;            /* ranks */
+    bool incomplete;      /* a process that may be a rank could not be told */
 } search;
 
-/* Reads a file of /proc, which says nothing of its size; NULL if there is none. The caller's; a
- * zero follows the bytes. */
+/* Reads a file of /proc, which says nothing of its size. The caller's; a zero follows the bytes.
+ * NULL, with errno: it cannot be read. */
 static char *read_proc(int64_t pid, const char *name, size_t *bytes) {
+    enum { STEP = 4096 };
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%lld/%.40s", (long long)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
     char *text = NULL;
-    ssize_t got = fd >= 0 ? 1 : 0;
-    for (*bytes = 0; got > 0; *bytes += (size_t)got) {
-        enum { STEP = 4096 };
+    ssize_t got = 1;
+    for (*bytes = 0; got > 0; *bytes += got > 0 ? (size_t)got : 0) {
         char *larger = realloc(text, *bytes + STEP + 1);
-        if (larger == NULL)
-            break;
-        text = larger;
-        got = read(fd, text + *bytes, STEP);
-        text[*bytes + (size_t)(got > 0 ? got : 0)] = 0;
-        if (got < 0)
-            break;
+        got = larger != NULL ? read(fd, larger + *bytes, STEP) : -1;
+        text = larger != NULL ? larger : text;
     }
-    if (fd >= 0)
-        close(fd);
+    const int error = errno;
+    close(fd);
+    if (got < 0) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    text[*bytes] = 0;
     return text;
 }
 
-/* The value of the variable in the environment that a process was started with; -1: none. */
-static int number_of(int64_t pid, const char *variable) {
-    size_t bytes = 0, length = strlen(variable);
+static bool has_gone(int error) { return error == ENOENT || error == ESRCH; }
+
+/* The value of a variable, or NULL. */
+static const char *value_in(const char *environment, size_t bytes, const char *variable) {
+    const size_t length = strlen(variable);
+    for (size_t at = 0; at < bytes; at += strlen(environment + at) + 1)
+        if (strncmp(environment + at, variable, length) == 0 && environment[at + length] == '=')
+            return environment + at + length + 1;
+    return NULL;
+}
+
+/* The number by the environment that a process of this job was started with; -1: none. [out]
+ * unknown (may be NULL): set if the environment of a process that is there could not be read. */
+static int number_of(const search *s, int64_t pid, bool *unknown) {
+    size_t bytes = 0;
     char *text = read_proc(pid, "environ", &bytes);
-    int number = -1;
+    if (unknown != NULL && (text == NULL ? !has_gone(errno) : bytes == 0))
+        *unknown = true;
     if (text == NULL)
-        return number;
-    for (size_t at = 0; at < bytes; at += strlen(text + at) + 1)
-        if (strncmp(text + at, variable, length) == 0 && text[at + length] == '=')
-            number = atoi(text + at + length + 1);
+        return -1;
+    const char *number = value_in(text, bytes, s->variable);
+    const char *job = s->job != NULL ? value_in(text, bytes, "PMIX_NAMESPACE") : NULL;
+    const bool of_job = s->job == NULL || (job != NULL && strcmp(job, s->job) == 0);
+    const int found = number != NULL && of_job ? atoi(number) : -1;
     free(text);
-    return number;
+    return found;
 }
 
 static bool has_mpi(int64_t pid) {
@@ -79,27 +107,38 @@ static bool has_mpi(int64_t pid) {
     return has;
 }
 
-static int64_t parent_of(int64_t pid) {
+/* [out] state: one letter. Returns the parent; 0: the process is not there. */
+static int64_t parent_of(int64_t pid, char *state) {
     size_t bytes = 0;
     char *text = read_proc(pid, "stat", &bytes);
     const char *name_end = text != NULL ? strrchr(text, ')') : NULL;
     long long parent = 0;
-    if (name_end == NULL || sscanf(name_end, ") %*c %lld", &parent) != 1)
+    *state = 'X';
+    if (name_end == NULL || sscanf(name_end, ") %c %lld", state, &parent) != 2)
         parent = 0;
     free(text);
     return parent;
 }
 
+/* A process that has ended and that nobody has waited for has no environment any more. */
+static bool has_ended(int64_t pid) {
+    char state;
+    return parent_of(pid, &state) == 0 || state == 'Z' || state == 'X';
+}
+
 static void search_below(search *s, int64_t pid, int depth);
 
+/* Each child of the launcher is a rank, or has started one. */
 static void search_process(search *s, int64_t pid, int depth) {
-    const int number = number_of(pid, s->variable);
-    if (number < 0 || number >= s->world)
-        return;
-    if (has_mpi(pid))
-        s->pid[number] = pid;
-    else if (depth < DEPTH)
+    bool unknown = false;
+    const int number = number_of(s, pid, &unknown);
+    if (number < 0 || number >= s->world) {
+        s->incomplete = s->incomplete || ((unknown || depth == 0) && !has_ended(pid));
+    } else if (has_mpi(pid)) {
+        s->pid[number] = s->pid[number] == 0 ? pid : AMBIGUOUS;
+    } else if (depth < DEPTH) {
         search_below(s, pid, depth + 1);
+    }
 }
 
 /* The children of each of its threads. */
@@ -107,11 +146,14 @@ static void search_below(search *s, int64_t pid, int depth) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
     DIR *tasks = opendir(path);
+    s->incomplete = s->incomplete || (tasks == NULL && !has_gone(errno));
     for (struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
         char name[PATH_ROOM];
         size_t bytes = 0;
         snprintf(name, sizeof name, "task/%.10s/children", task->d_name);
         char *children = task->d_name[0] != '.' ? read_proc(pid, name, &bytes) : NULL;
+        if (task->d_name[0] != '.' && children == NULL && !has_gone(errno))
+            s->incomplete = true;
         char *at = children, *end = NULL;
         for (long child; at != NULL && (child = strtol(at, &end, 10)) > 0; at = end)
             search_process(s, child, depth);
@@ -121,13 +163,17 @@ static void search_below(search *s, int64_t pid, int depth) {
         closedir(tasks);
 }
 
-/* Begins at the launcher: the first ancestor that has another number, or none. */
-static void search_all(search *s, int own) {
+/* Begins at the launcher: the first ancestor that has another number, or none. False: it is not
+ * visible here. */
+static bool search_all(search *s, int own) {
     int64_t launcher = getpid();
-    while (launcher > 1 && number_of(launcher, s->variable) == own)
-        launcher = parent_of(launcher);
-    if (launcher > 0)
-        search_below(s, launcher, 0);
+    char state;
+    while (launcher > 1 && number_of(s, launcher, NULL) == own)
+        launcher = parent_of(launcher, &state);
+    if (launcher < 1 || number_of(s, launcher, NULL) == own)
+        return false;
+    search_below(s, launcher, 0);
+    return s->pid[own] == getpid();
 }
 
 static const char *variable_for(int own) {
@@ -170,22 +216,25 @@ static bool translate(const tern_context *context, search *s) {
     return done;
 }
 
-static void watch_found(tern_context *context, const search *s, bool last) {
+static void watch_found(tern_context *context, const search *s, uint32_t look) {
     tern_peers *peers = &context->peers;
+    const bool complete = !s->incomplete && are_all_here(s->world);
     for (int i = 0; i < s->world; i++) {
         const uint32_t rank = s->rank[i];
         if (rank == TERN_NOBODY || rank == context->rank || tern_peer_is_dead(peers, rank))
             continue;
-        if (s->pid[i] != 0 && peers->watch[rank].fd < 0)
+        if (s->pid[i] > 0 && peers->watch[rank].fd < 0)
             (void)tern_peer_watch(peers, rank, s->pid[i]); /* tern_peers_open fails */
-        else if (s->pid[i] == 0 && last && are_all_here(s->world))
+        else if (s->pid[i] == 0 && complete && look == LOOKS - 1 && peers->pid[rank] == MISSED)
             tern_peer_mark_dead(peers, rank);
+        else if (s->pid[i] == 0 && complete && look > 0 && peers->watch[rank].fd < 0)
+            peers->pid[rank] = MISSED;
     }
 }
 
 void tern_siblings_look(tern_context *context, uint64_t waited) {
     const uint32_t looks = context->peers.looks;
-    if (looks > 1 || waited < (looks == 0 ? FIRST_LOOK_NS : LAST_LOOK_NS))
+    if (looks >= LOOKS || waited < look_ns[looks])
         return;
     context->peers.looks++;
     search s = {0};
@@ -194,16 +243,14 @@ void tern_siblings_look(tern_context *context, uint64_t waited) {
     if (PMPI_Comm_size(MPI_COMM_WORLD, &s.world) == MPI_SUCCESS &&
         PMPI_Comm_rank(MPI_COMM_WORLD, &own) == MPI_SUCCESS)
         s.variable = variable_for(own);
+    s.job = getenv("PMIX_NAMESPACE");
     s.rank = calloc((size_t)s.world, sizeof *s.rank);
     s.pid = calloc((size_t)s.world, sizeof *s.pid);
     const bool good =
         s.variable != NULL && s.rank != NULL && s.pid != NULL && translate(context, &s);
     tern_mpi_unlock();
-    if (good)
-        search_all(&s, own);
-    if (good && s.pid[own] == getpid() &&
-        tern_peers_make(&context->peers, context->size) == TERN_OK)
-        watch_found(context, &s, looks > 0);
+    if (good && search_all(&s, own) && tern_peers_make(&context->peers, context->size) == TERN_OK)
+        watch_found(context, &s, looks);
     else
         tern_log(TERN_LOG_INFO, "the other ranks are not found among the launcher's processes: a "
                                 "death is not noticed before they have all come to create a "

@@ -74,7 +74,7 @@ tern_status tern_worker_release(tern_worker *worker) {
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
     if ((worker->in_handler || worker->in_progress) && tern_is_destroyed(worker->context))
         return tern_destroyed_fail(function);
-    if (worker->in_handler || worker->in_progress)
+    if (worker->in_handler || worker->in_progress || borrowing)
         return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
     tern_waits_in = worker->collective != NULL ? worker->collective : function;
     return TERN_OK;
