@@ -117,7 +117,10 @@ tern_status tern_mail_send(tern_worker *worker, uint32_t target, uint32_t id, co
         return status;
     /* What gives room comes by message, and nobody else may be asking MPI. */
     tern_message_poll(worker);
-    return try_send(worker, target, &mail, payload);
+    status = try_send(worker, target, &mail, payload);
+    if (status == TERN_OK)
+        tern_error_clear_again(); /* it had found no room */
+    return status;
 }
 
 bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_message *message,
