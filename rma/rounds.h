@@ -5,8 +5,8 @@
  * Rounds: each worker counts its rounds of progress in its board. What a worker does to a container
  * by load and store it does in one go, with no round in between, unless it waits there for another
  * worker. So when every worker has begun several more rounds, each has ended what it was in the
- * middle of, or waits. A worker that computes, or that no thread has, begins no round until it comes
- * to a collective call, and nothing is concluded until then.
+ * middle of, or waits. A worker that computes, or that no thread has, begins no round until it
+ * comes to a collective call, and nothing is concluded until then.
  */
 
 #include "rma/bell.h"
