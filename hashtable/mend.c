@@ -7,10 +7,10 @@
 /*
  * Mending what damage would have others wait for. A bucket that says for long that a rank is
  * writing it may be damaged, and only that rank knows: it writes a bucket that it reaches by load
- * and store in one go, so a handler of its only worker never runs in the middle. Whoever waits asks
- * it, and it mends a bucket that names it wrongly. A rank that is slow answers late, and nothing is
- * mended until then; what is asked in vain does no harm. A process of several workers cannot tell
- * what the others are in, and mends nothing; the stuck report names it.
+ * and store in one go, so a handler of its only worker never runs in the middle. A rank that waits
+ * for the bucket asks that rank, which mends a bucket that names it wrongly. A rank that is slow
+ * answers late, and nothing is mended until then; what is asked in vain does no harm. A process of
+ * several workers cannot tell what the others are in, and mends nothing; the stuck report names it.
  *
  * In the same way the owner of a part is asked to write news again that do not pass their check.
  */

@@ -12,7 +12,8 @@
  *
  *     shm  the cell stays in use until the answer is there or the rank is dead: a process that has
  *          ended stores nothing any more.
- *     p2p  the cell is free at once. Who serves the message compares its sequence.
+ *     p2p  the cell is free at once. The thread that serves the message
+ *          compares its sequence.
  *     rma  the cell stays in use until the answer is there. MPI may write what a dead rank has put
  *          at any later time, so its cell moves to fresh memory, and the old is left to MPI.
  */

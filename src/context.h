@@ -70,7 +70,7 @@ struct tern_context {
 /* Something under way that a worker's progress moves on (src/mover.h). */
 typedef struct tern_mover tern_mover;
 
-/* Who uses a worker: nobody; the thread that adopted it; for a round of progress, the thread of
+/* The user of a worker: none; the thread that adopted it; for a round of progress, the thread of
  * another worker of the process. */
 enum { TERN_WORKER_FREE, TERN_WORKER_ADOPTED, TERN_WORKER_BORROWED };
 

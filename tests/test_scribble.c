@@ -6,9 +6,9 @@
  * shows.
  * `--seed N` repeats a run that begins with seed N.
  *
- * Who waits for a record or a reply that was written over may wait for long (docs/damage.md). So
- * where rings and what belongs to them are damaged, nothing that waits is called, and contexts are
- * left as they are.
+ * A rank that waits for a record or a reply that was written over may wait for long
+ * (docs/damage.md). So the tests that damage rings and what belongs to them call nothing that
+ * waits, and leave their contexts as they are.
  */
 
 #include <sanitizer/lsan_interface.h>

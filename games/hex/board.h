@@ -65,8 +65,7 @@ bool hex_may_swap(const hex_geometry *g, const hex_board *b);
 /* Plays a move, which must be allowed: on an empty cell, or a takeover. */
 void hex_play(const hex_geometry *g, hex_board *b, uint32_t move);
 
-/* Puts a stone of either player on an empty cell, whoever is to move; then it is the other player's
- * turn. */
+/* Puts a stone of either player on an empty cell, also out of turn. The other player moves next. */
 void hex_put(const hex_geometry *g, hex_board *b, uint32_t player, uint32_t cell);
 
 /* Makes player the player to move. */

@@ -31,7 +31,7 @@ void hex_record_play(hex_record *r, uint32_t player, uint32_t move);
 /* Takes back the last move. Returns false if there is none. */
 bool hex_record_undo(hex_record *r);
 
-/* Returns the player who has connected their sides, or -1. */
+/* Returns the player that has connected its sides, or -1. */
 int hex_record_winner(const hex_record *r);
 
 /* Returns the seconds that a move of player may take: usual, or with a clock a share of the time

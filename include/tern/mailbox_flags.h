@@ -74,7 +74,7 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *fla
 /*
  * Order: a read-modify-write of another bit of the word continues the release sequence of the one
  * before. So a reader that acquires the word sees what every writer whose bit it finds there wrote
- * before it, whoever wrote the word last.
+ * before it, even if another writer changed the word last.
  */
 
 #define TERN_MAILBOX_GROUP 64u
@@ -119,7 +119,8 @@ TERN_MAILBOX_INLINE void tern_mailbox_flags_repair(const tern_mailbox_flags *fla
 /*
  * 64 flags take two words: a staged word, which only this side touches, and a shared word, which
  * the other side reads. A worker changes its bit in the staged word. Then it publishes the whole
- * staged word, and repeats that until it finds its bit in the shared word, whoever published it.
+ * staged word, and repeats that until it finds its bit in the shared word, where another worker
+ * may have published it.
  *
  * A worker that was suspended before its swap may hold an old value of the staged word, and
  * meanwhile the shared word may have returned to the value that its swap expects. Such a swap does
