@@ -3,8 +3,6 @@
 
 /* What saving and loading share. */
 
-#include <mpi.h>
-
 #include "hashtable/file_format.h"
 #include "hashtable/table.h"
 
@@ -13,18 +11,19 @@
 tern_status tern_file_arguments(tern_worker *worker, bool ready, const char *path,
                                 const char *function);
 
-/* Collective: opens path, which is there, with the modes of MPI. Every rank gets the file, or the
- * same error. Each opens it for itself, since MPI's collectives on files block, and a death
- * meanwhile would hang the others. what: for the detail, as in "cannot save to". */
-tern_status tern_file_open(tern_worker *worker, const char *path, int mode, const char *what,
-                           MPI_File *file);
+/* Collective: opens path, which is there, with these flags of open. Every rank gets the file, or
+ * the same error. Each opens it for itself, so that a death does not hang the others. what: for the
+ * detail, as in "cannot save to". */
+tern_status tern_file_open(tern_worker *worker, const char *path, int flags, const char *what,
+                           int *file);
 
-/* What an MPI-IO operation on path came to. got: the bytes that it moved, of which wanted were due.
- */
-tern_status tern_file_outcome(int code, const char *what, const char *path, size_t got,
-                              size_t wanted);
+/* [out] got: fewer than bytes where the file ends before. */
+tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *path,
+                           size_t *got);
+tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,
+                            const char *path);
 
-/* Bytes of MPI_BYTE that status counts; 0 after an error. */
-size_t tern_file_got(int code, const MPI_Status *status);
+/* The status for errno after an operation on path. */
+tern_status tern_file_fail(const char *what, const char *path);
 
 #endif

@@ -1,17 +1,20 @@
 #include "tern/hashtable_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "hashtable/file_io.h"
 #include "hashtable/file_target.h"
 #include "hashtable/run.h"
 #include "src/collective.h"
-#include "src/mpi.h"
 
 /* Ranks take blocks in turn and insert what lies in them, a block in one batch. */
 
 typedef struct reader {
     tern_worker *worker;
     const char *path;
-    MPI_File file;
+    int file;
     tern_file_header header;
     tern_hashtable *table;
     char *block;
@@ -20,26 +23,17 @@ typedef struct reader {
 static const char loading[] = "cannot load";
 
 static tern_status read_at(const reader *r, uint64_t place, void *to, size_t bytes, size_t *got) {
-    MPI_Status done;
-    tern_mpi_lock();
-    int code = PMPI_File_read_at(r->file, (MPI_Offset)place, to, (int)bytes, MPI_BYTE, &done);
-    *got = tern_file_got(code, &done);
-    tern_status status = tern_file_outcome(code, loading, r->path, *got, *got);
-    tern_mpi_unlock();
-    return status;
+    return tern_file_read(r->file, place, to, bytes, r->path, got);
 }
 
 static tern_status read_header(reader *r) {
-    MPI_Offset size = 0;
+    struct stat info;
     size_t got = 0;
-    tern_mpi_lock();
-    int code = PMPI_File_get_size(r->file, &size);
-    tern_status status = tern_file_outcome(code, loading, r->path, 0, 0);
-    tern_mpi_unlock();
+    if (fstat(r->file, &info) != 0)
+        return tern_file_fail(loading, r->path);
+    tern_status status = read_at(r, 0, &r->header, sizeof r->header, &got);
     if (status == TERN_OK)
-        status = read_at(r, 0, &r->header, sizeof r->header, &got);
-    if (status == TERN_OK)
-        status = tern_file_header_check(r->path, &r->header, got, (uint64_t)size);
+        status = tern_file_header_check(r->path, &r->header, got, (uint64_t)info.st_size);
     return status;
 }
 
@@ -132,7 +126,7 @@ static tern_status open_file(reader *r) {
     status = tern_collective_agree(r->worker->context, r->worker, status, "tern_hashtable_load");
     if (status != TERN_OK)
         return status;
-    return tern_file_open(r->worker, r->path, MPI_MODE_RDONLY, loading, &r->file);
+    return tern_file_open(r->worker, r->path, O_RDONLY, loading, &r->file);
 }
 
 /* Collective. The table is the caller's to destroy, if there is one. */
@@ -163,12 +157,12 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     tern_status status = tern_file_arguments(worker, table != NULL, path, "tern_hashtable_load");
     if (status != TERN_OK)
         return status;
-    reader r = {.worker = worker, .path = path, .file = MPI_FILE_NULL};
+    reader r = {.worker = worker, .path = path, .file = -1};
     status = open_file(&r);
     if (status != TERN_OK)
         return status;
     status = load(&r, options);
-    (void)TERN_MPI(PMPI_File_close(&r.file));
+    close(r.file);
     free(r.block);
     if (status == TERN_OK)
         *table = r.table;

@@ -10,14 +10,13 @@
 #include "hashtable/file_target.h"
 #include "src/collective.h"
 #include "src/log.h"
-#include "src/mpi.h"
 
 /* Every rank writes the blocks of its own part, one at a time; what came of it is agreed upon
  * behind the last one. */
 
 typedef struct writer {
     const char *path; /* of the new file */
-    MPI_File file;
+    int file;
     tern_file_header header;
     char *block;
     uint64_t records; /* in block */
@@ -27,16 +26,9 @@ typedef struct writer {
 
 static const char saving[] = "cannot save to";
 
-/* Not collectively: blocks are large, and an MPI whose collective write fails on one rank may keep
- * the others. */
 static void write_at(writer *w, uint64_t place, const void *from, size_t bytes) {
-    MPI_Status wrote;
-    if (w->status != TERN_OK)
-        return;
-    tern_mpi_lock();
-    int code = PMPI_File_write_at(w->file, (MPI_Offset)place, from, (int)bytes, MPI_BYTE, &wrote);
-    w->status = tern_file_outcome(code, saving, w->path, tern_file_got(code, &wrote), bytes);
-    tern_mpi_unlock();
+    if (w->status == TERN_OK)
+        w->status = tern_file_write(w->file, place, from, bytes, w->path);
 }
 
 static void write_block(writer *w) {
@@ -116,7 +108,7 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
     tern_status status = context->rank == 0 ? tern_file_create(w->path, target) : TERN_OK;
     status = tern_collective_agree(context, worker, status, "tern_hashtable_save");
     if (status == TERN_OK)
-        status = tern_file_open(worker, w->path, MPI_MODE_WRONLY, saving, &w->file);
+        status = tern_file_open(worker, w->path, O_WRONLY, saving, &w->file);
     if (status != TERN_OK)
         return status;
     status = tern_hashtable_for_each(worker, table, add_record, w);
@@ -125,13 +117,10 @@ static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer 
         write_block(w);
     if (context->rank == 0)
         write_at(w, 0, &w->header, sizeof w->header);
-    tern_mpi_lock();
-    int synced = PMPI_File_sync(w->file), closed = PMPI_File_close(&w->file);
-    if (w->status == TERN_OK)
-        w->status = tern_file_outcome(synced, saving, w->path, 0, 0);
-    if (w->status == TERN_OK)
-        w->status = tern_file_outcome(closed, saving, w->path, 0, 0);
-    tern_mpi_unlock();
+    if (fsync(w->file) != 0 && w->status == TERN_OK)
+        w->status = tern_file_fail(saving, w->path);
+    if (close(w->file) != 0 && w->status == TERN_OK)
+        w->status = tern_file_fail(saving, w->path);
     return tern_collective_agree(context, worker, w->status, "tern_hashtable_save");
 }
 
@@ -172,7 +161,7 @@ tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, cons
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
-    writer w = {.file = MPI_FILE_NULL};
+    writer w = {.file = -1};
     share *all = NULL;
     char *target = NULL, *part = NULL;
     status = find_target(worker, path, &target);

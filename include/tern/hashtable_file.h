@@ -2,12 +2,11 @@
 #define TERN_HASHTABLE_FILE_H
 
 /*
- * Hash tables in files, by MPI-IO: saved by any number of ranks, loaded by any other. A file says
+ * Hash tables in files: saved by any number of ranks, loaded by any other. A file says
  * what it holds and carries checksums (XXH3): one that is damaged, cut short, of another program,
  * of a newer version of tern or of a machine with another byte order is refused, and the detail
- * says what is wrong and where. Ranks must reach the file by the same path. A path is nothing but a
- * path: it may hold colons, and what MPI-IO would take for the name of a file system ("nfs:") is
- * part of the file's name.
+ * says what is wrong and where. Ranks must reach the file by the same path, which may hold
+ * colons. Each rank opens and reads or writes it by calls of the system, not by MPI-IO.
  */
 
 #include "tern/hashtable.h"
@@ -23,7 +22,7 @@ extern "C" {
  * link to a regular file, the link stays and the file it leads to is replaced. An error on one rank
  * is one on all: the new file is removed. Needs memory for one block (256 KiB at most) a rank.
  * TERN_ERR_ARGUMENT: also a path to something else, such as a folder, a device or a link that leads
- * nowhere; TERN_ERR_MISMATCH: the paths differ; TERN_ERR_MPI, TERN_ERR_SYSTEM, and for a folder
+ * nowhere; TERN_ERR_MISMATCH: the paths differ; TERN_ERR_SYSTEM, and for a folder
  * that is not there TERN_ERR_NOT_FOUND: the file cannot be written (no permission, disk full), or
  * its owner cannot be kept; TERN_ERR_PEER: a rank has died, and path leads to the old file or to
  * the whole new one. */
@@ -36,7 +35,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, ter
  * key_hash and key_equal count, and are not in the file; key_bytes, value_bytes and counter must be
  * 0 or what the file has. TERN_ERR_ARGUMENT: also a file that is damaged, none of tern's
  * or not a regular file; TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of a newer version
- * or another byte order; TERN_ERR_MPI: it cannot be read; and as tern_hashtable_create. After an
+ * or another byte order; TERN_ERR_SYSTEM: it cannot be read; and as tern_hashtable_create. After an
  * error there is no table.
  */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_load(tern_worker *worker, const char *path,
