@@ -7,10 +7,13 @@
 /*
  * Mending what damage would have others wait for. A bucket that says for long that a rank is
  * writing it may be damaged, and only that rank knows: it writes a bucket that it reaches by load
- * and store in one go, so a handler of its only worker never runs in the middle. A rank that waits
- * for the bucket asks that rank, which mends a bucket that names it wrongly. A rank that is slow
- * answers late, and nothing is mended until then; what is asked in vain does no harm. A process of
- * several workers cannot tell what the others are in, and mends nothing; the stuck report names it.
+ * and store in one go, so a handler of its only worker never runs in the middle. Two cases are
+ * different, and the rank knows of them: while a modifier has a bucket, the modifier may make
+ * progress (modify.c), and the move of keys keeps a bucket from one round to the next (move.c). A
+ * rank that waits for the bucket asks that rank, which mends a bucket that names it wrongly. A rank
+ * that is slow answers late, and nothing is mended until then; what is asked in vain does no harm.
+ * A process of several workers cannot tell what the others are in, and mends nothing; the stuck
+ * report names it.
  *
  * In the same way the owner of a part is asked to write news again that do not pass their check.
  */
@@ -68,7 +71,9 @@ static const tern_part *part_of(const tern_hashtable *table, uint32_t owner, uin
 }
 
 static void mend(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
-    if (table->context->workers > 1)
+    if (table->context->workers > 1 ||
+        /* R5: run */
+        atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
     const tern_part *part = part_of(table, d->owner, d->generation);
     if (d->index == NEWS && table->growth != NULL && d->owner == table->rank) {

@@ -78,6 +78,7 @@ struct tern_hashtable {
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     void *key_argument;
     _Atomic uint64_t asked; /* ns: when this process last asked about damage (mend.c) */
+    atomic_uint modifiers;  /* that run here, each with a bucket of its own */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_part *part;        /* by rank, the first array */
     struct tern_growth *growth;      /* NULL: the table does not grow */
