@@ -250,11 +250,17 @@ static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t stat
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
 }
 
-static void log_loss(const tern_hashtable *table) {
+/* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
+static tern_status give_up(tern_growth *growth, const tern_search *p) {
+    const uint32_t rank = growth->table->rank;
     tern_log(TERN_LOG_ERROR,
              "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
              "into rank %u's segment",
-             table->rank, table->rank);
+             rank, rank);
+    const tern_status status =
+        tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_LOST);
+    growth->held = growth->marked = growth->held && status != TERN_OK;
+    return status;
 }
 
 /* Whether an insert into the next array came to what only damage can bring about. */
@@ -276,12 +282,8 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
         if (status != TERN_OK)
             return status;
         if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
-            if (growth->held) { /* by this move, so another rank has written over the entry */
-                uint64_t seen;
-                growth->held = growth->marked = false;
-                log_loss(growth->table);
-                return tern_state_cas(p, s, near, state, TERN_LOST, &seen);
-            }
+            if (growth->held) /* by this move, so another rank has written over the entry */
+                return give_up(growth, p);
             if (orphan)
                 return bury(growth, p, state, entry, copy);
             p->key = entry + 1;

@@ -251,6 +251,50 @@ static void damage_is_an_error(void) {
     end(&f, table);
 }
 
+/* ---- Keys that are being moved ---- */
+
+static struct {
+    uint64_t key;
+    uint64_t *entry; /* its bucket's; NULL: leave it alone */
+} torn;
+
+static uint64_t tear_and_hash(const void *key, size_t bytes, void *argument) {
+    uint64_t number;
+    memcpy(&number, key, sizeof number);
+    (void)bytes;
+    (void)argument;
+    if (torn.entry != NULL && number == torn.key)
+        scribble(torn.entry + 2, 12345);
+    return number * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The owner hashes a key when it is about to lock its bucket. */
+static void a_moved_entry_is_torn(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table =
+        make(&f, (tern_hashtable_options){.grow = 1, .key_hash = tear_and_hash});
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        torn.key = number_owned_by(table, 0, 0);
+        uint64_t *state = bucket_at(&f, table, torn.key), key = torn.key;
+        EXPECT_OK(insert(&f, table, torn.key, 1));
+        torn.entry = state + 1;
+        while (tern_part_of(table, 0) == &table->part[0]) {
+            key = number_owned_by(table, 0, key + 1);
+            EXPECT_OK(insert(&f, table, key, 1));
+            tern_progress(f.worker);
+        }
+        torn.entry = NULL;
+        CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
+        CU_ASSERT_EQUAL(value_of(&f, table, torn.key), UINT64_MAX);
+        EXPECT_OK(insert(&f, table, torn.key, 3));
+        CU_ASSERT_EQUAL(value_of(&f, table, torn.key), 3);
+    }
+    end(&f, table);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_modifier_makes_progress", a_modifier_makes_progress},
@@ -259,6 +303,7 @@ int main(int argc, char **argv) {
         {"torn_entries_are_given_up", torn_entries_are_given_up},
         {"news_are_told_again", news_are_told_again},
         {"damage_is_an_error", damage_is_an_error},
+        {"a_moved_entry_is_torn", a_moved_entry_is_torn},
     };
     tern_doubt_ns = INTERVAL;
     return tern_test_main(argc, argv, "hashtable_mend", tests, sizeof tests / sizeof tests[0]);
