@@ -8,12 +8,12 @@ enum { TURNS = 64 }; /* most turns that one get reads or one put posts */
 
 _Thread_local uint64_t tern_queue_waits;
 
-tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
+tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
                             uint64_t until, tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
     tern_queue_waits++;
     (void)tern_queue_settle(worker, q); /* this process's own ticket may be the one waited for */
-    const tern_status damage = tern_queue_look_for_damage(worker, q, due, ticket);
+    const tern_status damage = tern_queue_look_for_damage(worker, q, &wait->watch, due, ticket);
     if (damage != TERN_OK)
         return damage;
     if (worker->in_handler || worker->in_progress) {
@@ -34,7 +34,7 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state 
     /* Other ranks that wait by call keep this rank's progress busy. The wait must not start anew
      * because of that, or it would never check whether a peer has died. */
     (void)tern_progress_round(worker);
-    return tern_wait_step(context, wait, TERN_ANYBODY);
+    return tern_wait_step(context, &wait->step, TERN_ANYBODY);
 }
 
 /* ---- Free slots ---- */
@@ -164,7 +164,7 @@ tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr wor
     if (!in_line(q, promise) || !(worker->in_handler || worker->in_progress))
         return TERN_OK;
     uint64_t done;
-    tern_wait_state none = TERN_WAIT_START;
+    tern_queue_waiting none = TERN_QUEUE_WAITING(NULL);
     tern_status status = tern_atomic_load(worker, word, &done);
     return status == TERN_OK && done < ticket
                ? tern_queue_wait(worker, q, &none, TERN_QUEUE_TRY, TERN_DUE_TURN, ticket)
@@ -176,7 +176,7 @@ tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr wor
  * beyond this ticket (queue/phase.c). */
 static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
                            size_t count) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_queue_waiting wait = TERN_QUEUE_WAITING(NULL);
     for (;;) {
         uint64_t seen;
         tern_status status = tern_atomic_cas(worker, word, ticket, ticket + count, &seen);

@@ -88,15 +88,28 @@ tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t t
 /* Number of calls of tern_queue_wait by this thread. */
 extern _Thread_local uint64_t tern_queue_waits;
 
+/* The wait of one operation. */
+typedef struct tern_queue_waiting {
+    tern_wait_state step;
+    tern_queue_watch watch;
+} tern_queue_waiting;
+
+/* name: for the stuck report (src/activity.h). */
+#define TERN_QUEUE_WAITING(name)                                                                   \
+    {                                                                                              \
+        TERN_WAIT_IN(name), { 0, {0, 0, false}, 0 }                                                \
+    }
+
 /* Does one step of a wait for another rank. TERN_ERR_TIMEOUT: the time until is over.
  * TERN_ERR_AGAIN: a handler calls, and must not wait. TERN_ERR_CORRUPT: the operation that the wait
  * is for never ends, though no rank is in the middle of it. */
-tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
+tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
                             uint64_t until, tern_queue_due due, uint64_t ticket);
 
-/* Whether what is due for the ticket will never come. One look; it takes several. */
-tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_due due,
-                                       uint64_t ticket);
+/* Whether what is due for the ticket will never come. One look; it takes several. watch: of the
+ * operation that waits; a handler uses the queue's. */
+tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
+                                       tern_queue_due due, uint64_t ticket);
 
 /* Posts what this process left undone in a phase. The barrier that ends the phase calls it, and so
  * does every wait, because a wait in the next phase may be for what this process left undone. */

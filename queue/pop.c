@@ -14,7 +14,7 @@
 
 static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise, uint64_t *slots,
                         uint64_t *ticket) {
-    tern_wait_state wait = TERN_WAIT_IN("a pop");
+    tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
     while (status == TERN_OK) {
         size_t count = 1;
@@ -36,7 +36,7 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
 
 /* Reads head again, since the operation could not use the guess of head. If head is still the
  * guess, waits for one step. [out] guess: head. */
-static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_state *wait,
+static tern_status look_again(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
                               uint64_t until, uint64_t *guess) {
     uint64_t now;
     tern_status status = tern_atomic_load(worker, q->head, &now);
@@ -51,7 +51,7 @@ static tern_status look_again(tern_worker *worker, tern_queue *q, tern_wait_stat
 /* Draws tickets by CAS after it has seen that their items are there. */
 static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *slots,
                            uint64_t *ticket, size_t *count) {
-    tern_wait_state wait = TERN_WAIT_IN("a pop");
+    tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
     bool phase = run.promise != TERN_PROMISE_READ_WRITE;
     for (;;) {

@@ -24,7 +24,7 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
                         uint64_t *ticket) {
     bool phase = promise != TERN_PROMISE_READ_WRITE;
     tern_slot_state state = SLOT_READY;
-    tern_wait_state wait = TERN_WAIT_IN("a push");
+    tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
     tern_status status = TERN_OK;
     if (phase)
         status =
@@ -76,7 +76,7 @@ static tern_status measure_room(tern_worker *worker, tern_queue *q, uint64_t tic
 /* Draws tickets by CAS after it has seen that their slots are free. */
 static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *ticket,
                            size_t *count) {
-    tern_wait_state wait = TERN_WAIT_IN("a push");
+    tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
     uint64_t guess = tern_queue_known(&q->tail_seen), seen = 0;
     bool phase = run.promise != TERN_PROMISE_READ_WRITE;
     for (;;) {

@@ -1,7 +1,6 @@
 #include "queue/queue.h"
 
 #include "queue/algorithm.h"
-#include "src/wait.h"
 #include "tern/transfer.h"
 
 /* The public operations. They check their arguments, and then do the operation by RMA or by a call.
@@ -56,12 +55,12 @@ static bool in_place(tern_worker *worker, const tern_queue *queue, tern_via via)
  * waiting before. The host keeps no list of waiting callers, so a caller that gives up leaves
  * nothing there. */
 static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run run,
-                       tern_wait_state *wait, tern_status *status) {
+                       tern_queue_waiting *wait, tern_status *status) {
     bool limit = *status == TERN_ERR_FULL || *status == TERN_ERR_EMPTY;
     if (!limit || run.promise != TERN_PROMISE_READ_WRITE || run.until == TERN_QUEUE_TRY)
         return false;
     /* A round trip may take long, and tern_queue_wait looks at the peers only now and then. */
-    if (wait->rounds % 16 == 0)
+    if (wait->step.rounds % 16 == 0)
         tern_peers_look(&queue->context->peers);
     uint32_t dead = tern_peers_dead(&queue->context->peers);
     *status = dead == TERN_NOBODY
@@ -95,7 +94,7 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
         status = tern_queue_call_check_push(queue);
     if (status != TERN_OK)
         return status;
-    tern_wait_state wait = TERN_WAIT_IN(name);
+    tern_queue_waiting wait = TERN_QUEUE_WAITING(name);
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_PUSH, &target, via, queue->only_push);
@@ -121,7 +120,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
         status = tern_queue_call_check_pop(queue);
     if (status != TERN_OK)
         return status;
-    tern_wait_state wait = TERN_WAIT_IN(name);
+    tern_queue_waiting wait = TERN_QUEUE_WAITING(name);
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_POP, &target, via, queue->only_pop);

@@ -77,10 +77,9 @@ struct tern_queue {
     _Atomic uint64_t room;        /* lower tickets that are drawn from now on may be pushed */
     _Atomic uint64_t pushed_seen; /* lower tickets may be popped (classic algorithm) */
 
-    /* What this process waits for another rank to finish (queue/watch.c): in operations of its own,
-     * and in handlers, which come back for it. */
-    atomic_flag watched; /* a worker looks at one of them */
-    tern_queue_watch watch[2][TERN_DUE_NEVER];
+    /* What handlers, which come back for it, wait for another rank to finish (queue/watch.c). */
+    atomic_flag watched; /* a worker looks at it */
+    tern_queue_watch watch[TERN_DUE_NEVER];
 
     /* One more than this process's last ticket in the current phase; 0: none (queue/phase.c). */
     _Atomic uint64_t phase_pushed;

@@ -9,6 +9,10 @@
  * begun some rounds, the first operation of the chain has ended. After as many such passes as the
  * chain may be long, what is still due never comes: a word of the queue says what no rank has
  * written there. The waiting worker looks for its item again between two passes.
+ *
+ * Each operation keeps a watch of its own, since several workers of a process may wait for
+ * different tickets. An operation in a handler returns and is begun again, so the queue keeps one
+ * for these: without a ticket of their own they all wait for the same one.
  */
 
 static tern_status damaged(const tern_queue *q, uint64_t head, uint64_t tail, const char *what) {
@@ -56,27 +60,32 @@ static tern_status judge(tern_context *context, const tern_queue *q, uint64_t he
     return dead != TERN_NOBODY ? tern_peer_fail(dead) : damaged(q, head, tail, what);
 }
 
-tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_due due,
-                                       uint64_t ticket) {
+static tern_status look(tern_worker *worker, const tern_queue *q, tern_queue_watch *watch,
+                        tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
-    const bool comes_back = worker->in_handler || worker->in_progress;
     uint64_t head, tail;
-    /* R6: tern_queue_look_for_damage */
-    if (due == TERN_DUE_NEVER || tern_reach_address(worker, q->head, 8) == NULL ||
-        atomic_flag_test_and_set_explicit(&q->watched, memory_order_acquire))
+    if (!read_words(worker, q, &head, &tail))
         return TERN_OK;
-    tern_status status = TERN_OK;
-    if (read_words(worker, q, &head, &tail)) {
-        /* Each worker may have drawn one ticket that waits. */
-        const int64_t waiting = (int64_t)context->size * context->workers;
-        const int64_t items = (int64_t)(tail - head);
-        if (items < -waiting || items > (int64_t)q->capacity + waiting)
-            status = judge(context, q, head, tail, "cannot have so many items");
-        else if (is_overdue(context, &q->watch[comes_back][due], ticket,
-                            is_due(q, due, ticket, head, tail)))
-            status =
-                judge(context, q, head, tail, "has a slot or a turn that nobody is going to write");
-    }
+    /* Each worker may have drawn one ticket that waits. */
+    const int64_t waiting = (int64_t)context->size * context->workers;
+    const int64_t items = (int64_t)(tail - head);
+    if (items < -waiting || items > (int64_t)q->capacity + waiting)
+        return judge(context, q, head, tail, "cannot have so many items");
+    if (is_overdue(context, watch, ticket, is_due(q, due, ticket, head, tail)))
+        return judge(context, q, head, tail, "has a slot or a turn that nobody is going to write");
+    return TERN_OK;
+}
+
+tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
+                                       tern_queue_due due, uint64_t ticket) {
+    if (due == TERN_DUE_NEVER || tern_reach_address(worker, q->head, 8) == NULL)
+        return TERN_OK;
+    if (!worker->in_handler && !worker->in_progress)
+        return look(worker, q, watch, due, ticket);
+    /* R6: tern_queue_look_for_damage */
+    if (atomic_flag_test_and_set_explicit(&q->watched, memory_order_acquire))
+        return TERN_OK;
+    const tern_status status = look(worker, q, &q->watch[due], due, ticket);
     /* R6: tern_queue_look_for_damage */
     atomic_flag_clear_explicit(&q->watched, memory_order_release);
     return status;
