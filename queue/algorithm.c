@@ -6,6 +6,8 @@
 
 enum { TURNS = 64 }; /* most turns that one get reads or one put posts */
 
+enum { STEPS_PER_LOOK = 16 }; /* of a wait, at the queue's words for damage */
+
 _Thread_local uint64_t tern_queue_waits;
 
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
@@ -13,10 +15,15 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiti
     tern_context *context = worker->context;
     tern_queue_waits++;
     (void)tern_queue_settle(worker, q); /* this process's own ticket may be the one waited for */
-    const tern_status damage = tern_queue_look_for_damage(worker, q, &wait->watch, due, ticket);
+    const bool comes_back = worker->in_handler || worker->in_progress;
+    /* The look reads the lines that pushes and pops write, so it is done now and then. */
+    const tern_status damage =
+        comes_back || wait->step.rounds % STEPS_PER_LOOK == STEPS_PER_LOOK - 1
+            ? tern_queue_look_for_damage(worker, q, &wait->watch, due, ticket)
+            : TERN_OK;
     if (damage != TERN_OK)
         return damage;
-    if (worker->in_handler || worker->in_progress) {
+    if (comes_back) {
         /* The caller of an operation by call waits for the host alone, and so does not notice
          * that another rank is dead. The host tells it here. */
         tern_peers_look(&context->peers);
