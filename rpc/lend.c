@@ -61,8 +61,8 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     const tern_loan loan =
         tern_held_lend_call(worker, held, readers, readers > 1 ? TERN_ANYBODY : rank);
     e->lent = 1;
-    call->piece[1] = (tern_piece){&loan, sizeof loan};
-    call->piece[2] = (tern_piece){NULL, 0};
+    call->piece[1] = (tern_call_piece){&loan, sizeof loan};
+    call->piece[2] = (tern_call_piece){NULL, 0};
     status = tern_outgoing_send(worker, call, full);
     if (status != TERN_OK)
         tern_counter_lower(worker, loan.counter, readers); /* nobody will read it */

@@ -5,10 +5,10 @@
 
 #include "rpc/state.h"
 
-typedef struct tern_piece {
+typedef struct tern_call_piece {
     const void *data;
     size_t bytes;
-} tern_piece;
+} tern_call_piece;
 
 enum { TERN_PIECES = 3 };
 
@@ -17,7 +17,7 @@ enum { TERN_PIECES = 3 };
 typedef struct tern_outgoing {
     uint32_t target; /* worker number */
     uint64_t header; /* but for the length */
-    tern_piece piece[TERN_PIECES];
+    tern_call_piece piece[TERN_PIECES];
 } tern_outgoing;
 
 size_t tern_outgoing_bytes(const tern_outgoing *call);

@@ -88,7 +88,7 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}, {NULL, 0}}};
     if (o->way == TERN_BUFFER_INSIDE)
-        call.piece[2] = (tern_piece){o->buffer, o->buffer_bytes};
+        call.piece[2] = (tern_call_piece){o->buffer, o->buffer_bytes};
     if (status == TERN_OK)
         status = tern_extended_send(worker, &call, &e, o->full, readers);
     if (o->synchronizer == NULL)
