@@ -173,17 +173,31 @@ static bool address_is_good(const tern_context *context, const tern_return_addre
                                        layout->heap + layout->heap_bytes);
 }
 
-tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
-                            tern_status status, const void *payload, size_t bytes) {
-    if (!address_is_good(worker->context, address))
-        return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
-                         TERN_FUTURES, address->moved);
+static tern_cell image_of(const tern_return_address *address, tern_status status,
+                          const void *payload, size_t bytes) {
     tern_cell image;
     atomic_init(&image.sequence, address->sequence);
     image.status = (uint32_t)status;
     image.bytes = (uint32_t)bytes;
     if (bytes > 0)
         memcpy(image.payload, payload, bytes);
+    return image;
+}
+
+void tern_reply_here(const tern_context *context, uint32_t to, const tern_return_address *address,
+                     tern_status status, const void *payload, size_t bytes) {
+    const tern_cell image = image_of(address, status, payload, bytes);
+    tern_mpi_lock();
+    tern_reply_receive(context->worker[to % context->workers], address->cell, &image);
+    tern_mpi_unlock();
+}
+
+tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
+                            tern_status status, const void *payload, size_t bytes) {
+    if (!address_is_good(worker->context, address))
+        return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
+                         TERN_FUTURES, address->moved);
+    const tern_cell image = image_of(address, status, payload, bytes);
     return tern_way_to(worker->context, tern_rank_of(worker->context, to))
         ->reply(worker, to, address, &image);
 }

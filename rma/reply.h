@@ -16,6 +16,9 @@
  *          compares its sequence.
  *     rma  the cell stays in use until the answer is there. MPI may write what a dead rank has put
  *          at any later time, so its cell moves to fresh memory, and the old is left to MPI.
+ *
+ * A call that was never sent is answered in the asker's own process, maybe after the asker has
+ * given up and by another thread. That answer is compared like one that comes by message.
  */
 
 #include "rma/segment.h"
@@ -67,6 +70,10 @@ void tern_reply_give_up(tern_worker *worker, const tern_return_address *address,
 /* Answers from rank to worker `to` are written by its transport. payload: up to TERN_RESULT_MAX. */
 tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
                             tern_status status, const void *payload, size_t bytes);
+
+/* Answers a question of worker `to` of this process that was never sent, unless it was given up. */
+void tern_reply_here(const tern_context *context, uint32_t to, const tern_return_address *address,
+                     tern_status status, const void *payload, size_t bytes);
 
 /* Writes an image into a cell that this process can store to. */
 void tern_reply_store(tern_cell *cell, const tern_cell *image);

@@ -7,14 +7,12 @@
 #include "rpc/held.h"
 #include "rpc/synchronizer.h"
 #include "src/error.h"
-#include "src/log.h"
 
 /* To the worker that waits here for an answer that nobody else will give. */
-static void answer(tern_worker *worker, uint32_t origin, const tern_return_address *back,
+static void answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,
                    tern_status status) {
     const char *text = tern_error_detail();
-    if (tern_reply_send(worker, origin, back, status, text, strlen(text)) != TERN_OK)
-        tern_log(TERN_LOG_WARN, "worker %u is not told that its call is lost", origin);
+    tern_reply_here(worker->context, origin, back, status, text, strlen(text));
 }
 
 /* The death of the only reader ends a loan anyway, and its memory may be in other use by now. */

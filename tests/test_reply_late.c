@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "rma/reply.h"
 #include "rma/state.h"
+#include "rpc/lost.h"
 
 enum { BYTES = 48 };
 
@@ -123,6 +124,36 @@ static void of_the_dying(void) {
     mark_peer(0);
 }
 
+/* A call that waits in this process for room is lost when its target has died, and the answer to it
+ * is given here. By then its caller may have heard of the death. */
+static void of_the_lost(void) {
+    tern_return_address first, second;
+    const size_t bytes = sizeof(tern_pending_call) + sizeof first;
+    tern_pending_call *call = calloc(1, bytes);
+    EXPECT_OK(tern_reply_expect(f.worker, &first));
+    call->header = tern_record_header(TERN_RECORD_CALL_RETURN, 0, sizeof first);
+    memcpy(call->payload, &first, sizeof first);
+    mark_peer(1);
+    tern_reply_give_up(f.worker, &first, peer);
+    EXPECT_OK(tern_reply_expect(f.worker, &second));
+    CU_ASSERT_EQUAL(second.cell, first.cell);
+    answer_near(&second, 2);
+    tern_count(&f.worker->stats.calls_sent, 1);
+    tern_call_lost(f.worker, f.worker->id, call, TERN_ERR_PEER);
+    expect_answer(&second, 2);
+    tern_reply_release(f.worker, &second);
+    /* One that nobody has given up is told. */
+    EXPECT_OK(tern_reply_expect(f.worker, &first));
+    memcpy(call->payload, &first, sizeof first);
+    tern_count(&f.worker->stats.calls_sent, 1);
+    tern_call_lost(f.worker, f.worker->id, call, TERN_ERR_PEER);
+    CU_ASSERT(tern_reply_arrived(f.worker, &first));
+    CU_ASSERT_EQUAL(tern_reply_cell(f.worker, &first)->status, TERN_ERR_PEER);
+    tern_reply_release(f.worker, &first);
+    mark_peer(0);
+    free(call);
+}
+
 static void all(void) {
     if (!fixture_open(&f, NULL))
         return;
@@ -131,6 +162,7 @@ static void all(void) {
     of_the_living();
     of_the_dead();
     of_the_dying();
+    of_the_lost();
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
