@@ -53,11 +53,12 @@ static bool well_formed(const tern_worker *worker, const tern_extension *e, uint
            (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
 }
 
-/* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. */
-static tern_status take_memory(tern_worker *worker, uint64_t bytes, char **memory) {
+/* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. A call that has some already gets
+ * the rest: else it would wait for itself, or two for each other. */
+static tern_status take_memory(tern_worker *worker, uint64_t bytes, bool has_some, char **memory) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     const size_t limit = worker->context->config.overflow_memory;
-    if (mine->fetched_bytes > 0 &&
+    if (mine->fetched_bytes > 0 && !has_some &&
         (mine->fetched_bytes > limit || bytes > limit - mine->fetched_bytes))
         return TERN_ERR_AGAIN;
     *memory = malloc(bytes);
@@ -102,7 +103,7 @@ static tern_status borrow(tern_worker *worker, tern_task *t) {
     t->stage = FETCH;
     if (t->rest != NULL)
         return TERN_OK;
-    status = take_memory(worker, loan->bytes, &t->borrowed);
+    status = take_memory(worker, loan->bytes, false, &t->borrowed);
     if (status == TERN_OK)
         status = start_get(worker, t, data, loan->bytes, t->borrowed);
     if (status != TERN_OK) {
@@ -137,7 +138,7 @@ static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
                                        (unsigned long long)e->buffer_bytes,
                                        (unsigned long long)place.offset);
     }
-    tern_status status = take_memory(worker, e->buffer_bytes, &t->memory);
+    tern_status status = take_memory(worker, e->buffer_bytes, t->borrowed != NULL, &t->memory);
     *to = t->memory;
     return status;
 }

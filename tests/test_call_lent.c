@@ -77,11 +77,13 @@ static size_t in_use(const post *p) {
     return info.in_use;
 }
 
-static bool open_post(post *p, size_t ring_size, size_t workers) {
+static bool open_post_with(post *p, size_t ring_size, size_t workers, size_t overflow_memory) {
     tern_config config;
     memset(p, 0, sizeof *p);
     memset(&got, 0, sizeof got);
     EXPECT_OK(tern_config_init(&config));
+    if (overflow_memory > 0)
+        config.overflow_memory = overflow_memory;
     config.segment_size = (size_t)4 << 20;
     config.ring_size = ring_size;
     config.ring_growth = 1;
@@ -95,6 +97,10 @@ static bool open_post(post *p, size_t ring_size, size_t workers) {
     p->buffer = malloc(LARGEST);
     p->in_use = in_use(p);
     return EXPECT_OK(tern_barrier(p->f.worker));
+}
+
+static bool open_post(post *p, size_t ring_size, size_t workers) {
+    return open_post_with(p, ring_size, workers, 0);
 }
 
 static void close_post(post *p) {
@@ -202,6 +208,25 @@ static void of_random_sizes(void) {
                     .again = below(&random, 8) == 0 ? 2 : 0};
         l.buffer_bytes = bytes_of(way, below(&random, (uint64_t)1 << below(&random, 18)));
         post_letter(&p, r, &l, way, how_for(way, tern_test_random(&random)));
+    }
+    close_post(&p);
+}
+
+/* Arguments that are lent and a buffer that is got, of which each alone would leave room for the
+ * other's caller: a call waits for the memory of others, and not for its own. */
+static void with_little_memory(void) {
+    post p;
+    if (!open_post_with(&p, 4096, 1, PLACE))
+        return;
+    const uint32_t next = (p.f.rank + 1) % p.f.size;
+    for (uint64_t i = 0; i < 6; i++) {
+        const bool aside = i % 2 == 1;
+        letter l = {.number = i / 2,
+                    .bytes = 10000 + i,
+                    .buffer_bytes = PLACE,
+                    .origin = p.f.rank,
+                    .in_order = !aside};
+        post_letter(&p, next, &l, aside ? TERN_BUFFER_GET_ASIDE : TERN_BUFFER_GET, 1);
     }
     close_post(&p);
 }
@@ -364,6 +389,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"around every border", around_every_border},
         {"of random sizes", of_random_sizes},
+        {"with little memory", with_little_memory},
         {"broadcasts", broadcasts},
         {"handlers send", handlers_send},
         {"without memory", without_memory},
