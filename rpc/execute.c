@@ -2,6 +2,7 @@
 
 #include "rma/reply.h"
 #include "rpc/result.h"
+#include "rpc/synchronizer.h"
 #include "src/error.h"
 #include "src/log.h"
 #include "src/once.h"
@@ -174,9 +175,12 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
         payload = tern_error_detail();
         bytes = strlen(payload);
     }
-    if (tern_reply_send(worker, to, back, status, payload, bytes) != TERN_OK)
-        tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", call->origin.rank,
-                 tern_error_detail());
+    if (tern_reply_send(worker, to, back, status, payload, bytes) == TERN_OK)
+        return;
+    tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", call->origin.rank,
+             tern_error_detail());
+    if (status == TERN_RESULT_LENT)
+        tern_counter_lower(worker, loan.counter, 1); /* nobody will take it */
 }
 
 size_t tern_call_answer(tern_worker *worker, tern_in *in) {

@@ -2,7 +2,10 @@
 
 /* Results of any size: around what a reply cell takes, and far more, into memory of any kind. */
 
+#include "hostile.h"
 #include "result_tools.h"
+#include "rma/state.h"
+#include "rpc/state.h"
 #include "tern/registration.h"
 #include "tern/remote.h"
 
@@ -287,6 +290,30 @@ static void too_much(void) {
     fixture_close(&f);
 }
 
+/* A call whose answer can go nowhere: nobody is told of the result that it has left. */
+static void without_an_address(void) {
+    fixture f;
+    if (!open_results(&f, (size_t)1 << 20))
+        return;
+    tern_log_set_level(TERN_LOG_NONE);
+    const uint32_t id = tern_record_id(tern_rpc_of(f.context)->header[give_function.id]);
+    const struct {
+        tern_return_address back;
+        wish w;
+    } record = {{.cell = TERN_FUTURES, .sequence = 1}, {100000, 1, 0}};
+    tern_out *out = NULL;
+    EXPECT_OK(tern_ring_open(f.worker, f.worker->id, &out));
+    tern_count(&f.worker->stats.calls_sent, 1);
+    EXPECT_OK(inject_record(f.worker, out,
+                            tern_record_header(TERN_RECORD_CALL_RETURN, id, sizeof record), &record,
+                            sizeof record));
+    tern_ring_publish(f.worker, out);
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(given, 1);
+    expect_all_given_back(&f);
+    fixture_close(&f);
+}
+
 /* Declared functions return structures of any size. */
 typedef struct {
     uint32_t value[5000];
@@ -329,6 +356,7 @@ int main(int argc, char **argv) {
         {"without room in the segment", without_room_in_the_segment},
         {"in vain", in_vain},
         {"too much", too_much},
+        {"without an address", without_an_address},
         {"declared ones", declared_ones},
     };
     return tern_test_main(argc, argv, "call_results", tests, sizeof tests / sizeof tests[0]);
