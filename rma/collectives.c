@@ -19,12 +19,12 @@
  * Ranks may be in different collectives. Then all come to a meeting (src/collective.h), where each
  * learns what the others are in, and all count the collective over notifications as ended. A rank
  * that meets a part of another kind calls the others there. No rank waits for ever: one that has
- * waited for HAIL_NS tells the rank that it waits for what it is in, and a rank that waits in a
- * meeting to which the other has not come answers that it does, and so does a rank on which that
- * collective has failed: it was in a meeting with other workers of some ranks. Suppose that nobody
- * meets another kind, and nobody waits in a meeting. Then all ranks that wait for each other in a
- * chain are in the same kind, and the first of them to stop waits for a rank that has not come yet
- * or that has been through; and a rank that has been through has sent the part.
+ * waited for HAIL_NS tells the rank that it waits for what it is in. A rank answers that it waits
+ * in a meeting to which the other has not come, or until it may come to one. So does a rank on
+ * which that collective has failed: it was in a meeting with other workers of some ranks. Suppose
+ * that nobody meets another kind, and nobody waits in a meeting. Then all ranks that wait for each
+ * other in a chain are in the same kind, and the first of them to stop waits for a rank that has
+ * not come yet or that has been through; and a rank that has been through has sent the part.
  */
 
 enum { AHEAD_MAX = 16, ROUND_EXTRA = 64, ROUND_BACK = 65, ROUND_AHEAD = 128 };

@@ -120,7 +120,7 @@ tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker
     return conclude(context, worker, status, &request, room, data, bytes);
 }
 
-tern_status tern_collective_claim(tern_worker *worker) {
+static tern_status claim(tern_worker *worker) {
     tern_context *context = worker->context;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
@@ -135,9 +135,18 @@ tern_status tern_collective_claim(tern_worker *worker) {
     return status;
 }
 
+/* Some worker of the rank comes to the next meeting: this one, or the one that it waits for. So a
+ * rank that waits for this worker elsewhere is told already. */
+tern_status tern_collective_claim(tern_worker *worker) {
+    worker->in_meeting = true;
+    const tern_status status = claim(worker);
+    worker->in_meeting = false;
+    return status;
+}
+
 void tern_collective_yield(tern_worker *worker) {
     _Atomic(tern_worker *) *meets = &worker->context->meets;
-    /* R6: tern_collective_claim; the load is of this thread's own store, or of another worker's */
+    /* R6: claim; the load is of this thread's own store, or of another worker's */
     if (atomic_load_explicit(meets, memory_order_relaxed) == worker)
         atomic_store_explicit(meets, NULL, memory_order_release);
 }

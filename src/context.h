@@ -87,7 +87,7 @@ struct tern_worker {
     const char *collective; /* the collective function that it is in, or NULL */
     uint64_t notified;      /* collectives over notifications that it has ended */
     bool in_notified;       /* it is in one (rma/collectives.c) */
-    bool in_meeting;        /* it waits in a meeting (src/collective.c) */
+    bool in_meeting;        /* it waits in a meeting, or to come to one (src/collective.c) */
     uint32_t vain;          /* looks in a row that found nothing (src/wait.h) */
     uint32_t glances;       /* tests that found nothing */
     uint64_t looked;        /* ns: when the last of them looked after the peers */
