@@ -99,10 +99,12 @@ static int number_of(const search *s, int64_t pid, bool *unknown) {
     return found;
 }
 
-static bool has_mpi(int64_t pid) {
+/* [out] unknown: as above, for what it has in its memory. */
+static bool has_mpi(int64_t pid, bool *unknown) {
     size_t bytes = 0;
     char *maps = read_proc(pid, "maps", &bytes);
     bool has = maps != NULL && strstr(maps, "/libmpi") != NULL;
+    *unknown = *unknown || (maps == NULL && !has_gone(errno));
     free(maps);
     return has;
 }
@@ -134,10 +136,12 @@ static void search_process(search *s, int64_t pid, int depth) {
     const int number = number_of(s, pid, &unknown);
     if (number < 0 || number >= s->world) {
         s->incomplete = s->incomplete || ((unknown || depth == 0) && !has_ended(pid));
-    } else if (has_mpi(pid)) {
+    } else if (has_mpi(pid, &unknown)) {
         s->pid[number] = s->pid[number] == 0 ? pid : AMBIGUOUS;
-    } else if (depth < DEPTH) {
-        search_below(s, pid, depth + 1);
+    } else {
+        s->incomplete = s->incomplete || unknown || depth == DEPTH;
+        if (depth < DEPTH)
+            search_below(s, pid, depth + 1);
     }
 }
 
