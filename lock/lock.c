@@ -260,14 +260,10 @@ static void discard(tern_object *object) {
     free(locks);
 }
 
-/* Calls that still come find nothing. After a death other threads may be in the handlers of some.
- */
-static void dispose(tern_locks *locks, tern_status status) {
+/* Calls that still come find nothing. */
+static void dispose(tern_locks *locks) {
     tern_callee_remove(locks->context, &locks->callee);
-    if (status == TERN_ERR_PEER)
-        tern_object_leave(locks->context, &locks->object, discard);
-    else
-        discard(&locks->object);
+    discard(&locks->object);
 }
 
 tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks) {
@@ -313,7 +309,7 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
     }
     if (status != TERN_OK) {
         if (fresh != NULL)
-            dispose(fresh, status);
+            dispose(fresh);
         return status;
     }
     tern_object_add(context, &fresh->object, "locks");
@@ -343,6 +339,6 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     if (status == TERN_OK)
         status = tern_quiesce(worker);
     tern_object_remove(context, &locks->object);
-    dispose(locks, status);
+    dispose(locks);
     return status;
 }

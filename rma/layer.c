@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include "rma/key.h"
-#include "rma/poll.h"
 #include "rma/state.h"
 #include "rma/window.h"
 #include "src/collective.h"
 #include "src/destroyed.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/membarrier.h"
 #include "src/mpi.h"
 #include "src/topology.h"
 
@@ -181,11 +181,11 @@ static tern_status make_workers(tern_context *context, tern_rma *rma) {
 }
 
 /* The barrier of publishers only works if every process takes part in it. */
-static tern_status agree_on_fences(tern_context *context, tern_rma *rma) {
+static tern_status agree_on_fences(tern_context *context) {
     uint64_t refused = !tern_membarrier_register();
     tern_status status = tern_collective_sum(context, NULL, &refused, 1);
-    rma->fences = refused > 0;
-    if (rma->fences && context->rank == 0)
+    context->fences = refused > 0;
+    if (context->fences && context->rank == 0)
         tern_log(TERN_LOG_INFO, "membarrier is refused; every publish fences");
     return status;
 }
@@ -271,7 +271,7 @@ static tern_status open_layer(tern_context *context) {
         status = tern_messages_open(context, &rma->messages);
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)
-        status = agree_on_fences(context, rma);
+        status = agree_on_fences(context);
     if (status != TERN_OK) {
         close_layer(context);
         return status;

@@ -1,16 +1,13 @@
-#include <linux/membarrier.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "rma/batch.h"
 #include "rma/bell.h"
 #include "rma/grow.h"
-#include "rma/poll.h"
 #include "rma/rounds.h"
 #include "rma/state.h"
 #include "src/error.h"
 #include "src/log.h"
+#include "src/membarrier.h"
 
 /*
  * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
@@ -21,10 +18,6 @@
 /* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely,
  * unless there are few. */
 #define RARE_ROUNDS 64u
-
-bool tern_membarrier_register(void) {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
 
 static void activate(tern_rma_worker *mine, tern_in *in) {
     if (in->active || in->closed)
@@ -111,8 +104,7 @@ static void hear_bells(tern_worker *worker) {
 static bool may_sleep(tern_worker *worker, tern_in *in) {
     /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
-    if (!tern_rma_of(worker->context)->fences)
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    tern_membarrier(worker->context);
     /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     atomic_thread_fence(memory_order_seq_cst);
     if (tern_ring_peek(worker, in) == 0)

@@ -120,7 +120,7 @@ void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->near)
         return;
     uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
-    bool shut = out->held || tern_rma_of(worker->context)->fences;
+    bool shut = out->held || worker->context->fences;
     out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
 }
 
@@ -134,7 +134,7 @@ void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
     atomic_store_explicit(tern_out_word(out, out->lane.first), out->lane.first_header,
                           memory_order_release);
     out->lane.first_header = 0;
-    if (__builtin_expect(tern_rma_of(worker->context)->fences, 0))
+    if (__builtin_expect(worker->context->fences, 0))
         /* R3: may_sleep */
         atomic_thread_fence(memory_order_seq_cst);
     else

@@ -38,7 +38,6 @@ typedef struct tern_rma {
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cross_refused; /* the system does not let processes reach into each other */
-    bool fences;               /* no membarrier: publishing fences instead */
 } tern_rma;
 
 /* What a flush is due for. */

@@ -1,7 +1,5 @@
 #include "src/callee.h"
 
-#include "src/service_threads.h"
-
 static _Atomic(tern_callee *) *row_of(const tern_context *context, uint64_t nonce) {
     return &((tern_context *)(uintptr_t)context)->callees[nonce % TERN_CALLEE_ROWS];
 }
@@ -27,15 +25,15 @@ void tern_callee_remove(tern_context *context, tern_callee *callee) {
         link = &found->next;
     if (found == NULL)
         return;
-    /* R3: tern_callee_find; the fence is that of tern_service_threads_pass. What follows was
-     * published with the callee or before it. */
+    /* R3: tern_callee_find; the barrier is that of tern_progress_pass. What follows was published
+     * with the callee or before it. */
     atomic_store_explicit(link, atomic_load_explicit(&callee->next, memory_order_relaxed),
                           memory_order_release);
-    tern_service_threads_pass(context);
+    tern_progress_pass(context);
 }
 
 void *tern_callee_find(const tern_context *context, tern_callee_kind kind, uint64_t nonce) {
-    /* R1: tern_callee_add; R3 with tern_callee_remove, behind the fence of make_progress */
+    /* R1: tern_callee_add; R3 with tern_callee_remove, behind that of round_begin */
     const tern_callee *callee = atomic_load_explicit(row_of(context, nonce), memory_order_acquire);
     while (callee != NULL && (callee->nonce != nonce || callee->kind != kind))
         /* R1: tern_callee_add */

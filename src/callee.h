@@ -30,8 +30,8 @@ struct tern_callee {
 void tern_callee_add(tern_context *context, tern_callee *callee, tern_callee_kind kind,
                      uint64_t nonce, void *object);
 
-/* No call finds the object any more, and none is in it: waits for the service threads' rounds. One
- * that was never added is fine. */
+/* No call finds the object any more, and none is in it: waits for the rounds of progress that other
+ * threads are in. One that was never added is fine. */
 void tern_callee_remove(tern_context *context, tern_callee *callee);
 
 /* In a handler. NULL: there is no such object here (any more). */

@@ -56,11 +56,12 @@ struct tern_context {
     atomic_flag tasks_busy; /* tasks are being run or changed */
     tern_phase_hook *phase_hooks;
     tern_object *objects; /* in the order of their creation */
-    tern_object *left;    /* destroyed after a death, and freed with the context */
+    tern_object *left;    /* whose creation a death has ended: for calls of other ranks */
     _Atomic(tern_callee *) callees[TERN_CALLEE_ROWS];
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */
+    bool fences;          /* the kernel refuses membarriers (src/membarrier.h) */
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
     tern_context *pmpi_next; /* in the list of those of the process (src/pmpi.c) */
@@ -92,8 +93,9 @@ struct tern_worker {
     uint32_t glances;       /* tests that found nothing */
     uint64_t looked;        /* ns: when the last of them looked after the peers */
     tern_mover *movers;
-    _Atomic(void *) owner; /* names the thread that adopted it */
-    tern_worker *own_next; /* of the same thread */
+    _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
+    _Atomic(void *) owner;   /* names the thread that adopted it */
+    tern_worker *own_next;   /* of the same thread */
     tern_stats stats;
     /* How often it asked MPI for messages, and in the low half where: read by service threads. */
     _Alignas(64) _Atomic uint64_t attended;
@@ -140,6 +142,11 @@ size_t tern_progress_round(tern_worker *worker);
 /* The same, and a round for each worker of the process that no thread has adopted. For the waits of
  * collectives: a rank that is late may wait for the answer of any of them. */
 size_t tern_progress_process(tern_worker *worker);
+
+/* Returns when no worker of the process is in a round of progress that it had begun before. So what
+ * the caller stored before is seen by all handlers from now on, and what handlers had found before
+ * is in use no more. Not in a round of progress; it waits for about a handler's time. */
+void tern_progress_pass(const tern_context *context);
 
 /* Ranks of this node, this one included. */
 static inline bool tern_same_node(const tern_context *context, uint32_t rank) {

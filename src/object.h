@@ -20,8 +20,8 @@ void tern_object_add(tern_context *context, tern_object *object, const char *kin
 /* One that was never added is fine. */
 void tern_object_remove(tern_context *context, tern_object *object);
 
-/* Keeps an object that is destroyed after a death until the context is: handlers of other threads
- * may still be in it. Then discard frees it. */
+/* Keeps an object whose creation a death has ended: other ranks may have returned from it, and call
+ * this one. discard frees it with the context. */
 void tern_object_leave(tern_context *context, tern_object *object,
                        void (*discard)(tern_object *object));
 void tern_objects_discard(tern_context *context);

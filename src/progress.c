@@ -1,6 +1,9 @@
 #include "tern/progress.h"
 
+#include <sched.h>
+
 #include "src/error.h"
+#include "src/membarrier.h"
 #include "src/mover.h"
 #include "src/task.h"
 #include "src/wait.h"
@@ -17,10 +20,45 @@ static size_t move_all(tern_worker *worker) {
     return events;
 }
 
+static void round_begin(tern_worker *worker) {
+    worker->in_progress = true;
+    /* R3: tern_progress_pass; that one sees the round, or the round what it has stored */
+    atomic_store_explicit(&worker->rounds,
+                          atomic_load_explicit(&worker->rounds, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    if (__builtin_expect(worker->context->fences, 0))
+        /* R3: tern_progress_pass */
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void round_end(tern_worker *worker) {
+    /* R1: tern_progress_pass */
+    atomic_store_explicit(&worker->rounds,
+                          atomic_load_explicit(&worker->rounds, memory_order_relaxed) + 1,
+                          memory_order_release);
+    worker->in_progress = false;
+}
+
+void tern_progress_pass(const tern_context *context) {
+    tern_membarrier(context);
+    /* R3: round_begin */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        const _Atomic uint64_t *rounds = &context->worker[i]->rounds;
+        /* R3: round_begin; an acquire too, of the round that has ended */
+        const uint64_t now = atomic_load(rounds);
+        /* R1: round_end */
+        while (now % 2 == 1 && atomic_load_explicit(rounds, memory_order_acquire) == now)
+            sched_yield();
+    }
+}
+
 size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)
         return 0;
-    worker->in_progress = true;
+    round_begin(worker);
     const uint32_t failures = tern_failures_here.count;
     size_t events = 0;
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
@@ -39,7 +77,7 @@ size_t tern_progress_round(tern_worker *worker) {
         tern_error_clear();
     if (events > 0)
         worker->vain = 0;
-    worker->in_progress = false;
+    round_end(worker);
     return events;
 }
 

@@ -16,15 +16,10 @@
  * longest nap is the time that a request waits for a process that has been left in peace. */
 enum { ROUNDS = 200, NAP_FIRST_NS = 20000, NAP_LONGEST_NS = 1000000 };
 
-typedef struct service_thread {
-    _Alignas(64) _Atomic uint64_t rounds; /* begun and ended: odd while it is in one */
-    pthread_t thread;
-} service_thread;
-
 struct tern_service_threads {
     atomic_bool stop;
     size_t running;
-    service_thread thread[];
+    pthread_t thread[];
 };
 
 static void nap(long ns) {
@@ -54,37 +49,11 @@ static uint64_t attended_here(const tern_context *context) {
     return sum;
 }
 
-static size_t make_progress(tern_worker *worker, _Atomic uint64_t *rounds) {
-    /* R3: tern_service_threads_pass; that one sees the round, or the round what it has stored */
-    atomic_fetch_add(rounds, 1);
-    atomic_thread_fence(memory_order_seq_cst);
-    const size_t found = tern_progress_round(worker);
-    /* R1: tern_service_threads_pass */
-    atomic_fetch_add_explicit(rounds, 1, memory_order_release);
-    return found;
-}
-
-void tern_service_threads_pass(const tern_context *context) {
-    const tern_service_threads *service = context->service;
-    /* R3: make_progress */
-    atomic_thread_fence(memory_order_seq_cst);
-    for (size_t i = 0; service != NULL && i < service->running; i++) {
-        const _Atomic uint64_t *rounds = &service->thread[i].rounds;
-        /* R3: make_progress; an acquire too, of the round that has ended */
-        const uint64_t now = atomic_load(rounds);
-        /* R1: make_progress */
-        while (now % 2 == 1 && atomic_load_explicit(rounds, memory_order_acquire) == now)
-            sched_yield();
-    }
-}
-
 /* What a round finds keeps it awake, but for messages that a worker on this core would serve too.
  */
 static void *serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;
-    _Atomic uint64_t *rounds =
-        &context->service->thread[worker->index - context->config.workers].rounds;
     uint64_t before = 0;
     int quiet = 0;
     long ns = NAP_FIRST_NS;
@@ -93,7 +62,7 @@ static void *serve(void *argument) {
         const uint64_t attended = attended_here(context), served = worker->stats.messages_served;
         const bool others = attended != before;
         before = attended;
-        const size_t found = make_progress(worker, rounds);
+        const size_t found = tern_progress_round(worker);
         if (found > (others ? worker->stats.messages_served - served : 0)) {
             quiet = 0;
             ns = NAP_FIRST_NS;
@@ -111,11 +80,9 @@ tern_status tern_service_threads_start(tern_context *context) {
     size_t count = context->config.service_threads, first = context->config.workers;
     if (count == 0)
         return TERN_OK;
-    const size_t bytes = sizeof(tern_service_threads) + count * sizeof(service_thread);
-    tern_service_threads *service = aligned_alloc(_Alignof(service_thread), bytes);
+    tern_service_threads *service = calloc(1, sizeof *service + count * sizeof service->thread[0]);
     if (service == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %zu service threads", count);
-    memset(service, 0, bytes);
     context->service = service;
     /* Signals are for the application's threads. */
     sigset_t all, before;
@@ -126,7 +93,7 @@ tern_status tern_service_threads_start(tern_context *context) {
         tern_worker *worker = context->worker[first + i];
         /* R9: pthread_create; before the thread that has it */
         atomic_store_explicit(&worker->use, TERN_WORKER_ADOPTED, memory_order_relaxed);
-        error = pthread_create(&service->thread[i].thread, NULL, serve, worker);
+        error = pthread_create(&service->thread[i], NULL, serve, worker);
         service->running += error == 0;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -144,7 +111,7 @@ void tern_service_threads_stop(tern_context *context) {
     /* R1: serve */
     atomic_store_explicit(&service->stop, true, memory_order_release);
     for (size_t i = 0; i < service->running; i++)
-        pthread_join(service->thread[i].thread, NULL);
+        pthread_join(service->thread[i], NULL);
     for (size_t i = context->config.workers; i < context->workers; i++)
         /* R6: tern_worker_borrow */
         atomic_store_explicit(&context->worker[i]->use, TERN_WORKER_FREE, memory_order_release);

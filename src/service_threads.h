@@ -20,11 +20,6 @@ void tern_worker_attend(tern_worker *worker);
 /* Starts those that the configuration asks for, when the layers are open. */
 tern_status tern_service_threads_start(tern_context *context);
 
-/* Returns when no service thread is in a round of progress that it had begun before. So what the
- * caller stored before is seen by all their handlers from now on, and what handlers had found
- * before is in use no more. Not in a handler; it waits for about a handler's time. */
-void tern_service_threads_pass(const tern_context *context);
-
 /* Ends them and gives their workers back. NULL is fine. */
 void tern_service_threads_stop(tern_context *context);
 

@@ -103,7 +103,7 @@ struct idle : rl::test_suite<idle, 2> {
     void after() { RL_ASSERT(!READ(slept) || READ(rung)); }
 };
 
-/* The same where membarrier is refused (tern_rma.fences), and of far rings, whose records this
+/* The same where membarrier is refused (tern_context.fences), and of far rings, whose records this
  * process appends (tern_ring_append). */
 struct fenced : rl::test_suite<fenced, 2> {
     word header, mark;
