@@ -10,6 +10,7 @@
 #include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
+#include "src/stuck.h"
 #include "src/wait.h"
 
 /*
@@ -37,6 +38,17 @@ struct tern_window {
     bool emulated; /* operations need their target's help, so its death can keep them for ever */
     stage stage[STAGES]; /* under the MPI lock */
 };
+
+/* TERN_MPI of a call that may never end if rank dies meanwhile. */
+#define TERN_MPI_TOWARDS(worker, rank, call)                                                       \
+    __extension__({                                                                                \
+        tern_mpi_lock();                                                                           \
+        tern_stuck_enter(&(worker)->context->peers, rank);                                         \
+        int tern_mpi_code = (call);                                                                \
+        tern_stuck_leave(&(worker)->context->peers);                                               \
+        tern_mpi_unlock();                                                                         \
+        tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
+    })
 
 static MPI_Win win_of(const tern_worker *worker) {
     return tern_rma_of(worker->context)->window->win;
@@ -168,7 +180,8 @@ static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *req
     tern_wait_state wait = TERN_WAIT_IN("a transfer by MPI");
     for (;;) {
         int done = 0;
-        tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
+        tern_status status =
+            TERN_MPI_TOWARDS(worker, rank, PMPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
         status = tern_wait_round(worker->context, &wait,
@@ -213,10 +226,12 @@ static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t 
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
         return status;
-    return put ? TERN_MPI(PMPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
-                                    MPI_BYTE, s.win, request))
-               : TERN_MPI(PMPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes,
-                                    MPI_BYTE, s.win, request));
+    return put ? TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at,
+                                            (int)bytes, MPI_BYTE, s.win, request))
+               : TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at,
+                                            (int)bytes, MPI_BYTE, s.win, request));
 }
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
@@ -309,19 +324,21 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     for (int i = 0; i < 4; i++)
         word[i] = is_wide ? (void *)&w->wide[i] : (void *)&w->narrow[i];
     if (is_cas)
-        status = TERN_MPI(PMPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
-                                                (MPI_Aint)offset, window->win));
+        status = TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
+                                                        (MPI_Aint)offset, window->win));
     bool begun = is_cas && status == TERN_OK;
     if (status == TERN_OK && (!is_cas || window->emulated)) {
-        status = TERN_MPI(PMPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1, type,
-                                               (int)rank, (MPI_Aint)offset, 1, type, ops[op],
-                                               window->win, &mpi));
+        status = TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1,
+                                                       type, (int)rank, (MPI_Aint)offset, 1, type,
+                                                       ops[op], window->win, &mpi));
         begun = begun || status == TERN_OK;
         if (status == TERN_OK)
             status = complete(worker, rank, &mpi);
     }
     if (status == TERN_OK && is_cas)
-        status = TERN_MPI(PMPI_Win_flush_local((int)rank, window->win));
+        status = TERN_MPI_TOWARDS(worker, rank, PMPI_Win_flush_local((int)rank, window->win));
     if (status == TERN_OK)
         *old = is_wide ? w->wide[2] : w->narrow[2];
     if (status == TERN_OK || !begun)
@@ -372,7 +389,7 @@ static tern_status echo(tern_worker *worker, uint32_t rank) {
     tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
     bool begun = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {
-        status = TERN_MPI(PMPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
+        status = TERN_MPI_TOWARDS(worker, rank, PMPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
         if (status == TERN_OK && !done)
             status = tern_wait_step(worker->context, &wait, rank);
     }
@@ -392,7 +409,7 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
     if ((mine->dirty[rank] & TERN_DIRTY_RECORDS) != 0)
         status = echo(worker, rank);
     if (status == TERN_OK)
-        status = TERN_MPI(flush_win(worker, rank));
+        status = TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank));
     if (status == TERN_OK) {
         tern_dirty_clear(mine, rank);
         tern_posts_flushed(&mine->posts[rank]);
@@ -416,7 +433,7 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
     if (tern_rma_of(worker->context)->window->emulated)
         status = echo(worker, rank);
     if (status == TERN_OK)
-        status = TERN_MPI(settle_win(worker, rank));
+        status = TERN_MPI_TOWARDS(worker, rank, settle_win(worker, rank));
     if (status == TERN_OK)
         tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
     return status;
@@ -434,7 +451,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
         status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
         return status;
-    status = TERN_MPI(put_bytes(worker, rank, offset, from, piece));
+    status = TERN_MPI_TOWARDS(worker, rank, put_bytes(worker, rank, offset, from, piece));
     tern_far_release(worker, key, true);
     if (status != TERN_OK)
         return status;
@@ -447,7 +464,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
 
 static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
     tern_status status = echo(worker, rank);
-    return status == TERN_OK ? TERN_MPI(flush_win(worker, rank)) : status;
+    return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
 }
 
 /* For TERN_RMA_COMMIT=flush: tells the target what has landed. */
@@ -459,7 +476,8 @@ static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t ra
         return status;
     out->published[0] = out->lane.write;
     out->published[1] = ~out->lane.write;
-    status = TERN_MPI(put_bytes(worker, rank, cell, out->published, sizeof out->published));
+    status = TERN_MPI_TOWARDS(worker, rank,
+                              put_bytes(worker, rank, cell, out->published, sizeof out->published));
     return status == TERN_OK ? flush_behind(worker, rank) : status;
 }
 
@@ -474,7 +492,8 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     uint64_t bytes = tern_batch_seal(worker, out);
     uint64_t at = out->batch & out->lane.mask;
     uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
-    status = TERN_MPI(put_bytes(worker, rank, ring + at, out->lane.data + at, bytes));
+    status = TERN_MPI_TOWARDS(worker, rank,
+                              put_bytes(worker, rank, ring + at, out->lane.data + at, bytes));
     if (status == TERN_OK && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH)
         status = put_published(worker, out, rank);
     if (status != TERN_OK)
@@ -518,8 +537,10 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target,
                                       TERN_REPLY_CHECKED,
                                   memory_order_relaxed);
             free->image.check = tern_reply_checksum(context, &free->image);
+            tern_stuck_enter(&context->peers, rank);
             code = PMPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
                              MPI_BYTE, window->win, &free->mpi);
+            tern_stuck_leave(&context->peers);
         }
         tern_mpi_unlock();
         if (code != MPI_SUCCESS)

@@ -104,6 +104,9 @@ static const knob knobs[] = {
     {"TERN_PMPI_HANDLERS", KNOB_CHOICE, FIELD(pmpi_handlers), switches, 0, 0, false, false, 1,
      "1: with libtern_pmpi, calls of MPI that wait serve other ranks and run handlers; 0: they do "
      "not"},
+    {"TERN_PEER_PATIENCE", KNOB_COUNT, FIELD(peer_patience), NULL, 0, 1000000, false, true, 5,
+     "seconds after which a wait for a rank that is stuck in MPI, in a one-sided operation towards "
+     "a rank that has died, is an error; 0: never"},
     {"TERN_STUCK_REPORT", KNOB_COUNT, FIELD(stuck_report), NULL, 0, 1000000, false, true, 10,
      "seconds after which a wait writes a warning that names what it waits for; 0: never"},
     {"TERN_LOG_LEVEL", KNOB_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,

@@ -21,6 +21,7 @@ typedef struct identity {
     char host[64];
     uint64_t pid_namespace, network;
     int64_t pid;
+    uint64_t call_at; /* an address in its process */
 } identity;
 
 static uint64_t inode_of(const char *path) {
@@ -91,7 +92,9 @@ tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
     peers->pid = calloc(size, sizeof *peers->pid);
     peers->dead = calloc(size, sizeof *peers->dead);
     peers->machine = calloc(size, sizeof *peers->machine);
-    if (watch == NULL || peers->pid == NULL || peers->dead == NULL || peers->machine == NULL) {
+    peers->call_at = calloc(size, sizeof *peers->call_at);
+    if (watch == NULL || peers->pid == NULL || peers->dead == NULL || peers->machine == NULL ||
+        peers->call_at == NULL) {
         free(watch);
         tern_peers_close(peers);
         return tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
@@ -100,6 +103,7 @@ tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
         watch[r] = (struct pollfd){-1, POLLIN, 0};
     peers->count = size;
     peers->watch = watch;
+    atomic_init(&peers->call, TERN_NO_CALL);
     return TERN_OK;
 }
 
@@ -108,6 +112,7 @@ tern_status tern_peers_open(tern_context *context) {
     uint32_t size = context->size;
     identity me;
     identify(&me);
+    me.call_at = (uintptr_t)&peers->call;
     identity *all = calloc(size, sizeof *all);
     tern_status status = all != NULL ? tern_peers_make(peers, size)
                                      : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
@@ -117,6 +122,8 @@ tern_status tern_peers_open(tern_context *context) {
     if (status != TERN_OK)
         goto out;
     find_machines(all, size, peers->machine);
+    for (uint32_t r = 0; r < size; r++)
+        peers->call_at[r] = all[r].call_at;
     for (uint32_t r = 0; r < size; r++)
         if (r != context->rank && me.boot[0] != 0 && strcmp(all[r].boot, me.boot) == 0 &&
             all[r].pid_namespace == me.pid_namespace && !tern_peer_watch(peers, r, all[r].pid)) {
@@ -138,10 +145,12 @@ void tern_peers_close(tern_peers *peers) {
     free(peers->watch);
     free(peers->pid);
     free(peers->machine);
+    free(peers->call_at);
     free((void *)peers->dead);
     peers->watch = NULL;
     peers->pid = NULL;
     peers->machine = NULL;
+    peers->call_at = NULL;
     peers->dead = NULL;
 }
 

@@ -14,6 +14,7 @@
 #include "tern/status.h"
 
 #define TERN_NOBODY UINT32_MAX
+#define TERN_NO_CALL UINT64_MAX
 
 typedef struct tern_peers {
     struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
@@ -24,6 +25,9 @@ typedef struct tern_peers {
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
     bool known;             /* the ranks have told each other who they are */
     uint32_t looks;         /* for siblings before that (src/sibling.h) */
+    _Atomic uint64_t call;  /* of MPI that this rank is in, and its target (src/stuck.h) */
+    uint32_t calls;         /* so many have begun; under the MPI lock */
+    uint64_t *call_at;      /* by rank: the address of its call */
 } tern_peers;
 
 struct tern_context;

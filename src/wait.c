@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "src/activity.h"
+#include "src/stuck.h"
 
 /* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
  * is likely to wait for this core. */
@@ -71,7 +72,9 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     if (!late && round < PAUSES)
         return TERN_OK;
     uint32_t dead = dead_for(context, rank);
-    return dead != TERN_NOBODY ? tern_peer_fail(dead) : TERN_OK;
+    if (dead != TERN_NOBODY)
+        return tern_peer_fail(dead);
+    return late ? tern_stuck_look(context, state, rank, now) : TERN_OK;
 }
 
 /* What the dead sent before may be among what is still found: the look after this one counts. */
@@ -86,5 +89,7 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     const uint32_t dead = dead_for(context, rank);
     const bool known = state->doomed;
     state->doomed = dead != TERN_NOBODY;
-    return known && state->doomed ? tern_peer_fail(dead) : TERN_OK;
+    if (known && state->doomed)
+        return tern_peer_fail(dead);
+    return tern_stuck_look(context, state, rank, now);
 }

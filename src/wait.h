@@ -12,13 +12,15 @@
 #include "src/error.h"
 
 typedef struct tern_wait_state {
-    uint32_t rounds; /* in a row that found nothing */
-    uint32_t found;  /* rounds that found something */
-    bool doomed;     /* at the last look in those who is waited for was dead */
-    bool warned;     /* that it lasts long */
-    uint64_t looked; /* when peers were last looked after in vain rounds, ns */
-    uint64_t began;  /* when the clock was first looked at, ns */
-    const char *in;  /* what waits; NULL: the function that was last allowed to (tern_waits_in) */
+    uint32_t rounds;     /* in a row that found nothing */
+    uint32_t found;      /* rounds that found something */
+    bool doomed;         /* at the last look in those who is waited for was dead */
+    bool warned;         /* that it lasts long */
+    uint64_t looked;     /* when peers were last looked after in vain rounds, ns */
+    uint64_t began;      /* when the clock was first looked at, ns */
+    uint64_t call;       /* of MPI in which the rank waited for seems stuck (src/stuck.h), */
+    uint64_t call_since; /* and since when; 0: it does not */
+    const char *in; /* what waits; NULL: the function that was last allowed to (tern_waits_in) */
 } tern_wait_state;
 
 /* The function that tern_worker_may_wait was last asked about in this thread. */
@@ -37,7 +39,7 @@ static inline void tern_relax(void) {
 #define TERN_WAIT_START TERN_WAIT_IN(NULL)
 /* Elsewhere, with a name for the stuck report (src/activity.h). */
 #define TERN_WAIT_IN(name)                                                                         \
-    { 0, 0, false, false, 0, 0, name }
+    { 0, 0, false, false, 0, 0, 0, 0, name }
 #define TERN_ANYBODY (UINT32_MAX - 1)
 
 /* Gives the processor up, unless the worker runs a handler, and counts it. */

@@ -93,6 +93,7 @@ static const knob knobs[] = {
     {"TERN_NOTIFY_QUEUE", FIELD(notify_queue), 1024, "1", 1, {"0", "1K", "-2"}},
     {"TERN_NOTIFY_EVENTS", FIELD(notify_events), 65536, "1", 1, {"0", "1K", "-2"}},
     {"TERN_PMPI_HANDLERS", FIELD(pmpi_handlers), 1, "0", 0, {"2", "on"}},
+    {"TERN_PEER_PATIENCE", FIELD(peer_patience), 5, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_STUCK_REPORT", FIELD(stuck_report), 10, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
 };

@@ -106,6 +106,8 @@ typedef struct tern_config {
     size_t notify_queue;  /* notified operations that may wait for each target */
     size_t notify_events; /* local events of a worker that may wait to be probed for */
     int pmpi_handlers;    /* 1: with libtern_pmpi, handlers run in waits of MPI (docs/mpi.md) */
+    size_t peer_patience; /* seconds after which a wait for a rank that is stuck in MPI, because of
+                             a death, is an error; 0: never */
     size_t stuck_report;  /* seconds after which a wait warns of what it waits for; 0: never */
     tern_log_level log_level;
 } tern_config;

@@ -431,6 +431,7 @@ static void go_on_without(void) {
 /* The survivors have a context of their own, and nobody dies any more. */
 static void start_again(MPI_Comm rest) {
     job.told = false;
+    fprintf(stderr, "campaign: rank %d begins anew\n", tern_test_rank());
     if (!open_context(rest) || !make_objects()) {
         complain("no new context", TERN_ERR_PEER);
         return;
@@ -471,7 +472,9 @@ static void run_job(bool kills, bool outside_mpi) {
         for (;;)
             pause();
     CU_ASSERT_EQUAL(job.told, kills);
-    start_again(rest);
+    /* A rank that died inside MPI may have left the others' messages undelivered. */
+    if (!kills || outside_mpi)
+        start_again(rest);
 }
 
 static void kills(void) { run_job(true, false); }
