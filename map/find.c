@@ -13,9 +13,12 @@
  * data that is on its way.
  */
 
-/* How long a descriptor and its block may disagree before the find reports that one of them was
- * overwritten. */
-enum { PATIENCE_NS = 500000000 };
+/* When a find reports damage, as a descriptor does not change and its block does not hold what it
+ * says. A block that load and store reach is whole before its descriptor is there. So each look in
+ * vain means that other operations have replaced the descriptor and put the same one again, which
+ * does not happen LOOKS times in a row. The data of another block may be on its way for
+ * PATIENCE_NS. */
+enum { LOOKS = 64, PATIENCE_NS = 500000000 };
 
 typedef struct search {
     tern_worker *worker;
@@ -60,18 +63,18 @@ static tern_status judge_descriptor(const search *s, const tern_map_descriptor *
 }
 
 /* One step of a wait for a descriptor that does not change although its block holds something
- * else. */
+ * else. looks, since: how many looks found it, and the time of the first. */
 static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
-                                  tern_wait_state *wait, uint64_t since) {
+                                  tern_wait_state *wait, uint32_t looks, uint64_t since) {
     tern_worker *worker = s->worker;
     if (worker->in_handler || worker->in_progress)
         return tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
     tern_ptr block = tern_block_place(d->words);
-    if (tern_now() - since > PATIENCE_NS)
-        return tern_fail(TERN_ERR_SYSTEM,
+    if (tern_block_is_near(worker, d->words) ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
+        return tern_fail(TERN_ERR_CORRUPT,
                          "the memory of a value, at offset %llu of rank %u's segment, has been "
-                         "written over",
-                         (unsigned long long)block.offset, block.rank);
+                         "written over; look for what writes into rank %u's segment",
+                         (unsigned long long)block.offset, block.rank, block.rank);
     (void)tern_progress_round(worker);
     return tern_wait_step(worker->context, wait, block.rank);
 }
@@ -80,7 +83,8 @@ static tern_status find(const search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
-    uint64_t since = 0; /* time at which last was seen for the second time; 0: not yet */
+    uint32_t looks = 0; /* how often last was seen again */
+    uint64_t since = 0; /* time of the first of these */
     for (bool first = true;; first = false) {
         tern_block_verdict verdict;
         tern_status status = look(s, &d, &verdict);
@@ -94,11 +98,11 @@ static tern_status find(const search *s, size_t *value_bytes) {
             return status == TERN_OK && verdict == TERN_BLOCK_OTHER ? TERN_ERR_NOT_FOUND : status;
         if (first || memcmp(&d, &last, bytes) != 0) {
             memcpy(&last, &d, bytes);
-            since = 0;
+            looks = 0;
             continue;
         }
-        since = since == 0 ? tern_now() : since;
-        status = wait_for_block(s, &d, &wait, since);
+        since = looks++ == 0 ? tern_now() : since;
+        status = wait_for_block(s, &d, &wait, looks, since);
         if (status != TERN_OK)
             return status;
     }

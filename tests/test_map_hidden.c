@@ -124,7 +124,7 @@ static void memory_is_written_over(void) {
     *word = spoilt;
     size_t bytes = 77;
     double start = MPI_Wtime();
-    EXPECT(TERN_ERR_SYSTEM,
+    EXPECT(TERN_ERR_CORRUPT,
            tern_map_find(f.worker, map, &number, 8, rw, TERN_VIA_RMA, found, sizeof found, &bytes));
     EXPECT_DETAIL("written over");
     CU_ASSERT(MPI_Wtime() - start < 30);

@@ -152,8 +152,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map
  * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; TERN_ERR_RANGE if the value has more
  *     bytes than room, and value_bytes tells how many, or if the key is larger than
  *     TERN_MAP_KEY_MAX; TERN_ERR_AGAIN in a handler, if the value is being replaced;
- *     TERN_ERR_MEMORY if there was no memory for a copy; TERN_ERR_SYSTEM if the block was
- *     overwritten or the owner's reply is not valid; TERN_ERR_PEER; others as tern_hashtable_find
+ *     TERN_ERR_MEMORY if there was no memory for a copy; TERN_ERR_CORRUPT if the memory of the
+ *     value was written over; TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_PEER;
+ *     others as tern_hashtable_find
  *
  * Blocking: until the value has arrived; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map,
