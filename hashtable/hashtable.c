@@ -195,7 +195,7 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
         status = run(o, &k, here, owner, &existed, &before);
     else if (o->kind == FIND && met == TERN_NEAR_FREE)
         status = TERN_ERR_NOT_FOUND;
-    tern_selector_done(o->worker, &pick, &target);
+    tern_selector_done(o->worker, &pick, &target, status);
     if (status == TERN_OK && o->existed != NULL)
         *o->existed = existed;
     if (status == TERN_OK && o->before != NULL)

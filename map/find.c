@@ -127,7 +127,7 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
     s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
     size_t bytes = 0;
     status = find(&s, &bytes);
-    tern_selector_done(worker, &pick, &target);
+    tern_selector_done(worker, &pick, &target, status);
     if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
         *value_bytes = bytes;
     return tern_hashtable_outcome(map->table, s.owner, status);

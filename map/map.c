@@ -76,7 +76,7 @@ static tern_status insert(tern_worker *worker, tern_map *map, const void *key, s
         status = put_in_place(worker, map, owner, &k, &d, value, only_new, promise, &there, &old);
     else
         status = tern_map_call_put(worker, map, owner, &k, &d, value, only_new, &there, &old);
-    tern_selector_done(worker, &pick, &target);
+    tern_selector_done(worker, &pick, &target, status);
     tern_block_free(worker, map, old);
     if (status == TERN_OK && existed != NULL)
         *existed = there;
@@ -117,7 +117,7 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
         status = tern_map_remove(worker, map, &k, &old);
     else
         status = tern_map_call_remove(worker, map, owner, &k, &old);
-    tern_selector_done(worker, &pick, &target);
+    tern_selector_done(worker, &pick, &target, status);
     tern_block_free(worker, map, old);
     return tern_hashtable_outcome(map->table, owner, status);
 }

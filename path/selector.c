@@ -125,9 +125,10 @@ tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
     return pick;
 }
 
-void tern_selector_done(tern_worker *worker, const tern_pick *pick,
-                        const tern_path_target *target) {
-    if (__builtin_expect(pick->expected == 0, 1))
+/* After a death there is nothing to measure, and a vain try would clear the operation's detail. */
+void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,
+                        tern_status status) {
+    if (__builtin_expect(pick->expected == 0, 1) || status == TERN_ERR_PEER)
         return;
     tern_selector *s = tern_selector_of(worker);
     tern_path_costs *c = &s->of[pick->class];

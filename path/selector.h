@@ -138,7 +138,8 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
  * holds all futures. */
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
                              const tern_path_target *target);
-void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target);
+void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,
+                        tern_status status);
 
 /* The same for an operation with any via. only: the only way that the container's options permit,
  * or AUTO if they permit both. */

@@ -107,7 +107,7 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
     /* The time of a wait for a free slot does not show what a way costs, and that of a batch
      * depends on its size. */
     if (tern_queue_waits == waits && run.count == 1)
-        tern_selector_done(worker, &pick, &target);
+        tern_selector_done(worker, &pick, &target, status);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
@@ -132,7 +132,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
         while (call_again(worker, queue, run, &wait, &status));
     /* The same for a wait for an item. */
     if (tern_queue_waits == waits && run.count == 1)
-        tern_selector_done(worker, &pick, &target);
+        tern_selector_done(worker, &pick, &target, status);
     return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
 }
 
