@@ -41,11 +41,12 @@ static struct {
     uint64_t state;  /* of this rank's own draws */
     uint64_t shared; /* the same draws on every rank */
     uint32_t rounds;
-    bool open;  /* the context */
-    bool begun; /* some objects are made, */
-    bool made;  /* all of them */
-    bool told;  /* of a death */
-    bool apart; /* it was told where others may have left the context or the objects */
+    bool open;     /* the context */
+    bool begun;    /* some objects are made, */
+    bool made;     /* all of them */
+    bool told;     /* of a death */
+    bool anywhere; /* ranks die inside MPI and in the creation of a context, too */
+    bool apart;    /* it was told where others may have left the context or the objects */
     char path[512];
 } job;
 
@@ -388,7 +389,7 @@ static void one_round(void) {
     if (job.told)
         return;
     if (kind == 0)
-        job.apart = !all_again();
+        job.apart = !(job.anywhere ? all_again() : make_again());
     else if (kind == 1)
         job.apart = !make_again();
     else if (kind < 4)
@@ -444,7 +445,7 @@ static void start_again(MPI_Comm rest) {
         complain("a death in the new context", TERN_ERR_PEER);
 }
 
-static void run_job(bool kills, bool outside_mpi) {
+static void run_job(bool kills, bool anywhere) {
     const char *folder = getenv("CAMPAIGN_FOLDER");
     MPI_Comm rest;
     if (tern_test_size() < 2 || tern_test_size() > MODEL_RANKS) {
@@ -454,11 +455,16 @@ static void run_job(bool kills, bool outside_mpi) {
     snprintf(job.path, sizeof job.path, "%s/table", folder != NULL ? folder : ".");
     job.shared = tern_test_seed();
     job.state = job.shared * 1000003 + (uint64_t)tern_test_rank();
-    const director_plan plan = director_draw(&job.shared, tern_test_size(), kills, outside_mpi);
+    const director_plan plan = director_draw(&job.shared, tern_test_size(), kills, !anywhere);
     MPI_Comm_split(MPI_COMM_WORLD, plan.victims[tern_test_rank()], tern_test_rank(), &rest);
     tern_log_set_level(TERN_LOG_NONE);
-    director_start(&plan);
+    job.anywhere = anywhere;
+    director_meet(&plan);
+    if (anywhere)
+        director_start();
     job.apart = !open_context(MPI_COMM_WORLD) || !make_objects();
+    if (!anywhere)
+        director_start();
     while (!job.told && (kills || job.rounds < ROUNDS))
         one_round();
     if (kills)
@@ -473,16 +479,16 @@ static void run_job(bool kills, bool outside_mpi) {
             pause();
     CU_ASSERT_EQUAL(job.told, kills);
     /* A rank that died inside MPI may have left the others' messages undelivered. */
-    if (!kills || outside_mpi)
+    if (!anywhere)
         start_again(rest);
 }
 
 static void kills(void) { run_job(true, false); }
-static void kills_outside_mpi(void) { run_job(true, true); }
+static void kills_anywhere(void) { run_job(true, true); }
 static void stops(void) { run_job(false, false); }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"kills", kills}, {"kills_outside_mpi", kills_outside_mpi}, {"stops", stops}};
+        {"kills", kills}, {"kills_anywhere", kills_anywhere}, {"stops", stops}};
     return tern_test_main(argc, argv, "campaign", tests, sizeof tests / sizeof tests[0]);
 }

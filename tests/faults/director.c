@@ -123,11 +123,15 @@ static void *die_in_time(void *unused) {
     return NULL;
 }
 
-void director_start(const director_plan *plan) {
+void director_meet(const director_plan *plan) {
     const pid_t mine = getpid();
     director.plan = plan;
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, director.processes, sizeof mine, MPI_BYTE,
                   MPI_COMM_WORLD);
+}
+
+void director_start(void) {
+    const director_plan *plan = director.plan;
     void *(*job)(void *) = NULL;
     if (tern_test_rank() == plan->director)
         job = direct;

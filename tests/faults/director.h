@@ -30,8 +30,10 @@ typedef struct director_plan {
 /* For so many ranks, 2 or more. The same on every rank. Without kills: stops alone. */
 director_plan director_draw(uint64_t *state, int size, bool kills, bool outside_mpi);
 
-/* Collective over MPI, at the start: learns the processes and starts the thread. */
-void director_start(const director_plan *plan);
+/* Collective over MPI, before there is a context: learns the processes. */
+void director_meet(const director_plan *plan);
+/* Starts the thread, if this rank has something to do. */
+void director_start(void);
 /* Whether all that this rank's thread has to do is done. */
 bool director_done(void);
 /* Waits for the thread. False: it could not do something. */
