@@ -10,7 +10,7 @@
 
 static const char magic[8] = {'t', 'e', 'r', 'n', 'h', 'a', 's', 'h'};
 
-_Static_assert(sizeof(tern_file_header) == 80, "no padding");
+_Static_assert(sizeof(tern_file_header) == 344, "no padding");
 
 uint64_t tern_file_block_records(size_t record_bytes, uint64_t most) {
     uint64_t fit = (TERN_FILE_BLOCK - TERN_FILE_BLOCK_HEAD) / record_bytes;
@@ -29,29 +29,34 @@ void tern_file_header_seal(tern_file_header *h) {
     h->check = header_check(h);
 }
 
+static tern_status header_cut(const char *path, size_t got) {
+    return tern_fail(TERN_ERR_ARGUMENT, "'%s' ends after %zu of the %zu bytes of its header", path,
+                     got, sizeof(tern_file_header));
+}
+
 static tern_status check_origin(const char *path, const tern_file_header *h, size_t got) {
     if (got < sizeof magic || memcmp(h->magic, magic, sizeof magic) != 0)
         return tern_fail(TERN_ERR_ARGUMENT, "'%s' is no file of tern_hashtable_save", path);
-    if (got < sizeof *h)
-        return tern_fail(TERN_ERR_ARGUMENT, "'%s' ends after %zu of the %zu bytes of its header",
-                         path, got, sizeof *h);
+    if (got < offsetof(tern_file_header, word_bytes))
+        return header_cut(path, got);
     if (h->order == __builtin_bswap32(TERN_FILE_ORDER))
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "'%s' was saved with the other byte order; load it on such a machine",
                          path);
-    if (h->order == TERN_FILE_ORDER && h->version > TERN_FILE_VERSION)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "'%s' has version %u of the format and this tern reads %d; use the one "
-                         "that saved it",
-                         path, h->version, TERN_FILE_VERSION);
-    return TERN_OK;
+    if (h->order == TERN_FILE_ORDER && h->version != TERN_FILE_VERSION)
+        return tern_fail(
+            TERN_ERR_UNSUPPORTED,
+            "'%s' has version %u of the format and this tern reads version %d; load it "
+            "with the tern that saved it",
+            path, h->version, TERN_FILE_VERSION);
+    return got < sizeof *h ? header_cut(path, got) : TERN_OK;
 }
 
 /* Whether the sizes are ones that a table has, and no sum of them overflows. */
 static int is_sane(const tern_file_header *h) {
-    if (h->order != TERN_FILE_ORDER || h->version != TERN_FILE_VERSION || h->word_bytes != 8 ||
-        h->counter > 1 || h->key_bytes < 1 || h->key_bytes > TERN_KEY_MAX ||
-        h->value_bytes > TERN_VALUE_MAX || (h->counter && h->value_bytes > 0))
+    if (h->order != TERN_FILE_ORDER || h->word_bytes != 8 || h->counter > 1 || h->key_bytes < 1 ||
+        h->key_bytes > TERN_KEY_MAX || h->value_bytes > TERN_VALUE_MAX ||
+        (h->counter && h->value_bytes > 0) || h->note_bytes > TERN_NOTE_MAX)
         return 0;
     return h->block_records >= (h->blocks > 0) &&
            h->block_records <= tern_file_block_records(tern_file_record(h), UINT64_MAX);
@@ -75,6 +80,16 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
                          path, (unsigned long long)h->count, (unsigned long long)h->blocks,
                          (unsigned long long)h->block_records);
     return TERN_OK;
+}
+
+tern_hashtable_file tern_file_header_tell(const tern_file_header *h) {
+    tern_hashtable_file file = {.key_bytes = h->key_bytes,
+                                .value_bytes = h->value_bytes,
+                                .counter = (int)h->counter,
+                                .keys = h->count,
+                                .note_bytes = h->note_bytes};
+    memcpy(file.note, h->note, sizeof h->note);
+    return file;
 }
 
 static uint64_t block_check(const tern_file_header *h, uint64_t number, const char *block) {

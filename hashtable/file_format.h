@@ -4,22 +4,22 @@
 /*
  * A file of a table: a header, then blocks of one size, so that any rank finds any block.
  *
- *     header                              80 bytes
+ *     header, which holds the note        344 bytes
  *     block 0: check, records, contents   16 bytes and room for block_records records; then zeros
  *     block 1 ...                         up to a multiple of 8
  *
  * A record is a key and a value, or a key and a counter of 8 bytes, with nothing between. Only the
  * last block of each rank that wrote is not full. Numbers are in the writer's byte order, which the
  * header shows. Checks are seeded with the file's nonce and the block's number: no block passes in
- * another's place.
+ * another's place. Version 1 had no note.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tern/status.h"
+#include "tern/hashtable_file.h"
 
-enum { TERN_FILE_VERSION = 1, TERN_FILE_BLOCK = 1 << 18, TERN_FILE_BLOCK_HEAD = 16 };
+enum { TERN_FILE_VERSION = 2, TERN_FILE_BLOCK = 1 << 18, TERN_FILE_BLOCK_HEAD = 16 };
 
 typedef struct tern_file_header {
     char magic[8];
@@ -32,7 +32,9 @@ typedef struct tern_file_header {
     uint64_t block_records;
     uint64_t blocks;
     uint64_t nonce;
-    uint64_t check; /* of all before */
+    uint64_t note_bytes;
+    unsigned char note[TERN_NOTE_MAX]; /* zeros behind it */
+    uint64_t check;                    /* of all before */
 } tern_file_header;
 
 #define TERN_FILE_ORDER UINT32_C(0x01020304)
@@ -63,6 +65,9 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
 /* Puts the head before, and zeros behind, so many records that lie in a block. */
 void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *block,
                           uint64_t records);
+
+/* What the header says, for the application. */
+tern_hashtable_file tern_file_header_tell(const tern_file_header *h);
 
 /* Refuses a block that is not whole. [out] records: how many it holds. */
 tern_status tern_file_block_check(const char *path, const tern_file_header *h, uint64_t number,

@@ -9,16 +9,17 @@
 
 #include "src/collective.h"
 
-tern_status tern_file_arguments(tern_worker *worker, bool ready, const char *path,
+tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
                                 const char *function) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     tern_status status = tern_worker_may_wait(worker, function);
     if (status != TERN_OK)
         return status;
-    if (!ready || path == NULL || path[0] == '\0')
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument, or no path", function);
-    status = tern_collective_agree(worker->context, worker, status, function);
+    if (path == NULL || path[0] == '\0')
+        others = tern_fail(TERN_ERR_ARGUMENT, "%s: path is %s; name a file", function,
+                           path == NULL ? "NULL" : "empty");
+    status = tern_collective_agree(worker->context, worker, others, function);
     if (status != TERN_OK)
         return status;
     uint64_t hash = XXH3_64bits(path, strlen(path));

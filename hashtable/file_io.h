@@ -6,9 +6,9 @@
 #include "hashtable/file_format.h"
 #include "hashtable/table.h"
 
-/* Collective: refuses arguments, paths that differ, and calls in handlers. ready: whether the
- * caller's other arguments are none that are NULL. */
-tern_status tern_file_arguments(tern_worker *worker, bool ready, const char *path,
+/* Collective: refuses arguments, paths that differ, and calls in handlers. others: what the caller
+ * finds about its other arguments. */
+tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
                                 const char *function);
 
 /* Collective: opens path, which is there, with these flags of open. Every rank gets the file, or

@@ -152,9 +152,13 @@ static tern_status load(reader *r, const tern_hashtable_options *asked) {
 }
 
 tern_status tern_hashtable_load(tern_worker *worker, const char *path,
-                                const tern_hashtable_options *options, tern_hashtable **table) {
+                                const tern_hashtable_options *options, tern_hashtable_file *file,
+                                tern_hashtable **table) {
     TERN_COLLECTIVE(worker, "tern_hashtable_load");
-    tern_status status = tern_file_arguments(worker, table != NULL, path, "tern_hashtable_load");
+    tern_status status = TERN_OK;
+    if (table == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_load: table is NULL");
+    status = tern_file_arguments(worker, status, path, "tern_hashtable_load");
     if (status != TERN_OK)
         return status;
     reader r = {.worker = worker, .path = path, .file = -1};
@@ -164,9 +168,12 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     status = load(&r, options);
     close(r.file);
     free(r.block);
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
         *table = r.table;
-    else if (r.table != NULL)
+        if (file != NULL)
+            *file = tern_file_header_tell(&r.header);
+    } else if (r.table != NULL) {
         tern_ignore(tern_hashtable_destroy(worker, r.table));
+    }
     return status;
 }

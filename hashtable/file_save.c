@@ -53,6 +53,29 @@ typedef struct share {
     uint64_t count, random;
 } share;
 
+static tern_status save_check_arguments(const tern_hashtable *table, const void *note,
+                                        size_t note_bytes) {
+    if (table == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_save: table is NULL");
+    if (note_bytes > TERN_NOTE_MAX || (note == NULL && note_bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_hashtable_save: note_bytes is %zu%s; allowed are 0 to %d of a note "
+                         "that is not NULL",
+                         note_bytes, note == NULL ? " and note is NULL" : "", TERN_NOTE_MAX);
+    return TERN_OK;
+}
+
+/* Collective: the note into the header; it is the same on all ranks. */
+static tern_status take_note(tern_worker *worker, const void *note, size_t bytes,
+                             tern_file_header *h) {
+    h->note_bytes = bytes;
+    if (bytes > 0)
+        memcpy(h->note, note, bytes);
+    uint64_t hash = XXH3_64bits(&h->note_bytes, sizeof h->note_bytes + sizeof h->note);
+    return tern_collective_same(worker->context, worker, &hash, sizeof hash,
+                                "the note of a table's file");
+}
+
 /* Collective: what all ranks' parts are in blocks, and which are this rank's. */
 static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, writer *w) {
     tern_context *context = worker->context;
@@ -67,9 +90,9 @@ static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, 
         status = tern_collective_allgather(context, worker, &mine, sizeof mine, all);
     if (status != TERN_OK)
         return status;
-    *h = (tern_file_header){.counter = (uint32_t)tern_shape_counts(table->shape),
-                            .key_bytes = table->key_bytes,
-                            .value_bytes = table->value_bytes};
+    h->counter = (uint32_t)tern_shape_counts(table->shape);
+    h->key_bytes = table->key_bytes;
+    h->value_bytes = table->value_bytes;
     uint64_t most = 0;
     for (uint32_t r = 0; r < context->size; r++) {
         h->count += all[r].count;
@@ -151,10 +174,12 @@ static tern_status settle(tern_status status, char *part, const char *path) {
     return status;
 }
 
-tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, const char *path) {
+tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, const char *path,
+                                const void *note, size_t note_bytes) {
     static const char name[] = "tern_hashtable_save";
     TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_file_arguments(worker, table != NULL, path, name);
+    tern_status status = save_check_arguments(table, note, note_bytes);
+    status = tern_file_arguments(worker, status, path, name);
     /* Everybody's puts are there behind it. */
     if (status == TERN_OK)
         status = tern_barrier(worker);
@@ -164,7 +189,9 @@ tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, cons
     writer w = {.file = -1};
     share *all = NULL;
     char *target = NULL, *part = NULL;
-    status = find_target(worker, path, &target);
+    status = take_note(worker, note, note_bytes, &w.header);
+    if (status == TERN_OK)
+        status = find_target(worker, path, &target);
     if (status != TERN_OK)
         goto out;
     all = calloc(context->size, sizeof *all);

@@ -46,7 +46,7 @@ static tern_status call_table_size(things *t) {
 }
 
 static tern_status call_table_save(things *t) {
-    return tern_hashtable_save(t->f.worker, t->table, "/nowhere/table");
+    return tern_hashtable_save(t->f.worker, t->table, "/nowhere/table", NULL, 0);
 }
 
 static tern_status call_queue_create(things *t) {

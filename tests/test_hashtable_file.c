@@ -119,7 +119,7 @@ static void expect_file(uint32_t ranks, const content *c, const tern_hashtable_o
         return;
     if (fixture_open_on(&f, some, NULL)) {
         tern_hashtable *table = NULL;
-        if (EXPECT_OK(tern_hashtable_load(f.worker, path, options, &table)))
+        if (EXPECT_OK(tern_hashtable_load(f.worker, path, options, NULL, &table)))
             expect_content(&f, table, c);
         fixture_close(&f);
     }
@@ -147,7 +147,7 @@ static void any_ranks_to_any_other(void) {
         if (some != MPI_COMM_NULL) {
             if (fixture_open_on(&f, some, NULL)) {
                 tern_hashtable *table = make(&f, c, call_only);
-                EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+                EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
                 expect_content(&f, table, c);
                 fixture_close(&f);
             }
@@ -176,19 +176,31 @@ static void spill(const char *bytes, size_t count) {
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-static void expect_refused(fixture *f, tern_status status) {
+/* Neither call changes its outputs. */
+static tern_status expect_no_load(fixture *f) {
     tern_hashtable *table = NULL;
-    EXPECT(status, tern_hashtable_load(f->worker, path, NULL, &table));
+    tern_hashtable_file file = {.keys = 12345};
+    tern_status status = tern_hashtable_load(f->worker, path, NULL, &file, &table);
     CU_ASSERT_PTR_NULL(table);
+    CU_ASSERT_EQUAL(file.keys, 12345);
     EXPECT_DETAIL(path);
+    return status;
 }
 
-/* Rank 0 alone: each byte changed, each length that is too short, a byte too many; in quick runs a
- * third of the bytes and lengths. */
+static void expect_refused(fixture *f, tern_status status) {
+    tern_hashtable_file file = {.keys = 12345};
+    EXPECT(status, tern_hashtable_file_read(path, &file));
+    CU_ASSERT_EQUAL(file.keys, 12345);
+    EXPECT_DETAIL(path);
+    EXPECT(status, expect_no_load(f));
+}
+
+/* Rank 0 alone: each byte changed, those of the note too, each length that is too short, a byte too
+ * many; in quick runs a third of the bytes and lengths. */
 static void refuse_changes(fixture *f, const content *c) {
     char bytes[1024];
     tern_hashtable *table = make(f, c, 0);
-    EXPECT_OK(tern_hashtable_save(f->worker, table, path));
+    EXPECT_OK(tern_hashtable_save(f->worker, table, path, "five bases", 10));
     EXPECT_OK(tern_hashtable_destroy(f->worker, table));
     size_t count = slurp(bytes, sizeof bytes);
     CU_ASSERT(count > sizeof(tern_file_header) && count < sizeof bytes);
@@ -198,13 +210,12 @@ static void refuse_changes(fixture *f, const content *c) {
         char was = bytes[i];
         bytes[i] = (char)(was ^ (char)(1 + below(&random, 255)));
         spill(bytes, count);
-        table = NULL;
-        tern_status status = tern_hashtable_load(f->worker, path, NULL, &table);
-        /* A version that is greater may be one. */
-        CU_ASSERT(status == TERN_ERR_ARGUMENT ||
-                  (status == TERN_ERR_UNSUPPORTED && i >= 12 && i < 16));
-        CU_ASSERT_PTR_NULL(table);
-        EXPECT_DETAIL(path);
+        /* Another version may be one. */
+        tern_status wanted = i >= 12 && i < 16 ? TERN_ERR_UNSUPPORTED : TERN_ERR_ARGUMENT;
+        if (i < sizeof(tern_file_header))
+            expect_refused(f, wanted);
+        else
+            EXPECT(wanted, expect_no_load(f));
         bytes[i] = was;
     }
     for (size_t i = below(&random, step); i < count; i += step) {
@@ -216,7 +227,7 @@ static void refuse_changes(fixture *f, const content *c) {
     expect_refused(f, TERN_ERR_ARGUMENT);
     spill(bytes, count);
     table = NULL;
-    if (EXPECT_OK(tern_hashtable_load(f->worker, path, NULL, &table)))
+    if (EXPECT_OK(tern_hashtable_load(f->worker, path, NULL, NULL, &table)))
         expect_content(f, table, c);
 }
 
@@ -240,17 +251,27 @@ static void strangers_are_refused(void) {
         tern_file_header_seal(&h);
         spill((const char *)&h, sizeof h);
         tern_hashtable *table = NULL;
-        if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+        if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &table)))
             expect_content(&f, table, &(content){8, 8, 0, 0});
         tern_file_header newer = h;
         newer.version = TERN_FILE_VERSION + 1;
         spill((const char *)&newer, sizeof newer);
         expect_refused(&f, TERN_ERR_UNSUPPORTED);
-        EXPECT_DETAIL("version 2");
+        EXPECT_DETAIL("version 3 of the format");
+        newer.version = 1;
+        spill((const char *)&newer, 80); /* of a table without keys */
+        expect_refused(&f, TERN_ERR_UNSUPPORTED);
+        EXPECT_DETAIL("version 1 of the format");
         newer.order = __builtin_bswap32(TERN_FILE_ORDER);
         spill((const char *)&newer, sizeof newer);
         expect_refused(&f, TERN_ERR_UNSUPPORTED);
         EXPECT_DETAIL("byte order");
+        newer = h;
+        newer.note_bytes = TERN_NOTE_MAX + 1;
+        tern_file_header_seal(&newer);
+        spill((const char *)&newer, sizeof newer);
+        expect_refused(&f, TERN_ERR_ARGUMENT);
+        EXPECT_DETAIL("header");
         spill("a file of somebody else, and one that is longer than any header of tern's is, to be "
               "sure",
               86);
@@ -263,6 +284,40 @@ static void strangers_are_refused(void) {
     remove_folder();
 }
 
+static void notes_come_back(void) {
+    fixture f;
+    make_folder();
+    if (!fixture_open(&f, NULL))
+        return;
+    static const size_t lengths[] = {0, 1, 21, TERN_NOTE_MAX - 1, TERN_NOTE_MAX};
+    const content c = {8, 0, 40, 1};
+    tern_hashtable *table = make(&f, &c, 0), *copy = NULL;
+    char note[TERN_NOTE_MAX + 1];
+    uint64_t random = tern_test_seed();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (size_t at = 0; at < sizeof note; at++)
+            note[at] = (char)below(&random, 256);
+        EXPECT_OK(tern_hashtable_save(f.worker, table, path, note, lengths[i]));
+        memset(note + lengths[i], 0, sizeof note - lengths[i]);
+        tern_hashtable_file seen, loaded;
+        if (!EXPECT_OK(tern_hashtable_file_read(path, &seen)) ||
+            !EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &loaded, &copy)))
+            break;
+        expect_content(&f, copy, &c);
+        for (int j = 0; j < 2; j++) {
+            const tern_hashtable_file *file = j == 0 ? &seen : &loaded;
+            CU_ASSERT(file->key_bytes == 8 && file->value_bytes == 0 && file->counter == 1);
+            CU_ASSERT_EQUAL(file->keys, c.keys);
+            CU_ASSERT_EQUAL(file->note_bytes, lengths[i]);
+            CU_ASSERT_EQUAL(memcmp(file->note, note, sizeof file->note), 0);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+    remove_folder();
+}
+
 /* Collective: a save that fails on some rank fails on all; the file that was there is whole. */
 static void failed_saves_change_nothing(void) {
     fixture f;
@@ -271,7 +326,7 @@ static void failed_saves_change_nothing(void) {
         return;
     const content old = {8, 64, 100, 1}, new = {8, 4000, 300, 2};
     tern_hashtable *table = make(&f, &old, 0), *larger = make(&f, &new, 0);
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     struct rlimit limit, unlimited;
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
@@ -280,19 +335,19 @@ static void failed_saves_change_nothing(void) {
     (void)signal(SIGXFSZ, SIG_IGN);
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    tern_status full = tern_hashtable_save(f.worker, larger, path);
+    tern_status full = tern_hashtable_save(f.worker, larger, path, NULL, 0);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
     CU_ASSERT_EQUAL(full, TERN_ERR_SYSTEM);
     EXPECT_DETAIL("cannot save to");
-    tern_status nowhere = tern_hashtable_save(f.worker, larger, "/proc/no/such/folder");
+    tern_status nowhere = tern_hashtable_save(f.worker, larger, "/proc/no/such/folder", NULL, 0);
     CU_ASSERT_EQUAL(nowhere, TERN_ERR_NOT_FOUND);
     EXPECT_OK(tern_barrier(f.worker));
     table = NULL;
-    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &table)))
         expect_content(&f, table, &old);
-    EXPECT_OK(tern_hashtable_save(f.worker, larger, path));
+    EXPECT_OK(tern_hashtable_save(f.worker, larger, path, NULL, 0));
     EXPECT_OK(tern_hashtable_destroy(f.worker, larger));
-    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &table)))
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &table)))
         expect_content(&f, table, &new);
     fixture_close(&f);
     remove_folder();
@@ -305,20 +360,36 @@ static void arguments(void) {
         return;
     const content c = {8, 8, 3, 1};
     tern_hashtable *table = make(&f, &c, 0), *got = NULL;
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(NULL, table, path));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, NULL, path));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, ""));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(NULL, path, NULL, &got));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, NULL, NULL, &got));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, NULL));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_load(f.worker, path, NULL, &got));
-    if (f.size > 1)
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(NULL, table, path, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, NULL, path, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, NULL, NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, "", NULL, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(NULL, path, NULL, NULL, &got));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, NULL, NULL, NULL, &got));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, NULL, NULL));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_load(f.worker, path, NULL, NULL, &got));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_save(f.worker, table, path, folder, TERN_NOTE_MAX + 1));
+    EXPECT_DETAIL("note_bytes is 257; allowed are 0 to 256");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, path, NULL, 1));
+    EXPECT_DETAIL("note is NULL");
+    tern_hashtable_file file;
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_file_read(NULL, &file));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_file_read("", &file));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_file_read(path, NULL));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_file_read(path, &file));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_file_read(folder, &file));
+    EXPECT_DETAIL("directory");
+    if (f.size > 1) {
         EXPECT(TERN_ERR_MISMATCH,
-               tern_hashtable_save(f.worker, table, f.rank == 0 ? path : folder));
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+               tern_hashtable_save(f.worker, table, path, f.rank == 0 ? "a" : "b", 1));
+        EXPECT_DETAIL("note");
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_hashtable_save(f.worker, table, f.rank == 0 ? path : folder, NULL, 0));
+    }
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     tern_hashtable_options others = {.value_bytes = 16};
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, &others, &got));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, &others, NULL, &got));
     EXPECT_DETAIL("values of 8");
     CU_ASSERT_PTR_NULL(got);
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
@@ -342,9 +413,9 @@ static void a_path_may_hold_colons(void) {
         char whole[2 * sizeof folder];
         snprintf(whole, sizeof whole, "%s/%s", folder, names[i / 2]);
         const char *name = i % 2 == 0 ? names[i / 2] : whole;
-        EXPECT_OK(tern_hashtable_save(f.worker, table, name));
+        EXPECT_OK(tern_hashtable_save(f.worker, table, name, NULL, 0));
         CU_ASSERT_EQUAL(access(whole, R_OK), 0);
-        if (EXPECT_OK(tern_hashtable_load(f.worker, name, NULL, &got)))
+        if (EXPECT_OK(tern_hashtable_load(f.worker, name, NULL, NULL, &got)))
             expect_content(&f, got, &c);
         MPI_Barrier(MPI_COMM_WORLD);
         if (f.rank == 0)
@@ -386,6 +457,7 @@ int main(int argc, char **argv) {
         {"any_ranks_to_any_other", any_ranks_to_any_other},
         {"damage_is_refused", damage_is_refused},
         {"strangers_are_refused", strangers_are_refused},
+        {"notes_come_back", notes_come_back},
         {"failed_saves_change_nothing", failed_saves_change_nothing},
         {"arguments", arguments},
         {"a_path_may_hold_colons", a_path_may_hold_colons},

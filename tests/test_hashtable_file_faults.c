@@ -35,9 +35,9 @@ static bool insert_all(const fixture *f, tern_hashtable *table) {
 
 static tern_status save_and_load(const fixture *f, tern_hashtable *table) {
     tern_hashtable *copy = NULL;
-    tern_status status = tern_hashtable_save(f->worker, table, path);
+    tern_status status = tern_hashtable_save(f->worker, table, path, NULL, 0);
     if (status == TERN_OK)
-        status = tern_hashtable_load(f->worker, path, NULL, &copy);
+        status = tern_hashtable_load(f->worker, path, NULL, NULL, &copy);
     if (status == TERN_OK)
         status = tern_hashtable_destroy(f->worker, copy);
     return status;

@@ -83,10 +83,10 @@ static void only_regular_files_are_replaced(void) {
             CU_ASSERT_EQUAL(lstat(path, &before), 0);
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, path));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, path, NULL, 0));
         EXPECT_DETAIL(path);
         EXPECT_DETAIL(kinds[i].detail);
-        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, &got));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, NULL, &got));
         EXPECT_DETAIL(kinds[i].detail);
         MPI_Barrier(MPI_COMM_WORLD);
         if (f.rank == 0) {
@@ -129,7 +129,7 @@ static void a_replaced_file_keeps_mode_and_owner(void) {
     if (table == NULL)
         return;
     make_old(&f, path);
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     expect_replaced(&f, path);
     if (f.rank == 0)
         CU_ASSERT_EQUAL(unlink(path), 0);
@@ -145,11 +145,11 @@ static void a_link_to_a_file_stays(void) {
     if (f.rank == 0)
         CU_ASSERT_EQUAL(symlink("other", path), 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     expect_replaced(&f, other);
     struct stat info = {0};
     CU_ASSERT(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
-    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &got)))
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &got)))
         EXPECT_OK(tern_hashtable_destroy(f.worker, got));
     MPI_Barrier(MPI_COMM_WORLD);
     if (f.rank == 0)

@@ -447,9 +447,9 @@ static void a_grown_table_is_saved(void) {
         uint64_t key = i * f.size + f.rank;
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, rw, TERN_VIA_AUTO, NULL));
     }
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     const tern_hashtable_options options = {.grow = 1};
-    EXPECT_OK(tern_hashtable_load(f.worker, path, &options, &loaded));
+    EXPECT_OK(tern_hashtable_load(f.worker, path, &options, NULL, &loaded));
     for (uint64_t i = 0; i < 4 * each; i++) {
         uint64_t key = i * f.size + f.rank, value = UINT64_MAX;
         if (i < each)

@@ -71,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
     }
     require(tern_file_place(&h, h.blocks) == length);
     require(h.key_bytes >= 1 && h.key_bytes <= 1024 && h.value_bytes <= 65536);
+    require(h.note_bytes <= TERN_NOTE_MAX);
     require(h.blocks == 0 || tern_file_block(&h) <= TERN_FILE_BLOCK);
     for (uint64_t b = 0; b < h.blocks; b++)
         read_block(&h, b, file + tern_file_place(&h, b), input[0] & SEAL_BLOCKS);
@@ -82,6 +83,7 @@ static void write_seeds(const char *folder) {
     for (unsigned i = 0; i < 3; i++) {
         char path[600], blocks[2 * 64] = {0};
         tern_file_header h = {.counter = i == 1, .key_bytes = 8, .value_bytes = i == 1 ? 0 : 8};
+        h.note_bytes = i * TERN_NOTE_MAX / 2;
         h.block_records = 3;
         h.blocks = i;
         h.count = 2 * i;
