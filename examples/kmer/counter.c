@@ -105,8 +105,26 @@ static bool all_share_memory(const kmer_counter *counter) {
     return all;
 }
 
+static int add_count(const void *key, const void *value, void *argument) {
+    uint64_t count, *sum = argument;
+    (void)key;
+    memcpy(&count, value, sizeof count);
+    *sum += count;
+    return 0;
+}
+
+static int load_table(kmer_counter *counter, const kmer_table_file *file,
+                      const tern_hashtable_options *options, kmer_error *error) {
+    if (kmer_table_load(file, counter->worker, options, &counter->table, error) != 0)
+        return -1;
+    tern_status status =
+        tern_hashtable_for_each(counter->worker, counter->table, add_count, &counter->loaded);
+    return status == TERN_OK ? 0 : kmer_fail_tern(error, status, "cannot read the table");
+}
+
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, bool ample, kmer_error *error) {
+                      const tern_via *via, uint64_t capacity, bool ample,
+                      const kmer_table_file *file, kmer_error *error) {
     *counter = (kmer_counter){.capacity = capacity};
     if (open_context(counter, comm, config, error) != 0)
         return -1;
@@ -122,6 +140,8 @@ int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *c
         .capacity = capacity,
         .call_only = counter->via == TERN_VIA_CALL,
     };
+    if (file->name != NULL)
+        return load_table(counter, file, &options, error);
     tern_status status = tern_hashtable_create(counter->worker, &options, &counter->table);
     return status == TERN_OK ? 0 : kmer_fail_tern(error, status, "cannot make the table");
 }

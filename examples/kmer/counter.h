@@ -12,6 +12,7 @@
 #include "error.h"
 #include "progress.h"
 #include "sink.h"
+#include "table_file.h"
 
 typedef struct kmer_counter {
     tern_context *context;
@@ -21,6 +22,7 @@ typedef struct kmer_counter {
     uint64_t capacity;
     bool ample;             /* the capacity is certainly enough, and all ranks share memory */
     uint64_t counted;       /* number of k-mers that this rank has counted */
+    uint64_t loaded;        /* sum of the counts that this rank's part had in the file */
     double seconds;         /* time in the table's operations */
     double asked;           /* time at which the next rank last gave a sign of life */
     kmer_progress progress; /* while counting */
@@ -37,10 +39,11 @@ uint64_t kmer_counter_room(MPI_Comm comm);
 int kmer_counter_configure(tern_config *config, uint64_t capacity, int ranks, kmer_error *error);
 
 /* Collective. via NULL: rma if all ranks share memory, where it was 1.2 to 2 times as fast as call;
- * else call, which then was 100 times as fast and more. If it fails on one rank, it fails on
- * all. */
+ * else call, which then was 100 times as fast and more. The table begins with what file holds, if
+ * it has a name. A rank may fail alone. */
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, bool ample, kmer_error *error);
+                      const tern_via *via, uint64_t capacity, bool ample,
+                      const kmer_table_file *file, kmer_error *error);
 void kmer_counter_close(kmer_counter *counter);
 
 /* Collective. Every rank calls read once, which puts the rank's k-mers into the sink. Returns the

@@ -17,7 +17,8 @@
 #include "totals.h"
 
 typedef struct job {
-    const kmer_options *options;
+    kmer_options options; /* k and canonical are those of the table that is loaded, if any */
+    kmer_table_file loaded;
     MPI_Comm comm;
     int rank, ranks;
     kmer_input *inputs;
@@ -25,19 +26,21 @@ typedef struct job {
     uint64_t bytes;  /* of all inputs */
     uint64_t capacity;
     bool ample; /* the capacity is certainly enough */
-    kmer_outfile dump, output, histogram;
+    kmer_outfile dump, histogram;
     kmer_counter counter;
     kmer_totals totals;
 } job;
 
 static int open_inputs(job *j, kmer_error *error) {
-    int count = j->options->input_count > 0 ? j->options->input_count : 1;
+    int count = j->options.input_count;
+    if (count == 0 && j->options.load == NULL)
+        count = 1; /* the genome that is built in */
     j->inputs = calloc((size_t)count, sizeof *j->inputs);
-    if (j->inputs == NULL)
+    if (j->inputs == NULL && count > 0)
         return kmer_fail(error, "no memory for %d inputs", count);
     while (j->input_count < count) {
         kmer_input *input = &j->inputs[j->input_count];
-        const char *name = j->options->input_count > 0 ? j->options->inputs[j->input_count] : NULL;
+        const char *name = j->options.input_count > 0 ? j->options.inputs[j->input_count] : NULL;
         if (kmer_input_open(input, name, error) != 0)
             return -1;
         j->input_count++;
@@ -46,11 +49,12 @@ static int open_inputs(job *j, kmer_error *error) {
     return 0;
 }
 
-/* There are no more different k-mers than bases, nor than possible k-mers. */
+/* There are no more different k-mers than in the file that is loaded and bases in the inputs, nor
+ * than possible k-mers. */
 static int choose_capacity(job *j, kmer_error *error) {
-    uint64_t sum = 0, possible = kmer_how_many(j->options->k, j->options->canonical);
-    j->ample = j->options->capacity == 0;
-    for (int i = 0; i < j->input_count && j->options->capacity == 0; i++) {
+    uint64_t sum = j->loaded.distinct, possible = kmer_how_many(j->options.k, j->options.canonical);
+    j->ample = j->options.capacity == 0;
+    for (int i = 0; i < j->input_count && j->options.capacity == 0; i++) {
         uint64_t bases;
         j->ample = j->ample && !j->inputs[i].gzip;
         if (kmer_input_bases(&j->inputs[i], &bases, error) != 0)
@@ -58,9 +62,11 @@ static int choose_capacity(job *j, kmer_error *error) {
         sum += bases;
     }
     j->capacity = sum < possible ? sum : possible;
-    if (j->options->capacity > 0)
-        j->capacity = j->options->capacity;
-    else if (j->capacity == 0)
+    if (j->options.capacity > 0)
+        j->capacity = j->options.capacity;
+    if (j->capacity < j->loaded.distinct)
+        j->capacity = j->loaded.distinct;
+    if (j->capacity == 0)
         j->capacity = 1;
     return 0;
 }
@@ -70,30 +76,39 @@ typedef struct preparation {
     uint64_t capacity;
     int ample;
     int memory_is_short; /* if all ranks are on one machine */
-    char output[PATH_MAX], dump[PATH_MAX], histogram[PATH_MAX];
+    unsigned k;          /* of the table that is loaded, if any */
+    int canonical;
+    char dump[PATH_MAX];
 } preparation;
 
 static void prepare(job *j, preparation *p, kmer_error *error) {
-    const kmer_options *options = j->options;
+    kmer_options *options = &j->options;
+    if (options->load != NULL && error->exit == KMER_OK &&
+        kmer_table_look(&j->loaded, options->load, options->k, options->canonical, error) == 0) {
+        options->k = j->loaded.k;
+        options->canonical = j->loaded.canonical;
+    }
     if (error->exit != KMER_OK || choose_capacity(j, error) != 0 ||
-        kmer_outfile_create(&j->output, options->output, error) != 0 ||
+        kmer_outfile_probe(options->output, error) != 0 ||
         kmer_outfile_create(&j->dump, options->dump, error) != 0 ||
         kmer_outfile_create(&j->histogram, options->histogram, error) != 0)
         return;
     p->capacity = j->capacity;
     p->ample = j->ample;
     p->memory_is_short = j->capacity > kmer_counter_room_here();
-    memcpy(p->output, j->output.part, PATH_MAX);
+    p->k = options->k;
+    p->canonical = options->canonical;
     memcpy(p->dump, j->dump.part, PATH_MAX);
-    memcpy(p->histogram, j->histogram.part, PATH_MAX);
 }
 
 static void follow(job *j, const preparation *p, kmer_error *error) {
-    const kmer_options *options = j->options;
+    kmer_options *options = &j->options;
     if (p->capacity == 0)
         return; /* the first rank has failed */
-    if (kmer_outfile_join(&j->output, options->output, p->output, error) == 0)
-        (void)kmer_outfile_join(&j->dump, options->dump, p->dump, error);
+    (void)kmer_outfile_join(&j->dump, options->dump, p->dump, error);
+    options->k = p->k;
+    options->canonical = p->canonical;
+    j->loaded = (kmer_table_file){options->load, p->k, p->canonical, 0};
     j->capacity = p->capacity;
     j->ample = p->ample;
 }
@@ -101,11 +116,11 @@ static void follow(job *j, const preparation *p, kmer_error *error) {
 /* Collective. */
 static void fit_memory(job *j, kmer_error *error) {
     uint64_t room = kmer_counter_room(j->comm);
-    if (j->options->capacity > room)
+    if (j->options.capacity > room)
         kmer_fail(error,
                   "--capacity %" PRIu64 ": the memory holds %" PRIu64
                   " k-mers: use a smaller one, or more machines",
-                  j->options->capacity, room);
+                  j->options.capacity, room);
     else if (j->capacity > room) {
         j->capacity = room;
         j->ample = false;
@@ -135,7 +150,7 @@ typedef struct reading {
 
 static int read_inputs(kmer_sink *sink, void *argument) {
     const reading *r = argument;
-    const kmer_options *options = r->job->options;
+    const kmer_options *options = &r->job->options;
     for (int i = 0; i < r->job->input_count; i++)
         if (kmer_input_read(&r->job->inputs[i], options->k, options->canonical,
                             (unsigned)r->job->rank, (unsigned)r->job->ranks, sink, r->error) != 0)
@@ -155,17 +170,18 @@ static int write_histogram(job *j, kmer_error *error) {
     return 0;
 }
 
-/* Collective. Writes everything before any file gets its name. */
+/* Collective. Writes everything before any file gets its name; the table is last. */
 static int write_outputs(job *j, kmer_error *error) {
-    const kmer_options *options = j->options;
-    (void)kmer_table_write(&j->output, &j->counter, &j->totals, options, j->comm, error);
+    const kmer_options *options = &j->options;
     (void)kmer_dump_write(&j->dump, &j->counter, &j->totals, options, j->comm, error);
     (void)write_histogram(j, error);
-    (void)kmer_outfile_close(&j->output, error);
     (void)kmer_outfile_close(&j->dump, error);
     (void)kmer_outfile_close(&j->histogram, error);
     int status = kmer_report(j->comm, error);
-    if (status == KMER_OK && kmer_outfile_commit(&j->output, error) == 0 &&
+    if (status != KMER_OK)
+        return status;
+    if (kmer_table_save(options->output, j->counter.worker, j->counter.table, options->k,
+                        options->canonical, error) == 0 &&
         kmer_outfile_commit(&j->dump, error) == 0)
         (void)kmer_outfile_commit(&j->histogram, error);
     return status;
@@ -180,12 +196,12 @@ static int tell(job *j, kmer_times *times, kmer_error *error) {
     if (j->rank > 0 || error->exit != KMER_OK)
         return 0;
     kmer_summary summary = {
-        .options = j->options,
+        .options = &j->options,
         .counter = &j->counter,
         .totals = &j->totals,
         .times = *times,
-        .inputs = j->input_count,
-        .first_input = j->inputs[0].name,
+        .inputs = j->input_count + (j->options.load != NULL),
+        .first_input = j->input_count > 0 ? j->inputs[0].name : j->options.load,
     };
     return kmer_summary_write(&summary, stdout, error);
 }
@@ -198,14 +214,14 @@ static int run(job *j, double started, kmer_error *error) {
     if (status != KMER_OK)
         return status;
     (void)kmer_counter_open(&j->counter, j->comm, &config,
-                            j->options->via_given ? &j->options->via : NULL, j->capacity, j->ample,
-                            error);
+                            j->options.via_given ? &j->options.via : NULL, j->capacity, j->ample,
+                            &j->loaded, error);
     if ((status = kmer_report(j->comm, error)) != KMER_OK)
         return status;
 
     double ready = kmer_now();
     times.start = ready - started;
-    bool watched = j->rank == 0 && (j->options->progress || isatty(STDERR_FILENO));
+    bool watched = j->rank == 0 && (j->options.progress || isatty(STDERR_FILENO));
     kmer_progress_start(&j->counter.progress, watched, j->bytes / (uint64_t)j->ranks);
     reading r = {j, error};
     (void)kmer_counter_count(&j->counter, read_inputs, &r, error);
@@ -229,8 +245,8 @@ static int run(job *j, double started, kmer_error *error) {
 
 int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started) {
     kmer_error error = {0};
-    job j = {.options = options, .comm = comm};
-    j.output.fd = j.dump.fd = j.histogram.fd = -1;
+    job j = {.options = *options, .comm = comm};
+    j.dump.fd = j.histogram.fd = -1;
     MPI_Comm_rank(comm, &j.rank);
     MPI_Comm_size(comm, &j.ranks);
 
@@ -238,7 +254,6 @@ int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started) {
 
     kmer_counter_close(&j.counter);
     kmer_outfile_discard(&j.dump);
-    kmer_outfile_discard(&j.output);
     kmer_outfile_discard(&j.histogram);
     for (int i = 0; i < j.input_count; i++)
         kmer_input_close(&j.inputs[i]);

@@ -14,22 +14,14 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
-#include "table_file.h"
 
 /* Actions that one rank does alone. */
 static void act_alone(const kmer_options *options, kmer_error *error) {
-    switch (options->action) {
-    case KMER_HELP:
+    if (options->action == KMER_HELP)
         fputs(kmer_options_help, stdout);
-        break;
-    case KMER_VERSION:
+    else
         printf("kmer (tern) %d.%d.%d\n", TERN_VERSION_MAJOR, TERN_VERSION_MINOR,
                TERN_VERSION_PATCH);
-        break;
-    default:
-        (void)kmer_table_print(options->print, stdout, error);
-        return;
-    }
     if (fflush(stdout) != 0)
         kmer_fail_system(error, "write", "standard output");
 }

@@ -12,10 +12,12 @@ const char kmer_options_help[] =
     "\n"
     "Counts the k-mers of FASTA and FASTQ files, plain or gzip, in a hash table that is\n"
     "distributed over the ranks of an MPI job: mpirun -n 4 kmer -C reads.fq.gz\n"
-    "Without a file it counts the genome of phage lambda, which is built in.\n"
+    "Without a file and --load it counts the genome of phage lambda, which is built in.\n"
     "\n"
     "  -k, --kmer N         bases of a k-mer, 1 to 32 (default 21)\n"
     "  -C, --canonical      count a k-mer and its reverse complement as one\n"
+    "  -l, --load FILE      begin with the table that --output wrote to FILE, with its -k and\n"
+    "                       --canonical, and add the k-mers of the other files to it\n"
     "      --capacity N     distinct k-mers that must fit, with K, M or G for thousands,\n"
     "                       millions or billions (default: as many as the input has bases,\n"
     "                       as there can be, or as the memory holds, whichever is least)\n"
@@ -23,11 +25,9 @@ const char kmer_options_help[] =
     "                       (default rma where all ranks share memory, else call)\n"
     "\n"
     "  -d, --dump FILE      write lines 'KMER COUNT', sorted\n"
-    "  -o, --output FILE    write the table, compact, in no order\n"
+    "  -o, --output FILE    write the table for --load, with checksums\n"
     "      --histogram FILE write lines 'COUNT K-MERS'; counts above 10,000 are one line,\n"
     "                       10001\n"
-    "      --print FILE     write lines 'KMER COUNT' of a file that --output wrote to\n"
-    "                       standard output, and do nothing else\n"
     "      --json           tell the results as one line of JSON\n"
     "      --progress       show progress even if standard error is no terminal\n"
     "      --help, --version\n"
@@ -39,7 +39,6 @@ enum {
     OPTION_CAPACITY = 256,
     OPTION_VIA,
     OPTION_HISTOGRAM,
-    OPTION_PRINT,
     OPTION_JSON,
     OPTION_PROGRESS,
     OPTION_HELP,
@@ -54,7 +53,7 @@ static const struct option table[] = {
     {"dump", required_argument, NULL, 'd'},
     {"output", required_argument, NULL, 'o'},
     {"histogram", required_argument, NULL, OPTION_HISTOGRAM},
-    {"print", required_argument, NULL, OPTION_PRINT},
+    {"load", required_argument, NULL, 'l'},
     {"json", no_argument, NULL, OPTION_JSON},
     {"progress", no_argument, NULL, OPTION_PROGRESS},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -119,6 +118,9 @@ static int take(int option, kmer_options *options, kmer_error *error) {
     case 'd':
         options->dump = optarg;
         return 0;
+    case 'l':
+        options->load = optarg;
+        return 0;
     case 'o':
         options->output = optarg;
         return 0;
@@ -128,10 +130,6 @@ static int take(int option, kmer_options *options, kmer_error *error) {
         return parse_via(optarg, options, error);
     case OPTION_HISTOGRAM:
         options->histogram = optarg;
-        return 0;
-    case OPTION_PRINT:
-        options->print = optarg;
-        options->action = KMER_PRINT;
         return 0;
     case OPTION_JSON:
         options->json = true;
@@ -153,11 +151,11 @@ static bool same(const char *a, const char *b) {
 }
 
 int kmer_options_parse(int argc, char **argv, kmer_options *options, kmer_error *error) {
-    kmer_options parsed = {.k = 21};
+    kmer_options parsed = {0};
     opterr = 0;
     while (parsed.action != KMER_HELP && parsed.action != KMER_VERSION) {
         const char *word = optind < argc ? argv[optind] : "";
-        int option = getopt_long(argc, argv, ":k:Cd:o:", table, NULL);
+        int option = getopt_long(argc, argv, ":k:Cd:l:o:", table, NULL);
         if (option == -1)
             break;
         if (option == ':')
@@ -170,6 +168,8 @@ int kmer_options_parse(int argc, char **argv, kmer_options *options, kmer_error 
     if (same(parsed.dump, parsed.output) || same(parsed.dump, parsed.histogram) ||
         same(parsed.output, parsed.histogram))
         return kmer_fail_usage(error, "two of --dump, --output and --histogram name one file");
+    if (parsed.k == 0 && parsed.load == NULL)
+        parsed.k = 21;
     parsed.inputs = argv + optind;
     parsed.input_count = argc - optind;
     *options = parsed;

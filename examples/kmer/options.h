@@ -12,19 +12,19 @@
 
 #include "error.h"
 
-typedef enum kmer_action { KMER_COUNT, KMER_PRINT, KMER_HELP, KMER_VERSION } kmer_action;
+typedef enum kmer_action { KMER_COUNT, KMER_HELP, KMER_VERSION } kmer_action;
 
 typedef struct kmer_options {
     kmer_action action;
-    unsigned k;
-    bool canonical;
+    unsigned k;     /* 0: as in the table of load */
+    bool canonical; /* false: as in the table of load, if there is one */
     tern_via via;
     bool via_given;    /* else the transports decide */
     uint64_t capacity; /* 0: the size of the input decides */
     const char *dump;  /* names of files to write, or NULL */
     const char *output;
     const char *histogram;
-    const char *print; /* a file that --output wrote */
+    const char *load; /* a file that --output wrote, or NULL */
     bool json;
     bool progress; /* on standard error, even if it is no terminal */
     char **inputs;

@@ -27,6 +27,13 @@ int kmer_outfile_create(kmer_outfile *file, const char *name, kmer_error *error)
     return 0;
 }
 
+int kmer_outfile_probe(const char *name, kmer_error *error) {
+    kmer_outfile file;
+    int result = kmer_outfile_create(&file, name, error);
+    kmer_outfile_discard(&file);
+    return result;
+}
+
 int kmer_outfile_join(kmer_outfile *file, const char *name, const char *part, kmer_error *error) {
     *file = (kmer_outfile){.name = name, .fd = -1};
     if (name == NULL)

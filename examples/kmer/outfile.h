@@ -23,6 +23,8 @@ typedef struct kmer_outfile {
 
 /* The first rank creates the file. */
 int kmer_outfile_create(kmer_outfile *file, const char *name, kmer_error *error);
+/* Whether this process could create the file now: creates it and removes it. */
+int kmer_outfile_probe(const char *name, kmer_error *error);
 /* All other ranks open the same file. part: the name that the first rank has in part. */
 int kmer_outfile_join(kmer_outfile *file, const char *name, const char *part, kmer_error *error);
 

@@ -2,27 +2,36 @@
 #define KMER_TABLE_FILE_H
 
 /*
- * The table in a file, compact. All numbers are little-endian.
- *
- *     byte  0  "KMERTAB1"
- *           8  32 bits: k                           12  32 bits: 1 if canonical
- *          16  32 bits: bytes of a k-mer, K         20  32 bits: bytes of a count, C
- *          24  64 bits: records, R                  32  64 bits: sum of the counts
- *          40  24 bytes: 0
- *          64  R records, in no order: a k-mer as encoding.h has it, K bytes; its count, C bytes
+ * The table in a file of tern_hashtable_save. Keys are k-mers as encoding.h has them, counters are
+ * counts. The file's note says how they were counted, in letters: "kmer k=21 canonical=0".
  */
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "options.h"
-#include "outfile.h"
-#include "totals.h"
+#include <tern/tern.h>
 
-/* Collective, though it may fail on a single rank. Does nothing if file has no name. */
-int kmer_table_write(kmer_outfile *file, const kmer_counter *counter, const kmer_totals *totals,
-                     const kmer_options *options, MPI_Comm comm, kmer_error *error);
+#include "error.h"
 
-/* Writes lines 'KMER COUNT' of the file called name. */
-int kmer_table_print(const char *name, FILE *out, kmer_error *error);
+typedef struct kmer_table_file {
+    const char *name; /* NULL: there is no file */
+    unsigned k;
+    bool canonical;
+    uint64_t distinct; /* number of k-mers in the file */
+} kmer_table_file;
+
+/* Reads what the file called name says. k 0: any will do, else the file must have this one.
+ * canonical: the file must hold canonical k-mers. [out] file. */
+int kmer_table_look(kmer_table_file *file, const char *name, unsigned k, bool canonical,
+                    kmer_error *error);
+
+/* Collective. Makes a table with the content of file, which has been looked at. */
+int kmer_table_load(const kmer_table_file *file, tern_worker *worker,
+                    const tern_hashtable_options *options, tern_hashtable **table,
+                    kmer_error *error);
+
+/* Collective. Writes the table into a file called name. Does nothing if name is NULL. */
+int kmer_table_save(const char *name, tern_worker *worker, tern_hashtable *table, unsigned k,
+                    bool canonical, kmer_error *error);
 
 #endif

@@ -27,7 +27,8 @@ int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Com
         kmer_fail_tern(error, status,
                        "cannot read the table"); /* all ranks learn of it by the sums */
     totals->local_distinct = totals->distinct;
-    uint64_t sums[] = {totals->kmers, totals->distinct, totals->unique, counter->counted};
+    uint64_t sums[] = {totals->kmers, totals->distinct, totals->unique,
+                       counter->loaded + counter->counted};
     MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, comm);
     MPI_Allreduce(MPI_IN_PLACE, &totals->largest, 1, MPI_UINT64_T, MPI_MAX, comm);
     totals->kmers = sums[0];
@@ -41,7 +42,7 @@ int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Com
     if (sums[0] != sums[3])
         return kmer_fail(error,
                          "the table holds %" PRIu64 " k-mers, but %" PRIu64
-                         " were counted: please report this",
+                         " were loaded and counted: please report this",
                          sums[0], sums[3]);
     return 0;
 }
