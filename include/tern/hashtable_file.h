@@ -55,8 +55,8 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, ter
  * 0 or what the file has. [out] file (may be NULL): what the file that was loaded says.
  * TERN_ERR_ARGUMENT: also a file that is damaged, none of tern's or not a regular file;
  * TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of another version of the format or
- * another byte order; TERN_ERR_SYSTEM: it cannot be read; and as tern_hashtable_create. After an error
- * there is no table.
+ * another byte order; TERN_ERR_SYSTEM: it cannot be read; and as tern_hashtable_create. After an
+ * error there is no table.
  */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_load(tern_worker *worker, const char *path,
                                                         const tern_hashtable_options *options,
