@@ -442,8 +442,8 @@ static void anothers_semaphore_keeps_nobody(void) {
     CU_ASSERT_FATAL(locked != SEM_FAILED);
     const content c = {8, 8, 100, 1};
     tern_hashtable *table = make(&f, &c, 0), *got = NULL;
-    EXPECT_OK(tern_hashtable_save(f.worker, table, path));
-    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, &got)))
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &got)))
         expect_content(&f, got, &c);
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);

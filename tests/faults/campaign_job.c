@@ -361,8 +361,8 @@ static bool unmake_objects(void) {
 
 static bool save_and_load(void) {
     tern_hashtable *copy = NULL;
-    if (!JUDGE(TERN_OK, tern_hashtable_save(job.f.worker, job.v.table, job.path)) ||
-        !JUDGE(TERN_OK, tern_hashtable_load(job.f.worker, job.path, NULL, &copy)))
+    if (!JUDGE(TERN_OK, tern_hashtable_save(job.f.worker, job.v.table, job.path, NULL, 0)) ||
+        !JUDGE(TERN_OK, tern_hashtable_load(job.f.worker, job.path, NULL, NULL, &copy)))
         return false;
     for (uint32_t index = 0; index < MODEL_KEYS && !job.told; index++)
         table_find_in(copy, own_key(index));
