@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/collective.h"
@@ -48,19 +49,30 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int flags, con
     return status;
 }
 
-tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *path,
-                           size_t *got) {
+tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
+                           const char *path, size_t *got) {
     for (*got = 0; *got < bytes;) {
         const ssize_t some = pread(file, (char *)to + *got, bytes - *got, (off_t)(place + *got));
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
-            return tern_file_fail("cannot load", path);
+            return tern_file_fail(what, path);
         if (some == 0)
             break;
         *got += (size_t)some;
     }
     return TERN_OK;
+}
+
+tern_status tern_file_read_header(int file, const char *path, const char *what,
+                                  tern_file_header *header) {
+    struct stat info;
+    size_t got = 0;
+    if (fstat(file, &info) != 0)
+        return tern_file_fail(what, path);
+    const tern_status status = tern_file_read(file, 0, header, sizeof *header, what, path, &got);
+    return status == TERN_OK ? tern_file_header_check(path, header, got, (uint64_t)info.st_size)
+                             : status;
 }
 
 tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,

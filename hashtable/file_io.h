@@ -18,10 +18,14 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int flags, con
                            int *file);
 
 /* [out] got: fewer than bytes where the file ends before. */
-tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *path,
-                           size_t *got);
+tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
+                           const char *path, size_t *got);
 tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,
                             const char *path);
+
+/* Reads the header and refuses one that is not whole. what: for the detail, as in "cannot load". */
+tern_status tern_file_read_header(int file, const char *path, const char *what,
+                                  tern_file_header *header);
 
 /* The status for errno after an operation on path. */
 tern_status tern_file_fail(const char *what, const char *path);

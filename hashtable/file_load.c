@@ -1,7 +1,6 @@
 #include "tern/hashtable_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hashtable/file_io.h"
@@ -21,21 +20,6 @@ typedef struct reader {
 } reader;
 
 static const char loading[] = "cannot load";
-
-static tern_status read_at(const reader *r, uint64_t place, void *to, size_t bytes, size_t *got) {
-    return tern_file_read(r->file, place, to, bytes, r->path, got);
-}
-
-static tern_status read_header(reader *r) {
-    struct stat info;
-    size_t got = 0;
-    if (fstat(r->file, &info) != 0)
-        return tern_file_fail(loading, r->path);
-    tern_status status = read_at(r, 0, &r->header, sizeof r->header, &got);
-    if (status == TERN_OK)
-        status = tern_file_header_check(r->path, &r->header, got, (uint64_t)info.st_size);
-    return status;
-}
 
 /* What the file says, as options; what the caller said must not be otherwise. */
 static tern_status combine(const reader *r, const tern_hashtable_options *asked,
@@ -92,7 +76,8 @@ static tern_status read_blocks(reader *r) {
     for (uint64_t number = context->rank; number < h->blocks && status == TERN_OK;
          number += context->size) {
         uint64_t records;
-        status = read_at(r, tern_file_place(h, number), r->block, bytes, &got);
+        status = tern_file_read(r->file, tern_file_place(h, number), r->block, bytes, loading,
+                                r->path, &got);
         if (status == TERN_OK && got != bytes)
             status = tern_fail(TERN_ERR_ARGUMENT, "'%s' was cut while it was loaded", r->path);
         if (status == TERN_OK)
@@ -133,7 +118,7 @@ static tern_status open_file(reader *r) {
 static tern_status load(reader *r, const tern_hashtable_options *asked) {
     tern_context *context = r->worker->context;
     tern_hashtable_options options;
-    tern_status status = read_header(r);
+    tern_status status = tern_file_read_header(r->file, r->path, loading, &r->header);
     if (status == TERN_OK)
         status = combine(r, asked, &options);
     if (status == TERN_OK) {

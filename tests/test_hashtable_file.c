@@ -5,6 +5,7 @@
  * refused, and a save that fails leaves what was there.
  */
 
+#include "file_tools.h"
 #include "table_tools.h"
 
 #include <fcntl.h>
@@ -161,21 +162,6 @@ static void any_ranks_to_any_other(void) {
     remove_folder();
 }
 
-static size_t slurp(char *bytes, size_t room) {
-    FILE *file = fopen(path, "rb");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    size_t got = fread(bytes, 1, room, file);
-    fclose(file);
-    return got;
-}
-
-static void spill(const char *bytes, size_t count) {
-    FILE *file = fopen(path, "wb");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(fwrite(bytes, 1, count, file), count);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-}
-
 /* Neither call changes its outputs. */
 static tern_status expect_no_load(fixture *f) {
     tern_hashtable *table = NULL;
@@ -202,14 +188,14 @@ static void refuse_changes(fixture *f, const content *c) {
     tern_hashtable *table = make(f, c, 0);
     EXPECT_OK(tern_hashtable_save(f->worker, table, path, "five bases", 10));
     EXPECT_OK(tern_hashtable_destroy(f->worker, table));
-    size_t count = slurp(bytes, sizeof bytes);
+    size_t count = file_slurp(path, bytes, sizeof bytes);
     CU_ASSERT(count > sizeof(tern_file_header) && count < sizeof bytes);
     uint64_t random = tern_test_seed() + (uint64_t)tern_test_size();
     size_t step = tern_test_full() ? 1 : 3;
     for (size_t i = below(&random, step); i < count; i += step) {
         char was = bytes[i];
         bytes[i] = (char)(was ^ (char)(1 + below(&random, 255)));
-        spill(bytes, count);
+        file_spill(path, bytes, count);
         /* Another version may be one. */
         tern_status wanted = i >= 12 && i < 16 ? TERN_ERR_UNSUPPORTED : TERN_ERR_ARGUMENT;
         if (i < sizeof(tern_file_header))
@@ -219,13 +205,13 @@ static void refuse_changes(fixture *f, const content *c) {
         bytes[i] = was;
     }
     for (size_t i = below(&random, step); i < count; i += step) {
-        spill(bytes, i);
+        file_spill(path, bytes, i);
         expect_refused(f, TERN_ERR_ARGUMENT);
     }
     bytes[count] = 0;
-    spill(bytes, count + 1);
+    file_spill(path, bytes, count + 1);
     expect_refused(f, TERN_ERR_ARGUMENT);
-    spill(bytes, count);
+    file_spill(path, bytes, count);
     table = NULL;
     if (EXPECT_OK(tern_hashtable_load(f->worker, path, NULL, NULL, &table)))
         expect_content(f, table, c);
@@ -249,32 +235,34 @@ static void strangers_are_refused(void) {
     if (tern_test_rank() == 0 && fixture_open_on(&f, MPI_COMM_SELF, NULL)) {
         tern_file_header h = {.key_bytes = 8, .value_bytes = 8};
         tern_file_header_seal(&h);
-        spill((const char *)&h, sizeof h);
+        file_spill(path, (const char *)&h, sizeof h);
         tern_hashtable *table = NULL;
         if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &table)))
             expect_content(&f, table, &(content){8, 8, 0, 0});
         tern_file_header newer = h;
         newer.version = TERN_FILE_VERSION + 1;
-        spill((const char *)&newer, sizeof newer);
+        file_spill(path, (const char *)&newer, sizeof newer);
         expect_refused(&f, TERN_ERR_UNSUPPORTED);
         EXPECT_DETAIL("version 3 of the format");
         newer.version = 1;
-        spill((const char *)&newer, 80); /* of a table without keys */
+        file_spill(path, (const char *)&newer, 80); /* of a table without keys */
         expect_refused(&f, TERN_ERR_UNSUPPORTED);
         EXPECT_DETAIL("version 1 of the format");
         newer.order = __builtin_bswap32(TERN_FILE_ORDER);
-        spill((const char *)&newer, sizeof newer);
+        file_spill(path, (const char *)&newer, sizeof newer);
         expect_refused(&f, TERN_ERR_UNSUPPORTED);
         EXPECT_DETAIL("byte order");
         newer = h;
         newer.note_bytes = TERN_NOTE_MAX + 1;
         tern_file_header_seal(&newer);
-        spill((const char *)&newer, sizeof newer);
+        file_spill(path, (const char *)&newer, sizeof newer);
         expect_refused(&f, TERN_ERR_ARGUMENT);
         EXPECT_DETAIL("header");
-        spill("a file of somebody else, and one that is longer than any header of tern's is, to be "
-              "sure",
-              86);
+        file_spill(
+            path,
+            "a file of somebody else, and one that is longer than any header of tern's is, to be "
+            "sure",
+            86);
         expect_refused(&f, TERN_ERR_ARGUMENT);
         EXPECT_DETAIL("no file of tern_hashtable_save");
         CU_ASSERT_EQUAL(unlink(path), 0);

@@ -2,6 +2,7 @@
 
 // tern-test: unit
 
+#include "file_tools.h"
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -50,19 +51,9 @@ static void save(bool canonical) {
 }
 
 static size_t slurp(char *bytes) {
-    FILE *file = fopen(path, "rb");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    size_t got = fread(bytes, 1, ROOM, file);
-    fclose(file);
+    const size_t got = file_slurp(path, bytes, ROOM);
     CU_ASSERT_FATAL(got > sizeof(tern_file_header) && got < ROOM);
     return got;
-}
-
-static void spill(const char *bytes, size_t count) {
-    FILE *file = fopen(path, "wb");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(fwrite(bytes, 1, count, file), count);
-    CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
 /* As the program does: looks at the file, then loads it. */
@@ -95,15 +86,15 @@ static void every_bit_counts(void) {
     size_t count = slurp(bytes);
     for (size_t bit = 0; bit < 8 * count; bit++) {
         bytes[bit / 8] ^= (char)(1 << bit % 8);
-        spill(bytes, count);
+        file_spill(path, bytes, count);
         expect_refused(0, false, "");
         bytes[bit / 8] ^= (char)(1 << bit % 8);
     }
     for (size_t length = 0; length < count; length++) {
-        spill(bytes, length);
+        file_spill(path, bytes, length);
         expect_refused(0, false, "");
     }
-    spill(bytes, count);
+    file_spill(path, bytes, count);
     kmer_error error;
     CU_ASSERT_EQUAL(look_and_load(0, false, &error), 0);
     close_all();
@@ -168,7 +159,7 @@ static void strangers_are_refused(void) {
     EXPECT_OK(tern_hashtable_save(f.worker, values, path, "kmer k=21 canonical=0", 21));
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));
     expect_refused(0, false, "not one that kmer --output wrote");
-    spill("KMERTAB1, which was the format of old", 37);
+    file_spill(path, "KMERTAB1, which was the format of old", 37);
     expect_refused(0, false, "no file of tern_hashtable_save");
     close_all();
 }
