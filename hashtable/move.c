@@ -163,8 +163,8 @@ static tern_status insert(const tern_growth *growth, const tern_search *p, const
     return tern_entry_put(&q, s, q.part->near != NULL, false, copy);
 }
 
-/* The bucket's last state. Before it, its entry says so too: whoever sees the state, or the copy
- * that it leads to, sees the entry. */
+/* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
+ * it leads to, sees the entry. */
 static tern_status leave(tern_growth *growth, const tern_search *p, const uint64_t *entry,
                          bool erased) {
     tern_shape s = growth->table->shape;
@@ -188,8 +188,8 @@ static tern_status leave(tern_growth *growth, const tern_search *p, const uint64
 }
 
 /* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
- * happened. The key of an update stays one whose value nobody knows: whoever needs it, in the new
- * array too, is told that the rank died. */
+ * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
+ * new array too, is told of the death. */
 static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uint64_t *entry,
                         uint64_t *copy) {
     tern_shape s = growth->table->shape;
@@ -276,7 +276,7 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
     const bool near = p->part->near != NULL;
     bool orphan = false;
     /* Looked at again behind the lock: it is not what it was. Looked at again, too, once the death
-     * of its writer is known, who may have finished it first. */
+     * of its writer is known, which may have finished it first. */
     for (;;) {
         tern_status status = tern_entry_get(p, s, near, entry);
         if (status != TERN_OK)

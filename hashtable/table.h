@@ -22,7 +22,7 @@
 #include "tern/hashtable.h"
 
 /* Which arrays of a part are in use: keys move from the first to the second. Written whole by the
- * owner, got whole by others, who believe it if the check fits. */
+ * owner, got whole by other ranks, which believe it if the check fits. */
 typedef struct tern_news {
     uint64_t check; /* of what follows (tern_news_check) */
     uint64_t generation, buckets,

@@ -147,7 +147,7 @@ tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t b
 uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
                            uint64_t expected);
 
-/* Registers who consumes records of a kind; while the context is being created. */
+/* Registers the consumer of records of a kind; while the context is being created. */
 void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler);
 
 /* Requests to the owner of a segment (rma/service.c). */

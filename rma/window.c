@@ -198,7 +198,7 @@ typedef struct words {
     uint32_t narrow[4];
 } words;
 
-/* A worker has one to spare; who waits may begin another atomic meanwhile. */
+/* A worker has one to spare: while it waits for an atomic, it may begin another. */
 static words *take_words(const tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     words *w = mine->words;

@@ -88,7 +88,7 @@ static const knob knobs[] = {
     {"TERN_RMA_COMMIT", KNOB_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
     {"TERN_RMA_ATOMICS", KNOB_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
-     TERN_RMA_ATOMICS_AUTO, "who applies atomics on memory of other nodes over rma"},
+     TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes over rma"},
     {"TERN_PACKED_MAX", KNOB_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
      "data up to this goes with its notification over shm; a quarter of a ring at most"},
     {"TERN_PACKED_MAX_FAR", KNOB_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,

@@ -4,7 +4,7 @@
 /*
  * Service threads (paper 000, 3.3): threads of tern's own that make progress where no
  * application thread does. Each has a worker behind the application's, so what reaches it comes by
- * rings like everything else; messages of other nodes are served by whoever is there. A service
+ * rings like everything else; messages of other nodes are served by any worker. A service
  * thread that found some of these would go on as long as more come: on the core of a worker that
  * asks for them itself, that worker would stand still for a time slice. So workers tell when they
  * ask, and where.

@@ -68,7 +68,7 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     }
     if (rank == TERN_NOBODY)
         return TERN_OK;
-    /* Before, what is waited for may well come, from whoever is alive. */
+    /* Before, the wait may well end soon, by a rank that is alive. */
     if (!late && round < PAUSES)
         return TERN_OK;
     uint32_t dead = dead_for(context, rank);

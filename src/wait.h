@@ -14,7 +14,7 @@
 typedef struct tern_wait_state {
     uint32_t rounds;     /* in a row that found nothing */
     uint32_t found;      /* rounds that found something */
-    bool doomed;         /* at the last look in those who is waited for was dead */
+    bool doomed;         /* the rank waited for was dead at the last look in (tern_wait_look) */
     bool warned;         /* that it lasts long */
     uint64_t looked;     /* when peers were last looked after in vain rounds, ns */
     uint64_t began;      /* when the clock was first looked at, ns */
@@ -52,8 +52,8 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
 /* The same now and then after a poll that found something. */
 tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank);
 
-/* After a poll that found so many things: who never ceases to call does not keep the news of
- * another one's death away. */
+/* After a poll that found so many things. A rank that never ceases to call does not delay the news
+ * of another rank's death. */
 static inline tern_status tern_wait_round(tern_context *context, tern_wait_state *state,
                                           size_t found, uint32_t rank) {
     enum { FOUND_PER_LOOK = 4096 };

@@ -143,7 +143,7 @@ static void batches_tell_what_was_full(void) {
     fixture_close(&f);
 }
 
-/* Every item out once, by whoever gets it. */
+/* Every item comes out once, at one rank. */
 static void items_come_out_once(int call_only) {
     fixture f;
     if (!fixture_open(&f, NULL))

@@ -162,7 +162,8 @@ static void a_block_goes_to_another_key(void) {
     }
     EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
     CU_ASSERT_EQUAL(verdict, TERN_BLOCK_STALE);
-    /* The old bytes in the old place are what the descriptor spoke of, whoever put them there. */
+    /* The old bytes in the old place are what the descriptor spoke of: it does not matter which
+     * rank put them there. */
     EXPECT_OK(tern_map_erase(f.worker, map, &second, 8, rw, TERN_VIA_RMA));
     EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, rw, TERN_VIA_RMA, NULL));
     EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));

@@ -10,6 +10,7 @@
 #include "rma/state.h"
 #include "rma/window.h"
 #include "src/wait.h"
+#include "nothing.h"
 
 static fixture f;
 
@@ -335,14 +336,6 @@ static void as_many_as_may_be(void) {
     free(p);
     free(memory);
 }
-
-static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
-    (void)call;
-    (void)arguments;
-    (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(nothing)
 
 /* A put that its owner has to copy needs a reply cell, and the program has them all. */
 static void no_reply_cell(void) {

@@ -9,16 +9,9 @@
 
 #include "rma/state.h"
 #include "rma/window.h"
+#include "nothing.h"
 
 enum { PATIENCE = 1, STUCK = 1 };
-
-static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
-    (void)call;
-    (void)arguments;
-    (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(nothing)
 
 static bool put_none(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                      uint64_t bytes) {

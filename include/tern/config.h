@@ -46,7 +46,7 @@ typedef enum tern_rma_commit {
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
 } tern_rma_commit;
 
-/* Who applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes over rma. */
+/* What applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes over rma. */
 typedef enum tern_rma_atomics {
     TERN_RMA_ATOMICS_AUTO, /* MPI where its puts are one-sided and its atomics sound, else owner */
     TERN_RMA_ATOMICS_MPI,  /* MPI's atomics, everywhere and by everyone */

@@ -4,20 +4,13 @@
  */
 
 #include "survivors.h"
+#include "nothing.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
-    (void)call;
-    (void)arguments;
-    (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(nothing)
 
 /* The others are reached as before, and the context can be destroyed. */
 static void go_on_without(fixture *f) {

@@ -4,17 +4,10 @@
  */
 
 #include "survivors.h"
+#include "nothing.h"
 
 static fixture f;
 static tern_ptr theirs; /* of the victim, for atomics */
-
-static tern_status nothing(tern_call_info *call, const void *arguments, size_t bytes) {
-    (void)call;
-    (void)arguments;
-    (void)bytes;
-    return TERN_OK;
-}
-TERN_FUNCTION(nothing)
 
 /* A setting that the environment need not have; the last rank is the victim. */
 static bool open_with(const char *name, const char *value) {
