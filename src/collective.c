@@ -42,12 +42,15 @@ static tern_status finish(tern_context *context, tern_worker *worker, MPI_Reques
     }
 }
 
-tern_status tern_collective_duplicate(tern_context *context, MPI_Comm comm) {
+tern_status tern_collective_duplicate(tern_context *context) {
     MPI_Request request = MPI_REQUEST_NULL;
+    tern_status status = tern_collective_may_begin(context);
+    if (status != TERN_OK)
+        return status;
     MPI_Comm *room = malloc(sizeof *room);
     if (room == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a communicator");
-    tern_status status = TERN_MPI(PMPI_Comm_idup(comm, room, &request));
+    status = TERN_MPI(PMPI_Comm_idup(context->comm, room, &request));
     if (status == TERN_OK)
         status = finish(context, NULL, &request);
     if (status == TERN_OK)

@@ -58,8 +58,8 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered);
 
-/* Duplicates comm, whose ranks the context is to have, into context->comm. */
-tern_status tern_collective_duplicate(tern_context *context, MPI_Comm comm);
+/* Puts a duplicate of context->comm in its place. */
+tern_status tern_collective_duplicate(tern_context *context);
 
 /* From root to all. bytes: below 2 GiB. */
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,

@@ -18,8 +18,11 @@
 #include "src/wait.h"
 #include "tern/message.h"
 
-/* A duplicate whose errors return; the application's communicator and its handler stay as they are.
- */
+/* The context gets a duplicate whose errors return; the application's communicator and its handler
+ * stay as they are. The ranks first tell each other over the application's communicator who they
+ * are. A rank that never comes ends the creation there: a duplication that it leaves unfinished
+ * would make Open MPI hold back every later communicator of the process, since it agrees on their
+ * numbers one after the other. */
 static tern_status duplicate(tern_context *context, MPI_Comm comm) {
     int rank = 0, size = 0, inter = 0;
     tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
@@ -31,15 +34,16 @@ static tern_status duplicate(tern_context *context, MPI_Comm comm) {
         status = TERN_MPI(PMPI_Comm_size(comm, &size));
     context->rank = (uint32_t)rank;
     context->size = (uint32_t)size;
-    context->origin = comm;
-    if (status == TERN_OK)
-        status = tern_collective_duplicate(context, comm);
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
+    context->comm = comm;
     if (status == TERN_OK)
         status = tern_peers_open(context);
-    context->origin = MPI_COMM_NULL;
-    return status;
+    if (status == TERN_OK)
+        status = tern_collective_duplicate(context);
+    if (status != TERN_OK) {
+        context->comm = MPI_COMM_NULL;
+        return status;
+    }
+    return TERN_MPI(PMPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
 }
 
 /* The environment of a process is the same for all of its contexts, and mostly for all ranks. */

@@ -33,15 +33,14 @@ typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/
 typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
 
 struct tern_context {
-    MPI_Comm comm; /* tern's own duplicate; errors return */
+    MPI_Comm comm; /* tern's own duplicate; errors return. The application's until there is one */
     uint32_t rank, size;
     uint32_t workers;      /* of each process: the application's, then those of service threads */
     uint32_t workers_kept; /* of a destroyed context (src/destroyed.h) */
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;
-    uint64_t nonce;  /* random, the same on all ranks */
-    MPI_Comm origin; /* the application's communicator, while the context is being created */
+    uint64_t nonce; /* random, the same on all ranks */
     tern_peers peers;
     /* NULL, or gives NULL: the rank's memory is not shared. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);

@@ -206,7 +206,7 @@ static bool translate(const tern_context *context, search *s) {
     MPI_Group all = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
     int *from = calloc((size_t)s->world * 2, sizeof *from), *to = from + s->world;
     bool done = from != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
-                PMPI_Comm_group(context->origin, &mine) == MPI_SUCCESS;
+                PMPI_Comm_group(context->comm, &mine) == MPI_SUCCESS;
     for (int i = 0; done && i < s->world; i++)
         from[i] = i;
     done = done && PMPI_Group_translate_ranks(all, s->world, from, mine, to) == MPI_SUCCESS;

@@ -11,9 +11,9 @@
 struct tern_context;
 
 /* For a wait in the creation of a context that has lasted for so many nanoseconds. At first it does
- * nothing. Later it watches the ranks that it finds. In the end, if all ranks of MPI_COMM_WORLD are
- * of this machine and it can see all of the launcher's processes, it takes those of the context
- * that two looks have missed for dead. */
+ * nothing. Later it looks now and then, and watches the ranks that it finds. If all ranks of
+ * MPI_COMM_WORLD are of this machine and a look can see all of the launcher's processes, it takes
+ * those of the context that two such looks have missed for dead. */
 void tern_siblings_look(struct tern_context *context, uint64_t waited);
 
 #endif
