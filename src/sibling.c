@@ -20,13 +20,17 @@
  *
  * A rank counts as dead only if two looks miss it, and only where a look is complete: the launcher
  * is visible, this process is found in the same way, and every child of the launcher could be read
- * and has a number. Two processes with one number say nothing of that rank.
+ * and has a number. Two processes with one number say nothing of that rank. The looks go on: one
+ * that is not complete may have met a process that soon becomes a rank, or ends.
  */
 
-/* The first look comes when creations that go well are over. By the other two all ranks have come
- * out of MPI_Init, as this one has. */
-static const uint64_t look_ns[] = {50000000u, 1500000000u, 3000000000u};
-enum { LOOKS = sizeof look_ns / sizeof look_ns[0] };
+/* When a wait has lasted for so long, the next look comes. The first one comes when creations that
+ * go well are over. By the second one all ranks have come out of MPI_Init, as this one has. From
+ * then on each look comes after twice the time of the one before. */
+static uint64_t time_of_look(uint32_t looks) {
+    const uint32_t doublings = looks < 20 ? looks : 20;
+    return looks == 0 ? 50000000u : (uint64_t)750000000u << doublings;
+}
 
 /* In place of a process: the rank was missed once; several processes have its number. */
 #define MISSED (-1)
@@ -134,15 +138,15 @@ static void search_below(search *s, int64_t pid, int depth);
 static void search_process(search *s, int64_t pid, int depth) {
     bool unknown = false;
     const int number = number_of(s, pid, &unknown);
-    if (number < 0 || number >= s->world) {
-        s->incomplete = s->incomplete || ((unknown || depth == 0) && !has_ended(pid));
-    } else if (has_mpi(pid, &unknown)) {
+    const bool numbered = number >= 0 && number < s->world;
+    if (numbered && has_mpi(pid, &unknown)) {
         s->pid[number] = s->pid[number] == 0 ? pid : AMBIGUOUS;
-    } else {
-        s->incomplete = s->incomplete || unknown || depth == DEPTH;
-        if (depth < DEPTH)
-            search_below(s, pid, depth + 1);
+        return;
     }
+    const bool untold = unknown || depth == (numbered ? DEPTH : 0);
+    s->incomplete = s->incomplete || (untold && !has_ended(pid));
+    if (numbered && depth < DEPTH)
+        search_below(s, pid, depth + 1);
 }
 
 /* The children of each of its threads. */
@@ -220,27 +224,28 @@ static bool translate(const tern_context *context, search *s) {
     return done;
 }
 
-static void watch_found(tern_context *context, const search *s, uint32_t look) {
+static void watch_found(tern_context *context, const search *s, bool first_look) {
     tern_peers *peers = &context->peers;
-    const bool complete = !s->incomplete && are_all_here(s->world);
+    const bool tells = !first_look && !s->incomplete && are_all_here(s->world);
     for (int i = 0; i < s->world; i++) {
         const uint32_t rank = s->rank[i];
         if (rank == TERN_NOBODY || rank == context->rank || tern_peer_is_dead(peers, rank))
             continue;
-        if (s->pid[i] > 0 && peers->watch[rank].fd < 0)
+        if (peers->watch[rank].fd >= 0)
+            continue;
+        if (s->pid[i] > 0)
             (void)tern_peer_watch(peers, rank, s->pid[i]); /* tern_peers_open fails */
-        else if (s->pid[i] == 0 && complete && look == LOOKS - 1 && peers->pid[rank] == MISSED)
+        else if (s->pid[i] == 0 && tells && peers->pid[rank] == MISSED)
             tern_peer_mark_dead(peers, rank);
-        else if (s->pid[i] == 0 && complete && look > 0 && peers->watch[rank].fd < 0)
+        else if (s->pid[i] == 0 && tells)
             peers->pid[rank] = MISSED;
     }
 }
 
 void tern_siblings_look(tern_context *context, uint64_t waited) {
-    const uint32_t looks = context->peers.looks;
-    if (looks >= LOOKS || waited < look_ns[looks])
+    if (waited < time_of_look(context->peers.looks))
         return;
-    context->peers.looks++;
+    const bool first_look = context->peers.looks++ == 0;
     search s = {0};
     int own = 0;
     tern_mpi_lock();
@@ -254,7 +259,7 @@ void tern_siblings_look(tern_context *context, uint64_t waited) {
         s.variable != NULL && s.rank != NULL && s.pid != NULL && translate(context, &s);
     tern_mpi_unlock();
     if (good && search_all(&s, own) && tern_peers_make(&context->peers, context->size) == TERN_OK)
-        watch_found(context, &s, looks);
+        watch_found(context, &s, first_look);
     else
         tern_log(TERN_LOG_INFO, "the other ranks are not found among the launcher's processes: a "
                                 "death is not noticed before they have all come to create a "
