@@ -25,6 +25,9 @@ bool tern_board_all_arrived(void);
  * is marked a while before it dies, in which it does nothing. */
 void tern_board_kill(int rank);
 
+/* The caller dies at once, as above but without that while. */
+void tern_board_die(void);
+
 bool tern_board_dead(int rank);
 
 bool tern_board_all_alive(void);

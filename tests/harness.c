@@ -68,6 +68,8 @@ void tern_test_lack(const char *why) {
 
 void tern_test_kill(int rank) { tern_board_kill(rank); }
 
+void tern_test_die(void) { tern_board_die(); }
+
 void tern_test_arrive(void) { tern_board_arrive(); }
 
 bool tern_test_all_arrived(void) { return tern_board_all_arrived(); }

@@ -69,6 +69,10 @@ uint64_t tern_test_random(uint64_t *state);
  */
 void tern_test_kill(int rank);
 
+/* Kills the caller at once, wherever its other threads are. The others may still be served by it
+ * when they learn of its death. */
+void tern_test_die(void);
+
 /* Whether a rank has been killed, or is about to be and serves nobody any more. */
 bool tern_test_dead(int rank);
 

@@ -88,11 +88,21 @@ static inline void meet_survivors(fixture *f) {
         tern_progress(f->worker);
 }
 
-/* Any thread of a rank kills it, but not inside MPI: who dies while it puts a message into a queue
- * that MPI's processes share leaves the others' messages behind it for ever. */
+/* Any thread of a rank kills it, but not inside MPI: a rank that dies while it puts a message into
+ * a queue that MPI's processes share leaves the others' messages behind it for ever, and under Open
+ * MPI the reader of that queue never comes back from MPI. */
 static inline void die_outside_mpi(void) {
     tern_mpi_lock();
     tern_test_kill(tern_test_rank());
+}
+
+/* A thread of the victim's: kills it after so many microseconds, wherever the other threads are,
+ * but not inside MPI. */
+static inline void *die_in_time(void *moment_us) {
+    usleep((useconds_t) * (const uint64_t *)moment_us);
+    tern_mpi_lock();
+    tern_test_die();
+    return NULL;
 }
 
 /* Lets the others get into their wait, without any progress, and is gone. */

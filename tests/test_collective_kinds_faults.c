@@ -35,7 +35,7 @@ static tern_status call(const fixture *f, unsigned kind, uint32_t root, uint64_t
 
 static uint64_t rounds_left; /* of the victim's progress */
 
-static size_t die_in_time(tern_worker *worker, void *argument) {
+static size_t die_in_round(tern_worker *worker, void *argument) {
     (void)worker, (void)argument;
     if (rounds_left-- == 0)
         tern_test_kill(tern_test_rank());
@@ -78,7 +78,7 @@ static void nobody_gets_anothers(void) {
     rounds_left = 1 + below(&random, most);
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == victim)
-        EXPECT_OK(tern_progress_hook_add(f.context, die_in_time, NULL));
+        EXPECT_OK(tern_progress_hook_add(f.context, die_in_round, NULL));
     start_clock();
     const tern_status status = call_until_told(&f, random);
     (void)TOLD(victim, status);
