@@ -113,23 +113,27 @@ static bool has_mpi(int64_t pid, bool *unknown) {
     return has;
 }
 
-/* [out] state: one letter. Returns the parent; 0: the process is not there. */
-static int64_t parent_of(int64_t pid, char *state) {
+/* The parent; 0: the process is not there. [out] ended: it has no environment any more, because it
+ * is ending, or has ended and nobody has waited for it. */
+static int64_t parent_of(int64_t pid, bool *ended) {
+    enum { EXITING = 4 }; /* the kernel's PF_EXITING */
     size_t bytes = 0;
-    char *text = read_proc(pid, "stat", &bytes);
+    char *text = read_proc(pid, "stat", &bytes), state = 'X';
     const char *name_end = text != NULL ? strrchr(text, ')') : NULL;
     long long parent = 0;
-    *state = 'X';
-    if (name_end == NULL || sscanf(name_end, ") %c %lld", state, &parent) != 2)
+    unsigned flags = 0;
+    if (name_end == NULL ||
+        sscanf(name_end, ") %c %lld %*d %*d %*d %*d %u", &state, &parent, &flags) != 3)
         parent = 0;
+    *ended = parent == 0 || state == 'Z' || state == 'X' || (flags & EXITING) != 0;
     free(text);
     return parent;
 }
 
-/* A process that has ended and that nobody has waited for has no environment any more. */
 static bool has_ended(int64_t pid) {
-    char state;
-    return parent_of(pid, &state) == 0 || state == 'Z' || state == 'X';
+    bool ended;
+    (void)parent_of(pid, &ended);
+    return ended;
 }
 
 static void search_below(search *s, int64_t pid, int depth);
@@ -175,9 +179,9 @@ static void search_below(search *s, int64_t pid, int depth) {
  * visible here. */
 static bool search_all(search *s, int own) {
     int64_t launcher = getpid();
-    char state;
+    bool ended;
     while (launcher > 1 && number_of(s, launcher, NULL) == own)
-        launcher = parent_of(launcher, &state);
+        launcher = parent_of(launcher, &ended);
     if (launcher < 1 || number_of(s, launcher, NULL) == own)
         return false;
     search_below(s, launcher, 0);

@@ -12,8 +12,8 @@
 #include "src/sibling.h"
 #include "survivors.h"
 
-/* Longer than a rank waits for any of the looks here, in nanoseconds. */
-static const uint64_t long_ns = UINT64_C(3600) * 1000000000;
+/* Longer than a rank waits for any look, in nanoseconds. */
+static const uint64_t long_ns = UINT64_MAX;
 
 /* Shells between the launcher and a process: more than a look goes through, and fewer. */
 enum { MANY = 8, FEW = 1 };
@@ -94,11 +94,13 @@ static void look_in_vain(tern_context *context, int looks) {
     CU_ASSERT_EQUAL(tern_peers_dead(&context->peers), TERN_NOBODY);
 }
 
-/* The next look finds that death, and no other. */
+/* The next look finds that death, and no other; or one behind it, as a look may meet a process of
+ * the launcher that is about to run a program. */
 static void look_and_find(tern_context *context, uint32_t victim) {
-    tern_siblings_look(context, long_ns);
-    tern_peers_look(&context->peers);
-    CU_ASSERT_FATAL(context->peers.dead != NULL);
+    do {
+        tern_siblings_look(context, long_ns);
+        tern_peers_look(&context->peers);
+    } while (tern_peers_dead(&context->peers) == TERN_NOBODY);
     for (uint32_t r = 0; r < context->size; r++)
         CU_ASSERT_EQUAL(tern_peer_is_dead(&context->peers, r), r == victim);
 }
