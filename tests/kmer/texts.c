@@ -82,9 +82,12 @@ void kmer_text_fastq(kmer_text *text, uint64_t *random) {
     }
 }
 
+/* In the least memory: by default a stream takes 256 KiB, whose pages took most of the time. */
 static size_t deflate_member(const char *bytes, size_t size, char *gzip, size_t room) {
+    enum { GZIP = 16, WINDOW_BITS = 9, MEMORY_LEVEL = 1 };
     z_stream stream = {0};
-    if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream, 6, Z_DEFLATED, GZIP + WINDOW_BITS, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         abort();
     stream.next_in = (z_const Bytef *)bytes;
     stream.avail_in = (uInt)size;
