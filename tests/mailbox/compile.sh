@@ -90,31 +90,42 @@ report() {
     wrong=1
 }
 
-# host COMPILER SOURCE SYMBOL OPTION...: compiles; the object may need only that symbol.
+# compile COMPILER SOURCE OPTION...
+compile() {
+    compiler=$1 source=$2
+    shift 2
+    "$compiler" "$@" -Wall -Wextra -Wconversion -Wpedantic -Werror -ffreestanding -nostdlib \
+        -DDEVICE= -DGLOBAL= -DTERN_MAILBOX_LAYOUT="$layout" -I"$include" "$work/$source" ||
+        report "$compiler $*"
+}
+
+# host COMPILER SOURCE SYMBOL STANDARD: compiles; the object may need only that symbol.
 host() {
-    compiler=$1 source=$2 symbol=$3
-    shift 3
-    command -v "$compiler" >/dev/null || return 0
-    "$compiler" "$@" -O2 -Wall -Wextra -Wconversion -Wpedantic -Werror -ffreestanding -nostdlib \
-        -DDEVICE= -DGLOBAL= -DTERN_MAILBOX_LAYOUT="$layout" -I"$include" -c "$work/$source" \
-        -o "$work/all.o" || report "$compiler $*"
-    if nm -u "$work/all.o" | grep -v -w -e _GLOBAL_OFFSET_TABLE_ -e "$symbol"; then
-        report "$compiler $*: it needs these symbols"
+    command -v "$1" >/dev/null || return 0
+    compile "$1" "$2" "-std=$4" -O2 -c -o "$work/all.o"
+    if nm -u "$work/all.o" | grep -v -w -e _GLOBAL_OFFSET_TABLE_ -e "$3"; then
+        report "$1 -std=$4: it needs these symbols"
     fi
+}
+
+# host_parse COMPILER SOURCE STANDARD: whether it compiles. The symbols are those under any standard.
+host_parse() {
+    command -v "$1" >/dev/null || return 0
+    compile "$1" "$2" "-std=$3" -fsyntax-only
 }
 
 [ -n "$nvcc" ] || echo "no nvcc that works: nothing is compiled as CUDA"
 
 for layout in TERN_MAILBOX_LINES TERN_MAILBOX_BITS TERN_MAILBOX_CAS; do
     for compiler in gcc clang; do
-        host $compiler all.c none -std=c11
-        host $compiler message.c memcpy -std=c11
+        host "$compiler" all.c none c11
+        host "$compiler" message.c memcpy c11
     done
     for compiler in g++ clang++; do
-        for standard in c++11 c++17; do
-            host $compiler all.cpp none -std=$standard
-            host $compiler message.cpp memcpy -std=$standard
-        done
+        host "$compiler" all.cpp none c++17
+        host "$compiler" message.cpp memcpy c++17
+        host_parse "$compiler" all.cpp c++11
+        host_parse "$compiler" message.cpp c++11
     done
     if [ -n "$nvcc" ]; then
         "$nvcc" -arch=sm_75 -Werror all-warnings "-DDEVICE=__host__ __device__" -DGLOBAL=__global__ \
