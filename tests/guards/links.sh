@@ -7,7 +7,7 @@ wrong=0
 # shellcheck disable=SC2044 # no name of the project has a space
 for page in $(find . \( -name .git -o -name 'build*' \) -prune -o -name '*.md' -print); do
     for link in $(grep -o '](\([^)#: ]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//'); do
-        [ -e "$(dirname "$page")/$link" ] || {
+        [ -e "${page%/*}/$link" ] || {
             echo "$page links to $link, which is not there"
             wrong=1
         }
