@@ -18,6 +18,7 @@ typedef struct history_target {
     tern_map *map;
     tern_queue *queue;
     tern_distributed_queue *parts; /* whose parts are the objects */
+    void *baseline;                /* of tests/baselines, whose kinds know what it is */
     size_t bytes;                  /* of a value or an item, 8 to TERN_RESULT_MAX */
     bool counts;                   /* the table is of counters */
     uint64_t churn;      /* other keys that come and go with each operation on the table */

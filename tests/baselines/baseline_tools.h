@@ -1,0 +1,66 @@
+/* What the suites of the baselines share: costs by the worker's counters, and histories. */
+
+#ifndef TERN_TESTS_BASELINE_TOOLS_H
+#define TERN_TESTS_BASELINE_TOOLS_H
+
+#include "histories/record.h"
+
+typedef struct cost {
+    uint64_t gets, puts, atomics, flushes, calls;
+} cost;
+
+static inline tern_stats costs_begin(const fixture *f) {
+    tern_stats before;
+    tern_stats_get(f->worker, &before);
+    return before;
+}
+
+/* Whether each of so many operations since before has cost what is wanted. */
+static inline bool costs_are(const fixture *f, const tern_stats *before, uint64_t operations,
+                             cost wanted, const char *what) {
+    tern_stats after;
+    tern_stats_get(f->worker, &after);
+    const uint64_t got[] = {after.gets - before->gets, after.puts - before->puts,
+                            after.atomics - before->atomics, after.flushes - before->flushes,
+                            after.calls_sent - before->calls_sent};
+    const uint64_t each[] = {wanted.gets, wanted.puts, wanted.atomics, wanted.flushes,
+                             wanted.calls};
+    bool same = true;
+    for (int i = 0; i < 5; i++)
+        same = same && got[i] == operations * each[i];
+    if (!same)
+        fprintf(stderr,
+                "%s: %llu operations cost %llu gets, %llu puts, %llu atomics, %llu flushes, %llu "
+                "calls\n",
+                what, (unsigned long long)operations, (unsigned long long)got[0],
+                (unsigned long long)got[1], (unsigned long long)got[2], (unsigned long long)got[3],
+                (unsigned long long)got[4]);
+    return same;
+}
+
+/* A rank that shares no memory with rank 0, or none. */
+static inline uint32_t costs_remote_rank(const fixture *f, tern_transport *transport) {
+    for (uint32_t r = 0; r < f->size; r++)
+        if (tern_context_transport(f->context, r, transport) == TERN_OK && *transport != TERN_SHM)
+            return r;
+    return UINT32_MAX;
+}
+
+static inline tern_via baseline_any_via(uint64_t *random) {
+    return (tern_via)below(random, TERN_VIA_CALL + 1);
+}
+
+/* Operations of each rank in a part of a history: enough for some disorder, few enough to be
+ * judged. */
+static inline int history_share(const fixture *f) {
+    const int each = 24 / (int)f->size;
+    return each > 3 ? each : 3;
+}
+
+static inline void history_expect(const history_outcome *outcome) {
+    CU_ASSERT(outcome->judged > 0);
+    CU_ASSERT_EQUAL(outcome->wrong, 0);
+    CU_ASSERT(10 * outcome->undecided <= outcome->judged);
+}
+
+#endif
