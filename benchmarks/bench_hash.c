@@ -6,6 +6,8 @@
  * keys. Then the same with larger values, with keys by Zipf's law, and at higher loads.
  */
 
+#include "baselines/costs.h"
+#include "baselines/table.h"
 #include "bench_containers.h"
 #include "ceilings/ceilings.h"
 
@@ -25,7 +27,8 @@ typedef struct hash {
     tern_hashtable *table;
     size_t value_bytes;
     int counter;
-    tern_algorithm algorithm;
+    bool classic; /* the paper's table, in place of tern's */
+    baseline_table *baseline;
     unsigned load;  /* percent, approximately */
     uint64_t keys;  /* of all ranks */
     uint64_t first; /* number of the first key that a block inserts */
@@ -36,26 +39,46 @@ typedef struct hash {
     char value[CELLS_VALUE_MAX];
 } hash;
 
+/* The square root of count, or up to twice that. */
+static uint64_t rough_root(uint64_t count) {
+    return UINT64_C(1) << ((65 - __builtin_clzll(count)) / 2);
+}
+
 /* The capacity to create the table with. A part gets half as many buckets more than it is to take
  * keys: its share and, with several ranks, an allowance for uneven shares (hashtable/create.c). A
  * given load needs a table without this excess. */
 static uint64_t capacity_for(const bench *b, const hash *h) {
     const uint64_t ranks = (uint64_t)b->ranks, share = h->keys * 200 / (3 * h->load * ranks);
-    const uint64_t root = UINT64_C(1) << ((65 - __builtin_clzll(share)) / 2);
+    const uint64_t root = rough_root(share);
     return ranks == 1 || h->load == LOAD ? h->keys * 200 / (3 * (uint64_t)h->load) + 1
                                          : (share - 6 * root - 8) * ranks;
 }
 
+/* The buckets of a rank of the paper's table: as many as tern's table has at the usual load. */
+static uint64_t baseline_buckets(const bench *b, const hash *h) {
+    const uint64_t share = h->keys / (uint64_t)b->ranks + 1;
+    return (share + (b->ranks > 1 ? 6 * rough_root(share) + 8 : 0)) * 3 / 2;
+}
+
 static void create_table(bench *b, hash *h) {
+    if (h->classic) {
+        bench_ok(baseline_table_create(b->worker, b->comm, h->value_bytes, baseline_buckets(b, h),
+                                       &h->baseline),
+                 "baseline_table_create");
+        return;
+    }
     tern_hashtable_options options = {.key_bytes = sizeof(uint64_t),
                                       .value_bytes = h->counter ? 0 : h->value_bytes,
                                       .counter = h->counter,
-                                      .algorithm = h->algorithm,
                                       .capacity = capacity_for(b, h)};
     bench_ok(tern_hashtable_create(b->worker, &options, &h->table), "tern_hashtable_create");
 }
 
 static void destroy_table(bench *b, hash *h) {
+    if (h->classic) {
+        bench_ok(baseline_table_destroy(b->worker, h->baseline), "baseline_table_destroy");
+        return;
+    }
     bench_ok(tern_hashtable_destroy(b->worker, h->table), "tern_hashtable_destroy");
     h->table = NULL;
 }
@@ -123,6 +146,31 @@ static void add_many(bench *b, void *work, tern_promise promise, tern_via via, u
         bench_ok(tern_hashtable_add_many(b->worker, h->table, keys, count, 1, promise, via, NULL),
                  "tern_hashtable_add_many");
         n -= count;
+    }
+}
+
+static void baseline_put_pair(bench *b, hash *h, uint64_t number, tern_promise promise,
+                              tern_via via) {
+    bench_ok(baseline_table_insert(b->worker, h->baseline, ceiling_mix(number), &number, promise,
+                                   via, NULL),
+             "baseline_table_insert");
+}
+
+static void baseline_insert(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    hash *h = work;
+    for (uint64_t i = 0; i < n; i++)
+        baseline_put_pair(b, h, h->first + i * (uint64_t)b->ranks, promise, via);
+}
+
+static void baseline_find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    hash *h = work;
+    for (; n > 0; n--) {
+        uint64_t number = next_number(h), found = 0;
+        bench_ok(
+            baseline_table_find(b->worker, h->baseline, ceiling_mix(number), promise, via, &found),
+            "baseline_table_find");
+        if (__builtin_expect(found != number, 0))
+            bench_fail("baseline_table_find gave another value", TERN_ERR_SYSTEM);
     }
 }
 
@@ -206,7 +254,9 @@ static void fill(bench *b, hash *h) {
     const tern_promise any = TERN_PROMISE_READ_WRITE;
     for (uint64_t number = (uint64_t)b->rank; number < h->keys; number += (uint64_t)b->ranks) {
         uint64_t key = ceiling_mix(number);
-        if (!h->counter)
+        if (h->classic)
+            baseline_put_pair(b, h, number, any, TERN_VIA_RMA);
+        else if (!h->counter)
             put_pair(b, h, number, any, TERN_VIA_RMA);
         else
             bench_ok(tern_hashtable_add(b->worker, h->table, &key, 0, any, TERN_VIA_RMA, NULL),
@@ -306,39 +356,40 @@ typedef struct row {
     bool fresh;
     tern_promise phase;
     double phase_most;
+    double (*baseline_ns)(tern_promise, const tern_costs *);
 } row;
 
 static const row value_rows[] = {
     {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
-     bare_insert, true, TERN_PROMISE_WRITE_ONLY, 1.15},
+     bare_insert, true, TERN_PROMISE_WRITE_ONLY, 1.15, NULL},
     {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
-     bare_insert, true, TERN_PROMISE_READ_WRITE, 0},
+     bare_insert, true, TERN_PROMISE_READ_WRITE, 0, NULL},
     {"update", TERN_PROMISE_READ_WRITE, TERN_MODEL_UPDATE, update, pass_found, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0},
+     TERN_PROMISE_READ_WRITE, 0, NULL},
     {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, find, pass_found, "hash, load, compare",
-     bare_find, false, TERN_PROMISE_READ_ONLY, 1.3},
+     bare_find, false, TERN_PROMISE_READ_ONLY, 1.3, NULL},
     {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, find, pass_still, "hash, load, compare",
-     bare_find, false, TERN_PROMISE_READ_WRITE, 0},
+     bare_find, false, TERN_PROMISE_READ_WRITE, 0, NULL},
     {"miss", TERN_PROMISE_READ_WRITE, TERN_MODEL_MISS, miss, miss_moving, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0},
+     TERN_PROMISE_READ_WRITE, 0, NULL},
     {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0},
+     TERN_PROMISE_READ_WRITE, 0, NULL},
 };
 static const row classic_rows[] = {
-    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
-     true, TERN_PROMISE_WRITE_ONLY, 0},
-    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_CLASSIC_INSERT, insert, pass_new, NULL, NULL,
-     true, TERN_PROMISE_READ_WRITE, 0},
-    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_FIND, find, pass_found, NULL, NULL, false,
-     TERN_PROMISE_READ_ONLY, 0},
-    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_CLASSIC_FIND, find, pass_still, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0},
+    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL,
+     NULL, true, TERN_PROMISE_WRITE_ONLY, 0, baseline_insert_ns},
+    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL,
+     NULL, true, TERN_PROMISE_READ_WRITE, 0, baseline_insert_ns},
+    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_find, pass_found, NULL, NULL,
+     false, TERN_PROMISE_READ_ONLY, 0, baseline_find_ns},
+    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_OPERATIONS, baseline_find, pass_still, NULL, NULL,
+     false, TERN_PROMISE_READ_WRITE, 0, baseline_find_ns},
 };
 static const row counter_rows[] = {
     {"add", TERN_PROMISE_READ_WRITE, TERN_MODEL_ADD, add, pass_found, "hash, load, fetch-and-add",
-     bare_add, false, TERN_PROMISE_READ_WRITE, 0},
+     bare_add, false, TERN_PROMISE_READ_WRITE, 0, NULL},
     {"add_many", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, add_many, NULL,
-     "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0},
+     "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0, NULL},
 };
 
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
@@ -352,8 +403,9 @@ static void measure_row(bench *b, const cells *costs, hash *h, const row *r, ben
     cell one = {.name = r->name,
                 .params = {{"bytes", h->counter ? 8 : h->value_bytes, NULL}, param},
                 .promise = r->promise,
-                .algorithm = h->algorithm,
                 .operation = r->operation,
+                .baseline = h->classic ? "classic" : NULL,
+                .baseline_ns = r->baseline_ns,
                 .own = 1.0 / b->ranks,
                 .lasts = r->fresh ? LASTS : 0,
                 .rma_alone = finds && h->value_bytes > TERN_RESULT_MAX,
@@ -383,7 +435,7 @@ static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows,
     h->added = 0;
     cells_draw(b, h->numbers, DRAWN, (uint32_t)h->keys,
                strcmp(param.text ? param.text : "", "zipf") == 0);
-    if (h->value_bytes == 8 && param.name == NULL && h->algorithm == TERN_ALGO_IMPROVED)
+    if (h->value_bytes == 8 && param.name == NULL && !h->classic)
         open_bare(b, h);
     create_table(b, h);
     bool filled = false;
@@ -425,9 +477,9 @@ static void close_hash(hash *h) {
 void containers_hash(bench *b, const cells *costs) {
     hash *h = open_hash(b);
     measure_rows(b, costs, h, value_rows, 7, (bench_param){0});
-    h->algorithm = TERN_ALGO_CLASSIC;
+    h->classic = true;
     measure_rows(b, costs, h, ROWS(classic_rows), (bench_param){0});
-    h->algorithm = TERN_ALGO_IMPROVED;
+    h->classic = false;
     h->counter = 1;
     measure_rows(b, costs, h, ROWS(counter_rows), (bench_param){0});
     close_hash(h);

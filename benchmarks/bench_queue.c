@@ -3,6 +3,8 @@
 /* Queues (paper 003, figure 4): one on each rank, with room for 100,000 items of 8 bytes. Every
  * rank pushes to, or pops from, a random queue. */
 
+#include "baselines/costs.h"
+#include "baselines/queue.h"
 #include "bench_containers.h"
 #include "ceilings/ceilings.h"
 
@@ -16,6 +18,7 @@ enum {
 
 typedef struct queues {
     tern_queue **queue; /* by host */
+    baseline_queue **baseline;
     uint64_t random;
     ceiling_queue
         bare[2]; /* one for each of two ranks that share memory; else one of the own rank */
@@ -62,6 +65,55 @@ static void fill(bench *b, void *work, uint64_t n) {
         bench_fail("tern_queue_try_push", status);
 }
 
+/* The paper's queues. */
+
+static baseline_queue *any_baseline(const bench *b, queues *q) {
+    return q->baseline[ceiling_random(&q->random, (uint64_t)b->ranks)];
+}
+
+static void baseline_push(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    queues *q = work;
+    for (; n > 0; n--)
+        bench_ok(baseline_queue_push(b->worker, any_baseline(b, q), &n, promise, via),
+                 "baseline_queue_push");
+}
+
+static void baseline_pop(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+    queues *q = work;
+    for (uint64_t item; n > 0; n--)
+        bench_ok(baseline_queue_pop(b->worker, any_baseline(b, q), &item, promise, via),
+                 "baseline_queue_pop");
+}
+
+static void baseline_end_phase(bench *b, baseline_queue *own) {
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
+    bench_ok(baseline_queue_settle(b->worker, own), "baseline_queue_settle");
+    bench_ok(tern_barrier(b->worker), "tern_barrier");
+}
+
+static void baseline_empty(bench *b, void *work, uint64_t n) {
+    baseline_queue *own = ((queues *)work)->baseline[b->rank];
+    tern_status status = TERN_OK;
+    baseline_end_phase(b, own);
+    for (uint64_t item; status == TERN_OK;)
+        status = baseline_queue_pop(b->worker, own, &item, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA);
+    (void)n;
+    if (status != TERN_ERR_EMPTY)
+        bench_fail("baseline_queue_pop", status);
+    baseline_end_phase(b, own);
+}
+
+static void baseline_fill(bench *b, void *work, uint64_t n) {
+    baseline_queue *own = ((queues *)work)->baseline[b->rank];
+    tern_status status = TERN_OK;
+    baseline_end_phase(b, own);
+    while (status == TERN_OK)
+        status = baseline_queue_push(b->worker, own, &n, TERN_PROMISE_WRITE_ONLY, TERN_VIA_RMA);
+    if (status != TERN_ERR_FULL)
+        bench_fail("baseline_queue_push", status);
+    baseline_end_phase(b, own);
+}
+
 static void bare_push(bench *b, void *work, uint64_t n) {
     queues *q = work;
     (void)b;
@@ -79,62 +131,75 @@ typedef struct row {
     tern_promise promise;
     tern_model_operation operation;
     double phase_most;
+    double (*baseline_ns)(tern_promise, const tern_costs *);
 } row;
 
 static const row improved[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_PUSH, 1.2},
-    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_PUSH, 0},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_POP, 0},
-    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_POP, 0},
+    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_PUSH, 1.2, NULL},
+    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_PUSH, 0, NULL},
+    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_POP, 0, NULL},
+    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_POP, 0, NULL},
 };
 static const row classic[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_PUSH, 0},
-    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_CLASSIC_PUSH, 0},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_CLASSIC_POP, 0},
-    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_CLASSIC_POP, 0},
+    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
+    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
+    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
+    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
 };
-/* The phases of the checksum queue are those of the classic one. */
+/* The phases of the checksum queue are those of the classic one. The paper has no cost of its pop.
+ */
 static const row checksum[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_CHECKSUM_PUSH, 0},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0},
+    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_checksum_push_ns},
+    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, NULL},
 };
-static const struct {
-    tern_algorithm algorithm;
+static const struct kind {
+    const char *baseline; /* NULL: tern's queue */
+    baseline_queue_kind kind;
     const row *rows;
     size_t count;
 } kinds[] = {
-    {TERN_ALGO_IMPROVED, improved, sizeof improved / sizeof *improved},
-    {TERN_ALGO_CLASSIC, classic, sizeof classic / sizeof *classic},
-    {TERN_ALGO_CHECKSUM, checksum, sizeof checksum / sizeof *checksum},
+    {NULL, BASELINE_CIRCULAR, improved, sizeof improved / sizeof *improved},
+    {"classic", BASELINE_CIRCULAR, classic, sizeof classic / sizeof *classic},
+    {"checksum", BASELINE_CHECKSUM, checksum, sizeof checksum / sizeof *checksum},
 };
 
-static void open_queues(bench *b, queues *q, tern_algorithm algorithm) {
-    for (int host = 0; host < b->ranks; host++)
-        bench_ok(tern_queue_create(b->worker,
-                                   &(tern_queue_options){.host = (uint32_t)host,
-                                                         .item_bytes = sizeof(uint64_t),
-                                                         .capacity = ITEMS,
-                                                         .algorithm = algorithm},
-                                   &q->queue[host]),
-                 "tern_queue_create");
+static void open_queues(bench *b, queues *q, const struct kind *kind) {
+    for (uint32_t host = 0; host < (uint32_t)b->ranks; host++)
+        if (kind->baseline != NULL)
+            bench_ok(baseline_queue_create(b->worker, b->comm, kind->kind, host, sizeof(uint64_t),
+                                           ITEMS, &q->baseline[host]),
+                     "baseline_queue_create");
+        else
+            bench_ok(tern_queue_create(b->worker,
+                                       &(tern_queue_options){.host = host,
+                                                             .item_bytes = sizeof(uint64_t),
+                                                             .capacity = ITEMS},
+                                       &q->queue[host]),
+                     "tern_queue_create");
 }
 
-static void close_queues(bench *b, queues *q) {
+static void close_queues(bench *b, const queues *q, const struct kind *kind) {
     for (int host = 0; host < b->ranks; host++)
-        bench_ok(tern_queue_destroy(b->worker, q->queue[host]), "tern_queue_destroy");
+        if (kind->baseline != NULL)
+            bench_ok(baseline_queue_destroy(b->worker, q->baseline[host]),
+                     "baseline_queue_destroy");
+        else
+            bench_ok(tern_queue_destroy(b->worker, q->queue[host]), "tern_queue_destroy");
 }
 
-static void measure_row(bench *b, const cells *costs, queues *q, tern_algorithm algorithm,
+static void measure_row(bench *b, const cells *costs, queues *q, const struct kind *kind,
                         const row *r) {
-    const bool pops = strcmp(r->name, "pop") == 0, all = r->promise == TERN_PROMISE_READ_WRITE;
+    const bool pops = strcmp(r->name, "pop") == 0, all = r->promise == TERN_PROMISE_READ_WRITE,
+               own = kind->baseline == NULL;
     cell one = {.name = r->name,
                 .promise = r->promise,
-                .algorithm = algorithm,
                 .operation = r->operation,
+                .baseline = kind->baseline,
+                .baseline_ns = r->baseline_ns,
                 .own = 1.0 / b->ranks,
                 .work = q,
-                .run = pops ? pop : push,
-                .prepare = pops ? fill : empty,
+                .run = own ? (pops ? pop : push) : (pops ? baseline_pop : baseline_push),
+                .prepare = own ? (pops ? fill : empty) : (pops ? baseline_fill : baseline_empty),
                 .most = MOST,
                 .phase = !all   ? TERN_PROMISE_READ_WRITE
                          : pops ? TERN_PROMISE_READ_ONLY
@@ -175,18 +240,20 @@ static void close_bare(bench *b, const queues *q) {
 
 void containers_queue(bench *b, const cells *costs) {
     queues q = {.queue = calloc((size_t)b->ranks, sizeof *q.queue),
+                .baseline = calloc((size_t)b->ranks, sizeof *q.baseline),
                 .random = 3 + (uint64_t)b->rank};
-    if (q.queue == NULL)
-        bench_fail("malloc", TERN_ERR_MEMORY);
+    if (q.queue == NULL || q.baseline == NULL)
+        bench_fail("calloc", TERN_ERR_MEMORY);
     open_bare(b, &q);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        open_queues(b, &q, kinds[k].algorithm);
+        open_queues(b, &q, &kinds[k]);
         for (size_t i = 0; i < kinds[k].count; i++)
-            measure_row(b, costs, &q, kinds[k].algorithm, &kinds[k].rows[i]);
-        close_queues(b, &q);
+            measure_row(b, costs, &q, &kinds[k], &kinds[k].rows[i]);
+        close_queues(b, &q, &kinds[k]);
     }
     close_bare(b, &q);
     free(q.queue);
+    free(q.baseline);
 }
 
 static void measure(bench *b) {

@@ -6,7 +6,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { BY_AUTO, BY_CALL }; /* peers of a cell, BY_CALL only if there are calls; the phase follows */
+/* Peers of a cell, as far as it has them; the phase follows. A baseline has no auto. */
+enum { BY_AUTO, BY_CALL };
 
 enum { CELLS_MOST = 4096 };
 
@@ -73,6 +74,15 @@ static bench_side side_of(const char *name, way *w) {
     return side;
 }
 
+static double predict_baseline(const bench_model *m, tern_via via, const tern_costs *own,
+                               const tern_costs *others) {
+    const cell *one = m->cell;
+    const double here = one->baseline_ns(one->promise, own);
+    return via == TERN_VIA_RMA
+               ? one->own * here + (1 - one->own) * one->baseline_ns(one->promise, others)
+               : one->own * (here + m->costs->progress) + (1 - one->own) * (others->call + here);
+}
+
 /* An operation by call on the caller's own part is done in place, with a round of progress. */
 static double predict_operation(const bench_model *m, tern_model_operation operation, tern_via via,
                                 const tern_costs *own, const tern_costs *others) {
@@ -90,29 +100,28 @@ static double predict_operation(const bench_model *m, tern_model_operation opera
 static double predict(const bench *b, const bench_model *m, tern_via via, uint64_t n) {
     const cell *one = m->cell;
     tern_costs own = m->costs->own, others = m->costs->others;
-    if (one->operation == TERN_MODEL_OPERATIONS || m->costs->progress == 0 ||
-        (via == TERN_VIA_CALL && one->rma_alone))
+    const bool known =
+        one->baseline != NULL ? one->baseline_ns != NULL : one->operation != TERN_MODEL_OPERATIONS;
+    if (!known || m->costs->progress == 0 || (via == TERN_VIA_CALL && one->rma_alone))
         return 0;
     if (one->passed != NULL) {
         own.passed = one->passed(b, one->work, false, n);
         others.passed = b->shared ? own.passed : one->passed(b, one->work, true, n);
     }
-    return predict_operation(m, one->operation, via, &own, &others);
+    return one->baseline != NULL ? predict_baseline(m, via, &own, &others)
+                                 : predict_operation(m, one->operation, via, &own, &others);
 }
 
 static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",
                                        [TERN_PROMISE_WRITE_ONLY] = "write_only",
                                        [TERN_PROMISE_READ_ONLY] = "read_only"};
-static const char *const algorithms[] = {[TERN_ALGO_IMPROVED] = "improved",
-                                         [TERN_ALGO_CLASSIC] = "classic",
-                                         [TERN_ALGO_CHECKSUM] = "checksum"};
 
 void cells_measure(bench *b, const cells *costs, const cell *one) {
     way by_rma = {one, one->promise, TERN_VIA_RMA}, by_call = {one, one->promise, TERN_VIA_CALL},
         by_auto = {one, one->promise, TERN_VIA_AUTO}, phase = {one, one->phase, TERN_VIA_RMA};
     bench_model model = {costs, one};
     bench_case c = {.name = one->name,
-                    .algorithm = algorithms[one->algorithm],
+                    .algorithm = one->baseline != NULL ? one->baseline : "improved",
                     .model = &model,
                     .least = b->options.operations,
                     .lasts = one->lasts};
@@ -125,7 +134,8 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
         c.ceiling.origin = c.ceiling.target = run_bare;
         c.ceiling.prepare = prepare_bare;
     }
-    c.peers[c.peer_count++].side = side_of("by auto", &by_auto);
+    if (one->baseline == NULL)
+        c.peers[c.peer_count++].side = side_of("by auto", &by_auto);
     if (!one->rma_alone)
         c.peers[c.peer_count++].side = side_of("by call", &by_call);
     if (one->phase != TERN_PROMISE_READ_WRITE) {
@@ -141,7 +151,7 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
 typedef struct verdict {
     bool differ, rma_faster, rma_chosen;
     double rma, call;     /* predicted, in ns; 0: no prediction */
-    double autos, spread; /* auto's time over that of the better way, by pairs of blocks */
+    double autos, spread; /* auto's time over that of the better way, by pairs of blocks; 0: none */
 } verdict;
 
 /* The ratios of the pairs in which both were measured. */
@@ -160,13 +170,16 @@ static verdict judge(const bench *b, const bench_model *model, const bench_times
                  .call = predict(b, model, TERN_VIA_CALL, t->operations)};
     v.rma_chosen = v.rma <= v.call;
     size_t n;
+    const double *by_call = t->peer[model->cell->baseline != NULL ? BY_CALL - 1 : BY_CALL];
     if (!model->cell->rma_alone) {
-        n = ratios(t->peer[BY_CALL], t->measured, t->pairs, times);
+        n = ratios(by_call, t->measured, t->pairs, times);
         double calls = bench_median(times, n);
         v.rma_faster = calls > 1;
         v.differ = fabs(calls - 1) > bench_spread(times, n);
     }
-    const double *better = v.rma_faster ? t->measured : t->peer[BY_CALL];
+    if (model->cell->baseline != NULL)
+        return v;
+    const double *better = v.rma_faster ? t->measured : by_call;
     n = ratios(t->peer[BY_AUTO], better, t->pairs, times);
     v.autos = bench_median(times, n);
     v.spread = bench_spread(times, n);
@@ -175,7 +188,7 @@ static verdict judge(const bench *b, const bench_model *model, const bench_times
 
 static void count_in(const verdict *v, bool forced) {
     __typeof__(*count) *c = &count[forced];
-    if (c->autos < CELLS_MOST)
+    if (v->autos > 0 && c->autos < CELLS_MOST)
         c->times[c->autos++] = v->autos;
     if (v->autos > c->worst) {
         c->worst = v->autos;
@@ -192,7 +205,10 @@ static void count_in(const verdict *v, bool forced) {
 
 void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_times *times) {
     verdict v = judge(b, c->model, times);
-    fprintf(to, "  %-34s auto %.2f +-%.2f times the better", "", v.autos, v.spread / 2);
+    if (v.autos > 0)
+        fprintf(to, "  %-34s auto %.2f +-%.2f times the better", "", v.autos, v.spread / 2);
+    else
+        fprintf(to, "  %-34s no auto", "");
     if (v.rma > 0)
         fprintf(to, "; model: %.0f ns by RMA", v.rma);
     if (v.call > 0)
@@ -210,7 +226,8 @@ void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times
     if (one->passed != NULL)
         fprintf(to, ",\"looks\":%.4g",
                 1 + one->passed(b, one->work, !b->shared, times->operations));
-    fprintf(to, ",\"auto\":%.5g,\"auto_spread\":%.4g", v.autos, v.spread);
+    if (v.autos > 0)
+        fprintf(to, ",\"auto\":%.5g,\"auto_spread\":%.4g", v.autos, v.spread);
     if (!one->rma_alone)
         fprintf(to, ",\"faster\":\"%s\",\"differ\":%s", v.rma_faster ? "rma" : "call",
                 v.differ ? "true" : "false");

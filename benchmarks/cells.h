@@ -2,9 +2,10 @@
 
 /*
  * Cells. A cell is an operation of a container by RMA, by call and by TERN_VIA_AUTO, in alternating
- * blocks, together with the cost model's prediction for the first two from component costs of the
- * same run. All ranks operate at the same time. Each leaves a block when all have finished, and
- * serves the others meanwhile. The figure is the time of one operation of one rank.
+ * blocks, or of a baseline by RMA and by call, together with the cost model's prediction for the
+ * first two from component costs of the same run. All ranks operate at the same time. Each leaves a
+ * block when all have finished, and serves the others meanwhile. The figure is the time of one
+ * operation of one rank.
  */
 
 #ifndef TERN_BENCHMARKS_CELLS_H
@@ -33,10 +34,13 @@ typedef struct cell {
     const char *name;
     bench_param params[BENCH_PARAMS - 1]; /* one is left for the promise */
     tern_promise promise;
-    tern_algorithm algorithm;
     tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
-    double own;                     /* share of operations on the rank's own part */
-    bool rma_alone;                 /* too large for a call */
+    /* The name of one of the paper's own algorithms (baselines/), and what its model says of it, or
+     * NULL. No choice is made for it, so it has no TERN_VIA_AUTO. NULL: tern's own. */
+    const char *baseline;
+    double (*baseline_ns)(tern_promise promise, const tern_costs *costs);
+    double own;     /* share of operations on the rank's own part */
+    bool rma_alone; /* too large for a call */
     void *work;
     void (*run)(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n);
     void (*prepare)(bench *b, void *work, uint64_t n);
