@@ -16,13 +16,12 @@
  *
  * State word, from bit 0:
  *
- *     0..1    kind: free (the rest is 0, but for readers), taken, locked, left (growth.h: nobody
- *             takes it any more)
+ *     0..1    kind: free (the rest is 0), taken, locked, left (growth.h: nobody takes it any more)
  *     2       updated: the entry was, or is being, written a second time
  *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
  *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
- *     54..63  readers: finds of the classic algorithm that hold the bucket
+ *     54..63  0
  *
  * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
  * never becomes free again and its key never changes, not even by an erase: the key comes back to
@@ -75,9 +74,7 @@ enum {
 #define TERN_LOST UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
-#define TERN_READER (UINT64_C(1) << 54)
-#define TERN_READERS (UINT64_MAX << 54)
-#define TERN_READERS_MAX 1023
+#define TERN_STATE_UNUSED (UINT64_MAX << 54)
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
 #define TERN_STAMP_ERASED UINT64_C(0xfffe)

@@ -35,20 +35,8 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
         return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a table holds at least one key");
     if (o->call_only != 0 && o->call_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
-    if (o->algorithm != TERN_ALGO_IMPROVED && o->algorithm != TERN_ALGO_CLASSIC)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "algorithm is %d; a hash table's is TERN_ALGO_IMPROVED or _CLASSIC",
-                         (int)o->algorithm);
     if (o->grow != 0 && o->grow != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "grow is %d; allowed are 0 and 1", o->grow);
-    if (o->algorithm == TERN_ALGO_CLASSIC && o->grow == 1)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "a table of the classic algorithm does not grow; create it with "
-                         "TERN_ALGO_IMPROVED or without grow");
-    if (o->algorithm == TERN_ALGO_CLASSIC && o->counter == 1)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "the classic algorithm has no counters; create the table with "
-                         "TERN_ALGO_IMPROVED or without counter");
     if (o->key_equal != NULL && o->key_hash == NULL)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "key_equal is given without key_hash: keys that are the same must have "
@@ -62,16 +50,10 @@ static tern_status check_options(const tern_hashtable_options *o, tern_hashtable
 }
 
 /* What state words have room for. */
-static tern_status check_context(const tern_context *context, const tern_hashtable_options *o) {
-    uint64_t workers = (uint64_t)context->size * context->config.workers;
+static tern_status check_context(const tern_context *context) {
     if (context->size > TERN_STATE_RANKS)
         return tern_fail(TERN_ERR_UNSUPPORTED, "%u ranks; a hash table spreads over %u at most",
                          context->size, TERN_STATE_RANKS);
-    if (o->algorithm == TERN_ALGO_CLASSIC && workers > TERN_READERS_MAX)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%llu workers; the classic algorithm serves %d at most, and "
-                         "TERN_ALGO_IMPROVED any number",
-                         (unsigned long long)workers, TERN_READERS_MAX);
     return TERN_OK;
 }
 
@@ -196,14 +178,14 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     tern_context *context = worker->context;
     status = check_options(options, table);
     if (status == TERN_OK)
-        status = check_context(context, options);
+        status = check_context(context);
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {
-        options->key_bytes,        options->value_bytes,         (uint64_t)options->counter,
-        options->capacity,         (uint64_t)options->call_only, (uint64_t)options->algorithm,
-        options->key_hash != NULL, options->key_equal != NULL,   (uint64_t)options->grow};
+    uint64_t agreed[] = {options->key_bytes,           options->value_bytes,
+                         (uint64_t)options->counter,   options->capacity,
+                         (uint64_t)options->call_only, options->key_hash != NULL,
+                         options->key_equal != NULL,   (uint64_t)options->grow};
     status = tern_collective_same(context, worker, agreed, sizeof agreed,
                                   "the options of tern_hashtable_create");
     if (status != TERN_OK)
@@ -232,9 +214,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_bytes = options->key_bytes;
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
-    t->classic = options->algorithm == TERN_ALGO_CLASSIC;
     t->plain = t->key_bytes == 8 && t->value_bytes == (options->counter ? 0 : 8) && !t->call_only &&
-               !t->classic && options->key_hash == NULL;
+               options->key_hash == NULL;
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;

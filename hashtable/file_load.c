@@ -41,7 +41,6 @@ static tern_status combine(const reader *r, const tern_hashtable_options *asked,
                          (unsigned long long)(h->counter ? 8 : h->value_bytes));
     options->call_only = asked->call_only;
     options->grow = asked->grow;
-    options->algorithm = asked->algorithm;
     options->key_hash = asked->key_hash;
     options->key_equal = asked->key_equal;
     options->key_argument = asked->key_argument;

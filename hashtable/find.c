@@ -70,43 +70,6 @@ tern_status tern_probe_locate(tern_search *p, uint64_t *entry) {
                                  : find_moving(p, s, false, true, entry);
 }
 
-/* Finds by the classic algorithm while others may write: a bucket is read while it is counted in
- * its state that somebody does, which keeps writers out. A new entry that nobody has locked, as of
- * a phase of writes or of a call, is believed once it is whole, like everywhere. */
-static tern_status find_reading(tern_search *p, tern_shape s, uint64_t *entry) {
-    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    const bool near = p->part->near != NULL;
-    while (p->left > 0) {
-        tern_ptr word = tern_bucket_far(p, s, 0);
-        uint64_t state = TERN_FREE;
-        tern_status status = tern_atomic_fetch_add(p->worker, word, TERN_READER, &state);
-        if (status != TERN_OK)
-            return status;
-        status = tern_entry_get(p, s, near, entry);
-        tern_status left = tern_atomic_fetch_add(p->worker, word, -TERN_READER, NULL);
-        status = status == TERN_OK ? left : status;
-        if (status != TERN_OK)
-            return status;
-        state &= ~TERN_READERS;
-        if (state == TERN_FREE)
-            return TERN_ERR_NOT_FOUND;
-        const bool locked = (state & TERN_KIND) == TERN_LOCKED;
-        if (locked && tern_state_may_hold(state, p->hash)) {
-            status = tern_bucket_wait(p, &wait, state);
-            if (status != TERN_OK)
-                return status;
-            continue;
-        }
-        tern_verdict verdict = locked ? TERN_ENTRY_OTHER : tern_probe_judge(p, s, entry);
-        if (verdict == TERN_ENTRY_MINE)
-            return TERN_OK;
-        if (verdict == TERN_ENTRY_ERASED)
-            return TERN_ERR_NOT_FOUND;
-        tern_probe_next(p, s);
-    }
-    return TERN_ERR_NOT_FOUND;
-}
-
 /* Finds by gets while nobody writes: an entry that does not check ends the probe, and several
  * buckets can be had at once, states and counters included: run of them, whole cache lines. [out]
  * found: the entry, in room. */
@@ -180,11 +143,9 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     const uint64_t *found = entry;
-    bool reads = table->classic && promise != TERN_PROMISE_READ_ONLY;
     tern_status status;
     do {
-        status = reads   ? find_reading(&p, s, entry)
-                 : near  ? find_moving(&p, s, true, false, entry)
+        status = near    ? find_moving(&p, s, true, false, entry)
                  : still ? find_still(&p, s, entry, run, &found)
                          : find_moving(&p, s, false, false, entry);
         if (status == TERN_OK)

@@ -86,7 +86,7 @@ static void move_on(tern_flight *f) {
 
 /* Whether whoever writes the bucket is still alive. */
 static tern_status check_writer(tern_flight *f, uint64_t state) {
-    tern_status status = tern_bucket_check(&f->probe, state & ~TERN_READERS);
+    tern_status status = tern_bucket_check(&f->probe, state);
     return status == TERN_OK
                ? tern_probe_step(f->worker->context, &f->wait, tern_state_writer(state))
                : status;

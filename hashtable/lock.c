@@ -16,11 +16,10 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
     const uint64_t usual = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
     uint64_t expected = guess;
     for (;;) {
-        if ((expected & TERN_KIND) == TERN_LOCKED || (expected & TERN_READERS) != 0) {
+        if ((expected & TERN_KIND) == TERN_LOCKED || (expected & TERN_STATE_UNUSED) != 0) {
             tern_status status = tern_bucket_wait(p, &wait, expected);
             if (status != TERN_OK)
                 return status;
-            expected &= ~TERN_READERS;
         }
         /* A guess may be old, and only what was seen counts. */
         if ((expected & TERN_KIND) == TERN_LOCKED || !is_wanted(expected, wanted))
@@ -41,12 +40,8 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
     }
 }
 
-/* With the classic algorithm readers come and go meanwhile: the difference leaves their count. */
 tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
     uint64_t locked = tern_state_locked(p->hash, p->table->rank), seen;
-    if (p->table->classic)
-        return tern_atomic_fetch_add(p->worker, tern_bucket_far(p, p->table->shape, 0),
-                                     state - locked, &seen);
     if (p->part->near == NULL)
         return tern_state_cas(p, p->table->shape, false, locked, state, &seen);
     tern_state_unlock(p, p->table->shape, state);

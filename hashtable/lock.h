@@ -31,8 +31,7 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t g
     return tern_bucket_lock_slowly(p, guess, wanted, before);
 }
 
-/* Unlocks a near bucket, whose state nobody else changes meanwhile: not with the classic algorithm.
- * state: what it is then. */
+/* Unlocks a near bucket, whose state nobody else changes meanwhile. state: what it is then. */
 TERN_ALWAYS_INLINE void tern_state_unlock(const tern_search *p, tern_shape s, uint64_t state) {
     /* R6: tern_state_cas, tern_state_load */
     __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);
@@ -48,14 +47,11 @@ tern_status tern_bucket_read(const tern_search *p, uint64_t *entry);
 /* Puts an entry, whose value words are there already, into a bucket that is locked, and unlocks. */
 TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t *entry,
                                                  bool erased) {
-    const tern_hashtable *table = p->table;
     const uint64_t unlocked = tern_state_unlocked(p->hash, erased);
-    tern_shape s = table->shape;
+    tern_shape s = p->table->shape;
     tern_entry_seal(p, s, entry, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
     if (p->part->near != NULL) {
         (void)tern_entry_replace(p, s, true, entry);
-        if (__builtin_expect(table->classic, 0))
-            return tern_bucket_unlock(p, unlocked);
         tern_state_unlock(p, s, unlocked);
         return TERN_OK;
     }

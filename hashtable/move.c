@@ -239,12 +239,6 @@ static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t stat
         return TERN_ERR_AGAIN;
     tern_status status = tern_state_cas(p, s, p->part->near != NULL, state,
                                         tern_state_locked(p->hash, growth->table->rank), &seen);
-    /* Nobody reads by the classic algorithm here: a count of readers is damage. */
-    if (status == TERN_OK && seen != state && (seen & ~TERN_READERS) == state) {
-        state = seen;
-        status = tern_state_cas(p, s, p->part->near != NULL, state,
-                                tern_state_locked(p->hash, growth->table->rank), &seen);
-    }
     if (status == TERN_OK)
         growth->held = seen == state;
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;

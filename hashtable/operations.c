@@ -36,10 +36,9 @@ static tern_status replace(const tern_search *p, const tern_claim *claim, bool o
 }
 
 /* Moves to the key's bucket. What the last insert met decides what is tried first. */
-static tern_status claim_bucket(tern_search *p, tern_hashtable *table, bool locks, uint64_t *seen,
+static tern_status claim_bucket(tern_search *p, tern_hashtable *table, uint64_t *seen,
                                 tern_claim *claim) {
-    const uint64_t mine =
-        locks ? tern_state_locked(p->hash, table->rank) : tern_state_taken(p->hash, table->rank);
+    const uint64_t mine = tern_state_taken(p->hash, table->rank);
     /* R4 */
     bool look = atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
     tern_status status = p->part->near != NULL
@@ -85,15 +84,13 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
                     table->value_bytes);
     tern_search p = tern_probe_start(worker, table, key, hash);
     tern_claim claim = {false, false, TERN_FREE};
-    /* The classic algorithm's commit: a bucket is locked until its entry is there. */
-    bool locks = table->classic && promise != TERN_PROMISE_WRITE_ONLY;
     do {
         *existed = false;
-        status = claim_bucket(&p, table, locks, seen, &claim);
+        status = claim_bucket(&p, table, seen, &claim);
         if (status == TERN_OK && !claim.created)
             status = replace(&p, &claim, only_new, witness, entry, existed);
         else if (status == TERN_OK)
-            status = locks ? tern_bucket_write(&p, entry, false) : fill(&p, promise, entry);
+            status = fill(&p, promise, entry);
     } while (tern_probe_again(&p, true, &status));
 out:
     tern_room_free(&room_for_mine);

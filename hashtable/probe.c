@@ -5,17 +5,13 @@
 
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
     tern_context *context = worker->context;
-    const bool readers = (state & TERN_READERS) != 0;
-    const uint32_t rank = readers ? TERN_ANYBODY : tern_state_writer(state);
+    const uint32_t rank = tern_state_writer(state);
     if (worker->in_handler || worker->in_progress) {
         /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
         tern_peers_look(&context->peers);
-        uint32_t dead = readers ? tern_peers_dead(&context->peers) : rank;
-        if (dead < context->size && tern_peer_is_dead(&context->peers, dead))
-            return tern_peer_fail(dead);
-        return rank < context->size
-                   ? tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank)
-                   : tern_fail(TERN_ERR_AGAIN, "others are reading or writing the bucket");
+        if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
+            return tern_peer_fail(rank);
+        return tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
     }
     tern_status status = tern_puts_deliver(worker);
     if (status != TERN_OK)
@@ -44,8 +40,8 @@ static tern_status corrupt(const tern_search *p, uint64_t state, const char *wha
 
 tern_status tern_bucket_check(const tern_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
-    if ((state & TERN_READERS) != 0 && !p->table->classic)
-        return corrupt(p, state, ", which counts readers, and there are none");
+    if ((state & TERN_STATE_UNUSED) != 0)
+        return corrupt(p, state, ", which has bits that no rank sets");
     if (writer != TERN_NOBODY && writer >= p->table->ranks)
         return corrupt(p, state, ", which names a rank that does not exist");
     return TERN_OK;
@@ -78,33 +74,13 @@ static tern_status look_again(const tern_search *p, uint64_t state) {
 }
 
 tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state) {
-    uint64_t word = state; /* with the readers that tern_state_load leaves out */
     tern_status status = tern_bucket_check(p, state);
-    if (status == TERN_OK && !p->table->classic)
-        status = tern_atomic_load(p->worker, tern_bucket_far(p, p->table->shape, 0), &word);
-    if (status == TERN_OK && (word & TERN_READERS) != 0)
-        status = tern_bucket_check(p, word);
     if (status != TERN_OK)
         return status;
-    if (tern_state_writer(state) == TERN_NOBODY && (state & TERN_READERS) == 0)
+    if (tern_state_writer(state) == TERN_NOBODY)
         return look_again(p, state);
     tern_bucket_doubt(p, state);
     return tern_probe_wait(p->worker, wait, state);
-}
-
-tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state) {
-    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    uint64_t seen = *state;
-    while ((seen & TERN_READERS) != 0 && (seen & ~TERN_READERS) == TERN_FREE) {
-        tern_status status = tern_bucket_wait(&p, &wait, seen);
-        if (status == TERN_OK)
-            status =
-                tern_state_cas(&p, p.table->shape, p.part->near != NULL, TERN_FREE, mine, &seen);
-        if (status != TERN_OK)
-            return status;
-    }
-    *state = seen & ~TERN_READERS;
-    return TERN_OK;
 }
 
 tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {

@@ -108,18 +108,13 @@ TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, 
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
-/* Without readers. What it says about entries is checked by reading them. */
+/* What it says about entries is checked by reading them. */
 TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
                                                uint64_t *state) {
-    if (!near) {
-        uint64_t now = TERN_FREE;
-        tern_status status = tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), &now);
-        *state = now & ~TERN_READERS;
-        return status;
-    }
+    if (!near)
+        return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
     /* R7: tern_state_cas; a bucket that is free here is taken later in the one order */
-    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_SEQ_CST) &
-             ~TERN_READERS;
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_SEQ_CST);
     return TERN_OK;
 }
 
@@ -132,7 +127,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shap
     return tern_state_load(p, s, near, state);
 }
 
-/* [out] seen, with readers; == expected: it was stored. */
+/* [out] seen == expected: it was stored. */
 TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
@@ -222,12 +217,11 @@ static inline tern_status tern_probe_step(tern_context *context, tern_wait_state
     return tern_wait_step(context, wait, rank);
 }
 
-/* One turn of a wait for the origin that state names, or for readers, who have no name: then any
- * rank's death ends it. */
+/* One turn of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
 /* TERN_ERR_CORRUPT if the state that was read of the bucket is one that no rank stores: it names a
- * rank that there is not, or readers where nobody reads by the classic algorithm. */
+ * rank that there is not, or has bits that are always 0. */
 tern_status tern_bucket_check(const tern_search *p, uint64_t state);
 
 /* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
@@ -255,10 +249,6 @@ tern_status tern_probe_skip(tern_search *p);
 TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_search *p) {
     return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_SINGLY, 0);
 }
-
-/* Takes the free bucket again that the CAS of a claim has lost to readers, until they are gone.
- * [out] state: as that CAS saw it, without readers. */
-tern_status tern_probe_take(tern_search p, uint64_t mine, uint64_t *state);
 
 /* What a claim came to. */
 typedef struct tern_claim {
@@ -312,11 +302,6 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
             status = tern_state_cas(p, s, near, TERN_FREE, mine, &state);
             if (__builtin_expect(status != TERN_OK, 0))
                 return status;
-            if (__builtin_expect((state & TERN_READERS) != 0, 0)) {
-                status = tern_probe_take(*p, mine, &state);
-                if (status != TERN_OK)
-                    return status;
-            }
             if (state == TERN_FREE) {
                 *claim = (tern_claim){true, false, mine};
                 return TERN_OK;

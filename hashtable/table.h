@@ -71,7 +71,6 @@ struct tern_hashtable {
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
     bool call_only;
-    bool classic;  /* by the paper's algorithm */
     bool all_near; /* every part has a near address */
     bool plain;    /* what near.h serves where a part is near */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */

@@ -4,9 +4,8 @@
 #include "src/error.h"
 
 /*
- * How often each component occurs in an operation. Each row is from tern's tables of costs
- * (tern/hashtable.h, tern/queue.h) or from the paper's (003, tables II and III).
- * tests/test_*_cost.c count operations and so check tern's tables.
+ * How often each component occurs in an operation, from the tables of costs in tern/hashtable.h and
+ * tern/queue.h. tests/test_*_cost.c count operations and so check them.
  */
 typedef struct profile {
     double get, put, flush, cas, fetch, hot;
@@ -21,8 +20,6 @@ typedef struct profiles {
         {__VA_ARGS__}, { __VA_ARGS__ }                                                             \
     }
 
-/* The model counts a persistent CAS (the paper's classic queue) once: without contention it
- * succeeds at once. */
 static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_INSERT] = {{.cas = 1, .put = 1, .flush = 1}, {.cas = 1, .put = 1}},
     [TERN_MODEL_UPDATE] = BOTH(.get = 1, .cas = 2, .put = 1),
@@ -33,11 +30,6 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
                             {.get = 1, .cas = 1, .fetch = 1, .put = 1}},
     [TERN_MODEL_PUSH] = BOTH(.hot = 1, .put = 1),
     [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
-    [TERN_MODEL_CLASSIC_INSERT] = {{.cas = 1, .put = 1, .fetch = 1}, {.cas = 1, .put = 1}},
-    [TERN_MODEL_CLASSIC_FIND] = {{.get = 1, .fetch = 2}, {.get = 1}},
-    [TERN_MODEL_CLASSIC_PUSH] = {{.hot = 2, .put = 1}, {.hot = 1, .put = 1}},
-    [TERN_MODEL_CLASSIC_POP] = {{.hot = 2, .get = 1}, {.hot = 1, .get = 1}},
-    [TERN_MODEL_CHECKSUM_PUSH] = BOTH(.hot = 1, .put = 1),
 };
 
 static double sum(const profile *p, const tern_costs *c) {
@@ -46,17 +38,15 @@ static double sum(const profile *p, const tern_costs *c) {
 }
 
 /* The cost of finding out that a bucket holds another key. An insert tries to take the bucket; all
- * other operations read it, and a classic find also keeps writers out while it reads. */
-static double pass(tern_model_operation operation, const profile *p, const tern_costs *c) {
-    if (operation == TERN_MODEL_INSERT || operation == TERN_MODEL_CLASSIC_INSERT)
+ * other operations read it. */
+static double pass(tern_model_operation operation, const tern_costs *c) {
+    if (operation == TERN_MODEL_INSERT)
         return c->cas;
-    if (operation == TERN_MODEL_CLASSIC_FIND)
-        return sum(p, c);
     return operation < TERN_MODEL_PUSH ? c->get : 0;
 }
 
 static double cost(tern_model_operation operation, const profile *p, const tern_costs *c) {
-    return sum(p, c) + c->passed * pass(operation, p, c);
+    return sum(p, c) + c->passed * pass(operation, c);
 }
 
 void tern_costs_guess(tern_transport transport, tern_costs *costs) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 #include "src/once.h"
 #include "tern/call.h"
 #include "tern/transfer.h"

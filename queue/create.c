@@ -11,7 +11,7 @@
 #include "tern/call.h"
 #include "tern/transfer.h"
 
-enum { WORDS = 5 * TERN_QUEUE_LINE }; /* scratch, tail, head, pushed, popped */
+enum { WORDS = 4 * TERN_QUEUE_LINE }; /* scratch, tail, head, popped */
 
 /* What every rank sends to the others. They use only that of a host. */
 typedef struct introduction {
@@ -36,8 +36,6 @@ static tern_status check_options(const tern_context *context, const tern_queue_o
         return tern_fail(TERN_ERR_ARGUMENT, "capacity is 0; a queue holds at least one item");
     if (o->call_only != 0 && o->call_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "call_only is %d; allowed are 0 and 1", o->call_only);
-    if ((unsigned)o->algorithm > TERN_ALGO_CHECKSUM)
-        return tern_fail(TERN_ERR_ARGUMENT, "algorithm is %d; there is none", (int)o->algorithm);
     if (o->call_only == 1 && o->item_bytes > TERN_RESULT_MAX)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "item_bytes is %zu and a call returns at most %u bytes; create the queue "
@@ -76,8 +74,7 @@ static void lay_out(tern_queue *q, tern_ptr memory) {
     q->scratch = memory;
     q->tail = tern_ptr_add(q->scratch, TERN_QUEUE_LINE);
     q->head = tern_ptr_add(q->tail, TERN_QUEUE_LINE);
-    q->pushed = tern_ptr_add(q->head, TERN_QUEUE_LINE);
-    q->popped = tern_ptr_add(q->pushed, TERN_QUEUE_LINE);
+    q->popped = tern_ptr_add(q->head, TERN_QUEUE_LINE);
     q->slots = tern_ptr_add(q->popped, TERN_QUEUE_LINE);
     q->turns = tern_ptr_add(q->slots, (int64_t)(q->capacity * q->stride));
 }
@@ -139,7 +136,6 @@ static tern_queue part_of(tern_context *context, const tern_queue_options *optio
     q.item_bytes = options->item_bytes;
     q.slot_words = TERN_SLOT_ITEM + (options->item_bytes + 7) / 8;
     q.stride = stride_of(8 * q.slot_words);
-    q.algorithm = options->algorithm;
     q.call_only = options->call_only != 0;
     choose_ways(&q);
     atomic_init(&q.room, q.capacity);
@@ -153,9 +149,7 @@ static tern_status agree(tern_worker *worker, const tern_queue_options *o, bool 
         tern_collective_agree(context, worker, check_options(context, o, out, name), name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {
-        o->host,   o->item_bytes, o->capacity, (uint64_t)o->call_only, (uint64_t)o->algorithm,
-        everywhere};
+    uint64_t agreed[] = {o->host, o->item_bytes, o->capacity, (uint64_t)o->call_only, everywhere};
     char what[64];
     snprintf(what, sizeof what, "the options of %s", name);
     return tern_collective_same(context, worker, agreed, sizeof agreed, what);

@@ -1,9 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 #include "queue/slot.h"
 #include "src/broken.h"
+
+#define STOLEN UINT64_MAX /* broken on purpose: the items of another pop */
 
 /*
  * Pop. Linearization: an operation that draws its ticket first linearizes at the fetch-and-add of
@@ -59,11 +61,9 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         *count = run.count;
         tern_status status =
             tern_queue_look_for_items(worker, q, guess, run.promise, false, slots, count, &state);
-        if (status == TERN_OK && state == SLOT_READY)
-            status = tern_queue_may_draw(worker, q, q->popped, guess, run.promise);
-        else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
+        if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
             return TERN_ERR_EMPTY; /* head is not less than the guess */
-        else if (status == TERN_OK)
+        if (status == TERN_OK && state != SLOT_READY)
             status = look_again(worker, q, &wait, run.until, &guess);
         if (status != TERN_OK)
             return status;
@@ -72,9 +72,11 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         status = tern_atomic_cas(worker, q->head, guess, guess + *count, &seen);
         if (status != TERN_OK)
             return status;
-        if (seen == guess || (TERN_BROKEN(TERN_BREAK_TICKET) && seen == guess + 1)) {
-            tern_queue_learn(&q->head_seen, guess + *count);
-            *ticket = guess;
+        const bool stolen = TERN_BROKEN(TERN_BREAK_TICKET) && seen == guess + 1;
+        if (seen == guess || stolen) {
+            *ticket = stolen ? STOLEN : guess;
+            if (!stolen)
+                tern_queue_learn(&q->head_seen, guess + *count);
             return TERN_OK;
         }
         guess = seen; /* not for tern_queue_learn: others may give tickets back, as in push */
@@ -96,9 +98,7 @@ static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_
     most = tail - head < most ? tail - head : most;
     *count = most < run.count ? (size_t)most : run.count;
     *ticket = head;
-    if (tern_queue_reads_early(q))
-        status =
-            tern_slot_get(worker, slots, tern_slot_place(q, head), tern_slots_words(q, *count));
+    status = tern_slot_get(worker, slots, tern_slot_place(q, head), tern_slots_words(q, *count));
     tern_queue_learn(&q->head_seen, head + *count);
     return status == TERN_OK ? tern_queue_set_alone(worker, q->head, head + *count) : status;
 }
@@ -110,20 +110,18 @@ static tern_status pop(tern_worker *worker, tern_queue *q, void *items, tern_que
     tern_status status;
     if (run.promise == TERN_PROMISE_LOCAL)
         status = reserve_alone(worker, q, run, slots, &ticket, &count);
-    else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress &&
-             (q->algorithm != TERN_ALGO_CHECKSUM || run.promise == TERN_PROMISE_READ_ONLY))
+    else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
         status = draw(worker, q, run.promise, slots, &ticket);
     else
         status = reserve(worker, q, run, slots, &ticket, &count);
-    if (status == TERN_OK && !tern_queue_reads_early(q))
-        status =
-            tern_slot_get(worker, slots, tern_slot_place(q, ticket), tern_slots_words(q, count));
     if (status != TERN_OK)
         return status;
     for (size_t i = 0; i < count; i++)
         memcpy((char *)items + i * q->item_bytes, tern_slot_in(q, slots, i) + TERN_SLOT_ITEM,
                q->item_bytes);
     *done = count;
+    if (TERN_BROKEN(TERN_BREAK_TICKET) && ticket == STOLEN)
+        return TERN_OK; /* a turn would make pushers wait for ever: only the items are wrong */
     return tern_queue_commit_pop(worker, q, ticket, count, run.promise);
 }
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 #include "queue/slot.h"
 #include "src/broken.h"
 
@@ -82,11 +82,9 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
     for (;;) {
         tern_slot_state state;
         tern_status status = measure_room(worker, q, guess, run, count, &state);
-        if (status == TERN_OK && state == SLOT_READY)
-            status = tern_queue_may_draw(worker, q, q->pushed, guess, run.promise);
-        else if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
+        if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
             return TERN_ERR_FULL; /* tail is not less than the guess */
-        else if (status == TERN_OK)
+        if (status == TERN_OK && state != SLOT_READY)
             status = tern_queue_wait(worker, q, &wait, run.until, TERN_DUE_ROOM, guess);
         if (status != TERN_OK)
             return status;
@@ -127,7 +125,7 @@ static void fill(const tern_queue *q, uint64_t *slot, uint64_t ticket, const voi
     slot[q->slot_words - 1] = 0;
     slot[TERN_SLOT_TICKET] = ticket;
     memcpy(slot + TERN_SLOT_ITEM, item, q->item_bytes);
-    slot[TERN_SLOT_CHECK] = tern_queue_reads_early(q) ? tern_slot_check_of(q, slot) : 0;
+    slot[TERN_SLOT_CHECK] = tern_slot_check_of(q, slot);
 }
 
 /* Puts the items into the slots of their tickets. A popper that looks before they have arrived
@@ -167,8 +165,6 @@ static tern_status push(tern_worker *worker, tern_queue *q, const void *items, t
         status = reserve(worker, q, run, &ticket, &count);
     if (status == TERN_OK)
         status = write_items(worker, q, slots, room, ticket, items, count);
-    if (status == TERN_OK)
-        status = tern_queue_commit_push(worker, q, ticket, count, run.promise);
     if (status == TERN_OK)
         *done = count;
     return status;

@@ -1,6 +1,6 @@
 #include "queue/queue.h"
 
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 #include "tern/transfer.h"
 
 /* The public operations. They check their arguments, and then do the operation by RMA or by a call.

@@ -7,18 +7,17 @@
  *     scratch  one line: measurements write it (tern_path_target), nobody reads it
  *     tail     one line: the next ticket to be pushed   \  drawn by FAO or CAS
  *     head     one line: the next ticket to be popped   /
- *     pushed   one line: lower tickets are in their slots      \  of phases; of the classic
- *     popped   one line: lower tickets are out of their slots  /  algorithm, always
+ *     popped   one line: lower tickets are out of their slots, as of the last phase of pops
  *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. The pusher
  *              of the ticket puts the slot as a whole
  *     turns    capacity of them: lap, ~lap. The popper of the slot puts the lap that may use the
  *              slot next. Until the first turn is put, tickets of lap 0 may use it
  *
- * The four words tail, head, pushed and popped are accessed by atomics only. Ticket t uses slot
+ * The words tail, head and popped are accessed by atomics only. Ticket t uses slot
  * t % capacity, in lap t / capacity. The check is a hash of ticket and item, seeded with the
  * queue's nonce, so the check of a slot that is torn, not yet written or left over does not hold.
- * The algorithm (queue/algorithm.h) decides how a pusher learns that its slot is free, how a popper
- * learns that its item is there, and what both leave behind for that.
+ * queue/ticket.h says how a pusher learns that its slot is free, and a popper that its item is
+ * there.
  */
 
 #include <stdatomic.h>
@@ -46,7 +45,6 @@ typedef struct tern_queue_watch {
 typedef enum tern_queue_due {
     TERN_DUE_ROOM, /* for the ticket to be pushed: due once a lap before it has been drawn */
     TERN_DUE_ITEM, /* of the ticket to be popped: due once the ticket has been drawn by a push */
-    TERN_DUE_TURN, /* of the ticket, in the line of a classic queue: due at once */
     TERN_DUE_NEVER /* the host's answer */
 } tern_queue_due;
 
@@ -63,10 +61,9 @@ struct tern_queue {
     size_t stride;     /* bytes from one slot to the next */
     uint32_t host;
     uint32_t host_worker; /* the worker that takes calls, unless service threads do */
-    tern_algorithm algorithm;
     bool call_only;
     bool is_part; /* part of a distributed queue, which destroys it */
-    tern_ptr scratch, tail, head, pushed, popped, slots, turns;
+    tern_ptr scratch, tail, head, popped, slots, turns;
     tern_phase_hook hook;
     /* The only way that options and sizes permit, or TERN_VIA_AUTO if they permit both. */
     tern_via only_push, only_pop;
@@ -74,15 +71,14 @@ struct tern_queue {
     /* What this process has seen of words that only grow: earlier values of them. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
-    _Atomic uint64_t room;        /* lower tickets that are drawn from now on may be pushed */
-    _Atomic uint64_t pushed_seen; /* lower tickets may be popped (classic algorithm) */
+    _Atomic uint64_t room; /* lower tickets that are drawn from now on may be pushed */
 
     /* What handlers, which come back for it, wait for another rank to finish (queue/watch.c). */
     atomic_flag watched; /* a worker looks at it */
     tern_queue_watch watch[TERN_DUE_NEVER];
 
-    /* One more than this process's last ticket in the current phase; 0: none (queue/phase.c). */
-    _Atomic uint64_t phase_pushed;
+    /* One more than the last ticket that this process has popped in the current phase; 0: none
+     * (queue/phase.c). */
     _Atomic uint64_t phase_popped;
 };
 

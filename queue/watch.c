@@ -1,4 +1,4 @@
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 #include "queue/slot.h"
 
 /*
@@ -34,9 +34,7 @@ static bool is_due(const tern_queue *q, tern_queue_due due, uint64_t ticket, uin
                    uint64_t tail) {
     if (due == TERN_DUE_ITEM)
         return (int64_t)(tail - ticket) > 0;
-    if (due == TERN_DUE_ROOM)
-        return (int64_t)(ticket - head) < (int64_t)q->capacity;
-    return true;
+    return (int64_t)(ticket - head) < (int64_t)q->capacity;
 }
 
 /* The same ticket is waited for as before, and the chain of operations before it has ended. */

@@ -7,10 +7,9 @@
 
 #define RW TERN_PROMISE_READ_WRITE
 
-static tern_distributed_queue *make(fixture *f, uint64_t capacity, int algorithm) {
+static tern_distributed_queue *make(fixture *f, uint64_t capacity) {
     tern_distributed_queue *queue = NULL;
-    tern_queue_options options = {
-        .item_bytes = 8, .capacity = capacity, .algorithm = (tern_algorithm)algorithm};
+    tern_queue_options options = {.item_bytes = 8, .capacity = capacity};
     EXPECT_OK(tern_distributed_queue_create(f->worker, &options, &queue));
     return queue;
 }
@@ -36,7 +35,7 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_create(NULL, &bad, &queue));
     bad.capacity = 1;
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_create(f.worker, &bad, NULL));
-    queue = make(&f, 3, TERN_ALGO_IMPROVED);
+    queue = make(&f, 3);
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_part(queue, f.size, &none));
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_part(NULL, 0, &none));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_destroy(f.worker, part(queue, 0)));
@@ -68,33 +67,32 @@ static void half_is_stolen(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { ITEMS = 10 };
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (int way = TERN_VIA_RMA; way <= TERN_VIA_CALL; way++) {
-            tern_via via = (tern_via)way;
-            tern_distributed_queue *queue = make(&f, ITEMS, a);
-            uint64_t items[ITEMS] = {0}, size = 0;
-            size_t popped = 0;
-            for (uint64_t i = 0; f.rank == 0 && i < ITEMS; i++)
-                EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, RW, via));
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_distributed_queue_size(f.worker, queue, &size));
-            CU_ASSERT_EQUAL(size, ITEMS);
-            EXPECT_OK(tern_barrier(f.worker));
-            for (uint64_t next = 0; f.rank == f.size - 1 && next < ITEMS; next += popped) {
-                uint64_t left = ITEMS - next;
-                EXPECT_OK(tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, RW, via,
-                                                          &popped));
-                CU_ASSERT_EQUAL(popped, f.size == 1 ? left : (left + 1) / 2);
-                for (uint64_t i = 0; i < popped; i++)
-                    CU_ASSERT_EQUAL(items[i], next + i);
-                if (popped == 0)
-                    break;
-            }
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, RW, via));
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_distributed_queue_destroy(f.worker, queue));
+    for (int way = TERN_VIA_RMA; way <= TERN_VIA_CALL; way++) {
+        tern_via via = (tern_via)way;
+        tern_distributed_queue *queue = make(&f, ITEMS);
+        uint64_t items[ITEMS] = {0}, size = 0;
+        size_t popped = 0;
+        for (uint64_t i = 0; f.rank == 0 && i < ITEMS; i++)
+            EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, RW, via));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_distributed_queue_size(f.worker, queue, &size));
+        CU_ASSERT_EQUAL(size, ITEMS);
+        EXPECT_OK(tern_barrier(f.worker));
+        for (uint64_t next = 0; f.rank == f.size - 1 && next < ITEMS; next += popped) {
+            uint64_t left = ITEMS - next;
+            EXPECT_OK(
+                tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, RW, via, &popped));
+            CU_ASSERT_EQUAL(popped, f.size == 1 ? left : (left + 1) / 2);
+            for (uint64_t i = 0; i < popped; i++)
+                CU_ASSERT_EQUAL(items[i], next + i);
+            if (popped == 0)
+                break;
         }
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, RW, via));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_distributed_queue_destroy(f.worker, queue));
+    }
     fixture_close(&f);
 }
 
@@ -134,36 +132,34 @@ static void everybody_steals(void) {
     uint64_t levels = 1;
     while ((1 << (levels + 1)) <= times)
         levels++;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++) {
-        tern_ptr counters[64];
-        fixture_alloc_all(&f, 64, TERN_DOMAIN_OWNER, counters);
-        forest t = {&f, make(&f, 5, a), counters[0], fixture_seed(&f, 9), 0};
-        uint64_t waiting = f.rank == 0, tasks[3], all[64] = {0}, leaves = 0;
-        if (f.rank == 0) {
-            EXPECT_OK(tern_atomic_store(f.worker, t.waiting, 1));
-            EXPECT_OK(tern_queue_try_push(f.worker, part(t.queue, 0), &levels, RW, TERN_VIA_RMA));
-        }
-        EXPECT_OK(tern_barrier(f.worker));
-        for (waiting = 1; waiting > 0;) {
-            size_t got = 0;
-            tern_status status = tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, RW,
-                                                                 any_via(&t.random), &got);
-            CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
-            for (size_t i = 0; status == TERN_OK && i < got; i++) {
-                grow(&t, tasks[i]);
-                EXPECT_OK(tern_atomic_fetch_add(f.worker, t.waiting, UINT64_MAX, NULL));
-            }
-            tern_progress(f.worker);
-            if (status != TERN_OK && !EXPECT_OK(tern_atomic_load(f.worker, t.waiting, &waiting)))
-                break;
-        }
-        fixture_share(&f, &t.leaves, sizeof t.leaves, all);
-        for (uint32_t r = 0; r < f.size; r++)
-            leaves += all[r];
-        CU_ASSERT_EQUAL(leaves, (uint64_t)1 << levels);
-        EXPECT_OK(tern_distributed_queue_destroy(f.worker, t.queue));
-        fixture_free_all(&f, counters);
+    tern_ptr counters[64];
+    fixture_alloc_all(&f, 64, TERN_DOMAIN_OWNER, counters);
+    forest t = {&f, make(&f, 5), counters[0], fixture_seed(&f, 9), 0};
+    uint64_t waiting = f.rank == 0, tasks[3], all[64] = {0}, leaves = 0;
+    if (f.rank == 0) {
+        EXPECT_OK(tern_atomic_store(f.worker, t.waiting, 1));
+        EXPECT_OK(tern_queue_try_push(f.worker, part(t.queue, 0), &levels, RW, TERN_VIA_RMA));
     }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (waiting = 1; waiting > 0;) {
+        size_t got = 0;
+        tern_status status = tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, RW,
+                                                             any_via(&t.random), &got);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
+        for (size_t i = 0; status == TERN_OK && i < got; i++) {
+            grow(&t, tasks[i]);
+            EXPECT_OK(tern_atomic_fetch_add(f.worker, t.waiting, UINT64_MAX, NULL));
+        }
+        tern_progress(f.worker);
+        if (status != TERN_OK && !EXPECT_OK(tern_atomic_load(f.worker, t.waiting, &waiting)))
+            break;
+    }
+    fixture_share(&f, &t.leaves, sizeof t.leaves, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        leaves += all[r];
+    CU_ASSERT_EQUAL(leaves, (uint64_t)1 << levels);
+    EXPECT_OK(tern_distributed_queue_destroy(f.worker, t.queue));
+    fixture_free_all(&f, counters);
     fixture_close(&f);
 }
 

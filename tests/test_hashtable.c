@@ -44,12 +44,6 @@ static void options_are_checked(void) {
         {{.key_bytes = 8, .value_bytes = 1025, .capacity = 1, .call_only = 1},
          TERN_ERR_UNSUPPORTED,
          "call_only"},
-        {{.key_bytes = 8, .capacity = 1, .algorithm = TERN_ALGO_CHECKSUM},
-         TERN_ERR_ARGUMENT,
-         "algorithm is 2"},
-        {{.key_bytes = 8, .capacity = 1, .algorithm = TERN_ALGO_CLASSIC, .counter = 1},
-         TERN_ERR_UNSUPPORTED,
-         "counter"},
         {{.key_bytes = 8, .capacity = 1, .key_equal = memcmp_keys}, TERN_ERR_ARGUMENT, "key_hash"},
         {{.key_bytes = 8, .capacity = (uint64_t)1 << 36}, TERN_ERR_MEMORY, "TERN_SEGMENT_SIZE"},
         {{.key_bytes = 1024, .value_bytes = 65536, .capacity = UINT64_MAX},
@@ -85,7 +79,7 @@ static void ranks_agree(void) {
     EXPECT_DETAIL("key_bytes is 2000");
     if (f.size > 1) {
         const tern_hashtable_options usual = {.key_bytes = 8, .value_bytes = 8, .capacity = 10};
-        tern_hashtable_options other[] = {usual, usual, usual, usual, usual, usual, usual};
+        tern_hashtable_options other[] = {usual, usual, usual, usual, usual, usual};
         other[0].key_bytes = 9;
         other[1].value_bytes = 9;
         other[2].capacity = 11;
@@ -93,8 +87,7 @@ static void ranks_agree(void) {
         other[4].key_hash = hash_keys;
         other[5].key_hash = hash_keys;
         other[5].key_equal = memcmp_keys;
-        other[6].algorithm = TERN_ALGO_CLASSIC;
-        for (size_t i = 0; i < 7; i++) {
+        for (size_t i = 0; i < 6; i++) {
             const tern_hashtable_options *mine = f.rank == f.size - 1 ? &other[i] : &usual;
             EXPECT(TERN_ERR_MISMATCH, tern_hashtable_create(f.worker, mine, &table));
             EXPECT_DETAIL("tern_hashtable_create");

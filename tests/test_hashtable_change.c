@@ -6,23 +6,20 @@
 #include "table_tools.h"
 
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static tern_algorithm algorithm = TERN_ALGO_IMPROVED; /* of tables with values */
 
 static tern_hashtable *make(fixture *f, size_t value_bytes, uint64_t capacity) {
     tern_hashtable *table = NULL;
     tern_hashtable_options options = {.key_bytes = 8,
                                       .value_bytes = value_bytes,
                                       .counter = value_bytes == 0,
-                                      .capacity = capacity,
-                                      .algorithm =
-                                          value_bytes > 0 ? algorithm : TERN_ALGO_IMPROVED};
+                                      .capacity = capacity};
     EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
     return table;
 }
 
 static tern_hashtable *make_set(fixture *f, uint64_t capacity) {
     tern_hashtable *table = NULL;
-    tern_hashtable_options options = {.key_bytes = 8, .capacity = capacity, .algorithm = algorithm};
+    tern_hashtable_options options = {.key_bytes = 8, .capacity = capacity};
     EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
     return table;
 }
@@ -374,18 +371,6 @@ static void compare_swap_loses_nothing(void) {
     fixture_close(&f);
 }
 
-static void classic(void (*test)(void)) {
-    algorithm = TERN_ALGO_CLASSIC;
-    test();
-    algorithm = TERN_ALGO_IMPROVED;
-}
-
-static void classic_values(void) { classic(values_follow_a_model); }
-
-static void classic_keys_come_back(void) { classic(erased_keys_come_back); }
-
-static void classic_turns(void) { classic(inserts_and_erases_take_turns); }
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
@@ -396,9 +381,6 @@ int main(int argc, char **argv) {
         {"inserts_and_erases_take_turns", inserts_and_erases_take_turns},
         {"counters_live_and_die", counters_live_and_die},
         {"compare_swap_loses_nothing", compare_swap_loses_nothing},
-        {"classic_values", classic_values},
-        {"classic_keys_come_back", classic_keys_come_back},
-        {"classic_turns", classic_turns},
     };
     return tern_test_main(argc, argv, "hashtable_change", tests, sizeof tests / sizeof tests[0]);
 }

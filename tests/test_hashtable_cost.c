@@ -238,42 +238,6 @@ static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
     CU_ASSERT(costs(f, 1, (cost){.calls = 1}, "add of many by call"));
 }
 
-/* The paper's table of costs. */
-static void far_classic(fixture *f, tern_hashtable *table, uint32_t owner) {
-    uint64_t keys[KEYS], phase[KEYS], absent[KEYS], value[2] = {0, 0};
-    choose_keys(table, owner, 0, keys);
-    choose_keys(table, owner, 10000, phase);
-    choose_keys(table, owner, 20000, absent);
-    tern_transport transport = TERN_SHM;
-    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
-    uint64_t fences = transport == TERN_RMA;
-    begin(f);
-    insert_all(f, table, keys, 0, rw, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.atomics = 2, .puts = 1, .flushes = fences}, "classic insert"));
-    begin(f);
-    insert_all(f, table, phase, 0, TERN_PROMISE_WRITE_ONLY, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.atomics = 1, .puts = 1}, "classic insert in a phase"));
-    EXPECT_OK(tern_flush_all(f->worker));
-    begin(f);
-    find_all(f, table, keys, rw, rma, TERN_OK);
-    find_all(f, table, phase, rw, rma, TERN_OK);
-    find_all(f, table, absent, rw, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, 3 * KEYS, (cost){.gets = 1, .atomics = 2}, "classic find"));
-    begin(f);
-    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
-    find_all(f, table, absent, TERN_PROMISE_READ_ONLY, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1}, "classic find in a phase"));
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[0], value, rw, rma, NULL));
-    begin(f);
-    insert_all(f, table, keys, 1, rw, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences},
-                    "classic insert of a known key"));
-    begin(f);
-    find_all(f, table, keys, rw, call, TERN_OK);
-    erase_all(f, table, keys, call, TERN_OK);
-    CU_ASSERT(costs(f, 2 * KEYS, (cost){.calls = 1}, "classic by call"));
-}
-
 static void over_a_network(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -286,25 +250,18 @@ static void over_a_network(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY},
         &counters));
-    tern_hashtable *classic = NULL, *growing = NULL;
+    tern_hashtable *growing = NULL;
     EXPECT_OK(tern_hashtable_create(
         f.worker,
         &(tern_hashtable_options){
             .key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY, .grow = 1},
         &growing));
-    EXPECT_OK(tern_hashtable_create(f.worker,
-                                    &(tern_hashtable_options){.key_bytes = 8,
-                                                              .value_bytes = 16,
-                                                              .capacity = CAPACITY,
-                                                              .algorithm = TERN_ALGO_CLASSIC},
-                                    &classic));
     uint32_t owner = far_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
         far_values(&f, values, owner);
         far_erases(&f, values, owner);
         far_values(&f, growing, owner);
         far_erases(&f, growing, owner);
-        far_classic(&f, classic, owner);
         far_counters(&f, counters, owner);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
@@ -312,7 +269,6 @@ static void over_a_network(void) {
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));
     EXPECT_OK(tern_hashtable_destroy(f.worker, growing));
-    EXPECT_OK(tern_hashtable_destroy(f.worker, classic));
     EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
     fixture_close(&f);
 }

@@ -41,11 +41,6 @@ static void options_are_checked(void) {
     tern_hashtable_options options = {.key_bytes = 8, .capacity = 1, .grow = 2};
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_create(f.worker, &options, &table));
     EXPECT_DETAIL("grow is 2");
-    options.grow = 1;
-    options.algorithm = TERN_ALGO_CLASSIC;
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_create(f.worker, &options, &table));
-    EXPECT_DETAIL("without grow");
-    options.algorithm = TERN_ALGO_IMPROVED;
     options.grow = f.rank == f.size - 1;
     EXPECT(f.size == 1 ? TERN_OK : TERN_ERR_MISMATCH,
            tern_hashtable_create(f.worker, &options, &table));

@@ -233,9 +233,9 @@ static void damage_is_an_error(void) {
         EXPECT_OK(insert(&f, table, key, 6));
         const uint64_t whole = word_at(state + 3);
         const uint64_t words[] = {
-            tern_state_locked(hash, f.size),              /* by a rank that there is not */
-            tern_state_locked(hash, 0) | 3 * TERN_READER, /* and by readers */
-            tern_state_unlocked(hash, false) | TERN_READERS_MAX * TERN_READER,
+            tern_state_locked(hash, f.size),                /* by a rank that there is not */
+            tern_state_locked(hash, 0) | UINT64_C(1) << 54, /* and with a bit that no rank sets */
+            tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
             tern_state_moved(hash),          /* in a table that does not grow */
             tern_state_unlocked(hash, false) /* nobody writes, and the entry is torn */
         };

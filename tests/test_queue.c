@@ -29,9 +29,6 @@ static void options_are_checked(void) {
         {{.item_bytes = 65537, .capacity = 1}, TERN_ERR_ARGUMENT, "item_bytes"},
         {{.item_bytes = 8, .capacity = 0}, TERN_ERR_ARGUMENT, "capacity"},
         {{.item_bytes = 8, .capacity = 1, .call_only = 2}, TERN_ERR_ARGUMENT, "call_only"},
-        {{.item_bytes = 8, .capacity = 4, .algorithm = (tern_algorithm)3},
-         TERN_ERR_ARGUMENT,
-         "algorithm"},
         {{.item_bytes = 1025, .capacity = 1, .call_only = 1}, TERN_ERR_UNSUPPORTED, "call_only"},
         {{.item_bytes = 8, .capacity = (uint64_t)1 << 40}, TERN_ERR_MEMORY, "TERN_SEGMENT_SIZE"},
         {{.item_bytes = 65536, .capacity = UINT64_MAX}, TERN_ERR_MEMORY, "TERN_SEGMENT_SIZE"},
@@ -45,13 +42,12 @@ static void options_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_create(NULL, &bad[0].options, &queue));
     if (f.size > 1) {
         const tern_queue_options usual = {.item_bytes = 8, .capacity = 8};
-        tern_queue_options other[] = {usual, usual, usual, usual, usual};
+        tern_queue_options other[] = {usual, usual, usual, usual};
         other[0].host = 1;
         other[1].item_bytes = 9;
         other[2].capacity = 9;
         other[3].call_only = 1;
-        other[4].algorithm = TERN_ALGO_CLASSIC;
-        for (size_t i = 0; i < 5; i++) {
+        for (size_t i = 0; i < 4; i++) {
             EXPECT(TERN_ERR_MISMATCH,
                    tern_queue_create(f.worker, f.rank == f.size - 1 ? &other[i] : &usual, &queue));
             EXPECT_DETAIL("tern_queue_create");

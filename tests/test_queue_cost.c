@@ -58,54 +58,40 @@ typedef struct row {
     tern_promise push_promise, pop_promise;
     push_function push;
     pop_function pop;
-    cost push_cost[3], pop_cost[3]; /* by algorithm */
+    cost push_cost, pop_cost;
 } row;
 
 #define RW TERN_PROMISE_READ_WRITE
 #define W TERN_PROMISE_WRITE_ONLY
 #define R TERN_PROMISE_READ_ONLY
 
-/* clang-format off */
-#define PUSH_RW_COST {{.atomics = 1, .puts = 1}, {.atomics = 2, .puts = 1, .fences = 1}, \
-                      {.atomics = 1, .puts = 1}}
-#define PUSH_COST {{.atomics = 1, .puts = 1}, {.atomics = 1, .puts = 1}, {.atomics = 1, .puts = 1}}
-#define POP_RW_COST {{.gets = 1, .atomics = 1, .puts = 1}, {.gets = 1, .atomics = 2}, \
-                  {.gets = 1, .atomics = 1}}
-#define POP_COST {{.gets = 1, .atomics = 1}, {.gets = 1, .atomics = 1}, \
-                        {.gets = 1, .atomics = 1}}
+#define PUSH_COST                                                                                  \
+    { .atomics = 1, .puts = 1 }
+#define POP_COST                                                                                   \
+    { .gets = 1, .atomics = 1 }
+#define POP_RW_COST                                                                                \
+    { .gets = 1, .atomics = 1, .puts = 1 }
+
 static const row rows[] = {
-    {"waiting", RW, RW, tern_queue_push, tern_queue_pop,
-     PUSH_RW_COST, POP_RW_COST},
-    {"trying", RW, RW, tern_queue_try_push, tern_queue_try_pop,
-     PUSH_RW_COST, POP_RW_COST},
-    {"in phases", W, R, tern_queue_push, tern_queue_pop,
-     PUSH_COST, POP_COST},
-    {"trying in phases", W, R, tern_queue_try_push, tern_queue_try_pop,
-     PUSH_COST, POP_COST},
+    {"waiting", RW, RW, tern_queue_push, tern_queue_pop, PUSH_COST, POP_RW_COST},
+    {"trying", RW, RW, tern_queue_try_push, tern_queue_try_pop, PUSH_COST, POP_RW_COST},
+    {"in phases", W, R, tern_queue_push, tern_queue_pop, PUSH_COST, POP_COST},
+    {"trying in phases", W, R, tern_queue_try_push, tern_queue_try_pop, PUSH_COST, POP_COST},
 };
-/* clang-format on */
 
 static cost times(cost one, uint64_t n) {
     return (cost){n * one.gets, n * one.puts, n * one.atomics, n * one.calls, n * one.fences};
 }
 
-/* A look that is kept: of the classic pop for what has been pushed, once. */
-static cost with_look(cost all, const tern_queue_options *options, uint64_t each) {
-    all.atomics += options->algorithm == TERN_ALGO_CLASSIC ? each : 0;
-    return all;
-}
-
-static void measure_row(fixture *f, const row *r, const tern_queue_options *options, uint64_t each,
-                        tern_queue *queue) {
+static void measure_row(fixture *f, const row *r, uint64_t each, tern_queue *queue) {
     const uint64_t n = each * TIMES;
-    const tern_algorithm a = options->algorithm;
     begin(f);
     push(f, queue, TIMES, r->push, r->push_promise, TERN_VIA_RMA);
-    CU_ASSERT(costs(f, times(r->push_cost[a], n), r->name));
+    CU_ASSERT(costs(f, times(r->push_cost, n), r->name));
     EXPECT_OK(tern_barrier(f->worker));
     begin(f);
     pop(f, queue, TIMES, r->pop, r->pop_promise, TERN_VIA_RMA);
-    CU_ASSERT(costs(f, with_look(times(r->pop_cost[a], n), options, each), r->name));
+    CU_ASSERT(costs(f, times(r->pop_cost, n), r->name));
     EXPECT_OK(tern_barrier(f->worker));
 }
 
@@ -124,24 +110,22 @@ static void every_row(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            tern_queue_options options = {
-                .item_bytes = 8, .capacity = CAPACITY, .algorithm = (tern_algorithm)a};
-            tern_queue *queue = NULL;
-            EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
-            tern_transport transport = TERN_SHM;
-            EXPECT_OK(tern_context_transport(f.context, 0, &transport));
-            bool near = transport == TERN_SHM;
-            if (f.rank == f.size - 1 && (!near || !atomics_by_mpi(&f, queue))) {
-                measure_row(&f, &rows[i], &options, !near, queue);
-            } else {
-                EXPECT_OK(tern_barrier(f.worker));
-                EXPECT_OK(tern_barrier(f.worker));
-            }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tern_queue_options options = {.item_bytes = 8, .capacity = CAPACITY};
+        tern_queue *queue = NULL;
+        EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
+        tern_transport transport = TERN_SHM;
+        EXPECT_OK(tern_context_transport(f.context, 0, &transport));
+        bool near = transport == TERN_SHM;
+        if (f.rank == f.size - 1 && (!near || !atomics_by_mpi(&f, queue))) {
+            measure_row(&f, &rows[i], !near, queue);
+        } else {
             EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_queue_destroy(f.worker, queue));
+            EXPECT_OK(tern_barrier(f.worker));
         }
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    }
     fixture_close(&f);
 }
 
@@ -151,31 +135,26 @@ static void alone(void) {
     if (!fixture_open(&f, NULL))
         return;
     const tern_promise local = TERN_PROMISE_LOCAL;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++) {
-        tern_queue *queue = NULL;
-        EXPECT_OK(tern_queue_create(f.worker,
-                                    &(tern_queue_options){.item_bytes = 8,
-                                                          .capacity = CAPACITY,
-                                                          .algorithm = (tern_algorithm)a},
-                                    &queue));
-        if (f.rank == 0 && !atomics_by_mpi(&f, queue)) {
-            uint64_t item;
-            begin(&f);
-            for (int lap = 0; lap < 3; lap++) {
-                push(&f, queue, CAPACITY, tern_queue_push, local, TERN_VIA_RMA);
-                EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local, TERN_VIA_RMA));
-                pop(&f, queue, CAPACITY, tern_queue_pop, local, TERN_VIA_RMA);
-                EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, local, TERN_VIA_RMA));
-            }
-            CU_ASSERT(costs(&f, (cost){.gets = 0}, "local"));
+    tern_queue *queue = NULL;
+    EXPECT_OK(tern_queue_create(
+        f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = CAPACITY}, &queue));
+    if (f.rank == 0 && !atomics_by_mpi(&f, queue)) {
+        uint64_t item;
+        begin(&f);
+        for (int lap = 0; lap < 3; lap++) {
+            push(&f, queue, CAPACITY, tern_queue_push, local, TERN_VIA_RMA);
+            EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local, TERN_VIA_RMA));
+            pop(&f, queue, CAPACITY, tern_queue_pop, local, TERN_VIA_RMA);
+            EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, local, TERN_VIA_RMA));
         }
-        EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+        CU_ASSERT(costs(&f, (cost){.gets = 0}, "local"));
     }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_queue_destroy(f.worker, queue));
     fixture_close(&f);
 }
 
-/* At the limits, of the improved queue. each: what one operation counts, 0 for a worker that
+/* At the limits. each: what one operation counts, 0 for a worker that
  * reaches the host by load and store. */
 static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
     const tern_promise rw = TERN_PROMISE_READ_WRITE;

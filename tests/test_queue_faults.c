@@ -7,26 +7,23 @@
 
 #include "queue/queue.h"
 
-/* Room and items that will not come, under each algorithm, by way of every wait. */
-static void wait_in_vain(fixture *f, tern_queue *const *full, tern_queue *const *empty) {
+/* Room and items that will not come, by way of every wait. */
+static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t item = 9;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-            double start = MPI_Wtime();
-            CU_ASSERT(told_soon(
-                tern_queue_pop_within(f->worker, empty[a], &item, 60, rw, (tern_via)via), start));
-            start = MPI_Wtime();
-            CU_ASSERT(told_soon(
-                tern_queue_push_within(f->worker, full[a], &item, 60, rw, (tern_via)via), start));
-            start = MPI_Wtime();
-            CU_ASSERT(
-                told_soon(tern_queue_pop(f->worker, empty[a], &item, rw, (tern_via)via), start));
-            EXPECT_DETAIL("has died");
-            start = MPI_Wtime();
-            CU_ASSERT(
-                told_soon(tern_queue_push(f->worker, full[a], &item, rw, (tern_via)via), start));
-        }
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        double start = MPI_Wtime();
+        CU_ASSERT(told_soon(tern_queue_pop_within(f->worker, empty, &item, 60, rw, (tern_via)via),
+                            start));
+        start = MPI_Wtime();
+        CU_ASSERT(told_soon(tern_queue_push_within(f->worker, full, &item, 60, rw, (tern_via)via),
+                            start));
+        start = MPI_Wtime();
+        CU_ASSERT(told_soon(tern_queue_pop(f->worker, empty, &item, rw, (tern_via)via), start));
+        EXPECT_DETAIL("has died");
+        start = MPI_Wtime();
+        CU_ASSERT(told_soon(tern_queue_push(f->worker, full, &item, rw, (tern_via)via), start));
+    }
 }
 
 static void a_rank_dies_holding_tickets(void) {
@@ -38,17 +35,14 @@ static void a_rank_dies_holding_tickets(void) {
     const tern_queue_options options = {.item_bytes = 8, .capacity = CAPACITY};
     EXPECT_OK(tern_queue_create(f.worker, &options, &pushed));
     EXPECT_OK(tern_queue_create(f.worker, &options, &popped));
-    tern_queue *full[3] = {NULL}, *empty[3] = {NULL};
+    tern_queue *full = NULL, *empty = NULL;
     const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t item = 9, seen, size = 99;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++) {
-        const tern_queue_options one = {
-            .item_bytes = 8, .capacity = 1, .algorithm = (tern_algorithm)a};
-        EXPECT_OK(tern_queue_create(f.worker, &one, &full[a]));
-        EXPECT_OK(tern_queue_create(f.worker, &one, &empty[a]));
-        if (f.rank == f.size - 1)
-            EXPECT_OK(tern_queue_push(f.worker, full[a], &item, rw, TERN_VIA_RMA));
-    }
+    const tern_queue_options one = {.item_bytes = 8, .capacity = 1};
+    EXPECT_OK(tern_queue_create(f.worker, &one, &full));
+    EXPECT_OK(tern_queue_create(f.worker, &one, &empty));
+    if (f.rank == f.size - 1)
+        EXPECT_OK(tern_queue_push(f.worker, full, &item, rw, TERN_VIA_RMA));
     if (f.rank == f.size - 1) {
         /* A push of which only the ticket is there, and a pop whose turn is not posted. */
         EXPECT_OK(tern_atomic_cas(f.worker, pushed->tail, 0, 1, &seen));
@@ -70,10 +64,8 @@ static void a_rank_dies_holding_tickets(void) {
     meet_survivors(&f); /* who may still call this rank */
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, pushed));
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, popped));
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++) {
-        EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, full[a]));
-        EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, empty[a]));
-    }
+    EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, full));
+    EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, empty));
     survivors_close(&f);
 }
 

@@ -26,9 +26,8 @@ static bool open_scene(fixture *f, size_t workers) {
     return fixture_open(f, &config);
 }
 
-static tern_queue *queue_of(fixture *f, uint64_t capacity, tern_algorithm algorithm) {
-    return make_queue(
-        f, (tern_queue_options){.capacity = capacity, .item_bytes = 8, .algorithm = algorithm});
+static tern_queue *queue_of(fixture *f, uint64_t capacity) {
+    return make_queue(f, (tern_queue_options){.capacity = capacity, .item_bytes = 8});
 }
 
 static void end(fixture *f, tern_queue *queue) {
@@ -59,23 +58,19 @@ static void expect_corrupt(tern_status status, unsigned line) {
 
 /* All by the last rank. The others are in a barrier. */
 static void items_that_never_come(void) {
-    static const tern_algorithm algorithms[] = {TERN_ALGO_IMPROVED, TERN_ALGO_CLASSIC,
-                                                TERN_ALGO_CHECKSUM};
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    for (int i = 0; i < 3; i++) {
-        tern_queue *queue = queue_of(&f, 4, algorithms[i]);
-        uint64_t item = 0;
-        EXPECT_OK(tern_barrier(f.worker));
-        if (f.rank == f.size - 1) {
-            draw(&f, queue->tail, 1);
-            CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, rma));
-            CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, TERN_VIA_CALL));
-            CORRUPT(tern_queue_pop(f.worker, queue, &item, rw, rma));
-        }
-        end(&f, queue);
+    tern_queue *queue = queue_of(&f, 4);
+    uint64_t item = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == f.size - 1) {
+        draw(&f, queue->tail, 1);
+        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, rma));
+        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, TERN_VIA_CALL));
+        CORRUPT(tern_queue_pop(f.worker, queue, &item, rw, rma));
     }
+    end(&f, queue);
     fixture_close(&f);
 }
 
@@ -83,32 +78,15 @@ static void room_that_never_comes(void) {
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    for (int i = 0; i < 2; i++) {
-        tern_queue *queue = queue_of(&f, 2, i == 0 ? TERN_ALGO_IMPROVED : TERN_ALGO_CLASSIC);
-        const uint64_t item = 5;
-        if (f.rank == f.size - 1) {
-            EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
-            EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
-            draw(&f, queue->head, 1);
-            CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, rma));
-            CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, TERN_VIA_CALL));
-            CORRUPT(tern_queue_push(f.worker, queue, &item, rw, rma));
-        }
-        end(&f, queue);
-    }
-    fixture_close(&f);
-}
-
-static void a_turn_that_never_comes(void) {
-    fixture f;
-    if (!open_scene(&f, 1))
-        return;
-    tern_queue *queue = queue_of(&f, 8, TERN_ALGO_CLASSIC);
+    tern_queue *queue = queue_of(&f, 2);
     const uint64_t item = 5;
     if (f.rank == f.size - 1) {
-        draw(&f, queue->tail, 1);
-        CORRUPT(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        draw(&f, queue->head, 1);
+        CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, rma));
         CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, TERN_VIA_CALL));
+        CORRUPT(tern_queue_push(f.worker, queue, &item, rw, rma));
     }
     end(&f, queue);
     fixture_close(&f);
@@ -118,7 +96,7 @@ static void more_items_than_can_be(void) {
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    tern_queue *queue = queue_of(&f, 4, TERN_ALGO_IMPROVED);
+    tern_queue *queue = queue_of(&f, 4);
     uint64_t item = 0;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == f.size - 1) {
@@ -160,7 +138,7 @@ static void two_workers_are_told(void) {
     fixture f;
     if (!open_scene(&f, THREADS + 1))
         return;
-    tern_queue *queue = queue_of(&f, 4, TERN_ALGO_IMPROVED);
+    tern_queue *queue = queue_of(&f, 4);
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0) {
         uint32_t index[THREADS] = {0, 1};
@@ -205,7 +183,7 @@ static void a_pusher_that_is_slow(void) {
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    tern_queue *queue = queue_of(&f, 4, TERN_ALGO_IMPROVED);
+    tern_queue *queue = queue_of(&f, 4);
     const uint64_t ticket = f.rank == 1 ? draw(&f, queue->tail, 1) : 0;
     uint64_t item = 0;
     EXPECT_OK(tern_barrier(f.worker));
@@ -227,7 +205,7 @@ static void a_pusher_that_waits_for_others(void) {
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    tern_queue *queue = queue_of(&f, 4, TERN_ALGO_IMPROVED);
+    tern_queue *queue = queue_of(&f, 4);
     const uint64_t ticket = f.rank == 1 ? draw(&f, queue->tail, 1) : 0;
     uint64_t item = 0;
     EXPECT_OK(tern_barrier(f.worker));
@@ -251,7 +229,7 @@ static void empty_and_full_are_no_damage(void) {
     fixture f;
     if (!open_scene(&f, 1))
         return;
-    tern_queue *queue = queue_of(&f, 1, TERN_ALGO_IMPROVED);
+    tern_queue *queue = queue_of(&f, 1);
     uint64_t item = 3;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
@@ -282,7 +260,6 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"items_that_never_come", items_that_never_come},
         {"room_that_never_comes", room_that_never_comes},
-        {"a_turn_that_never_comes", a_turn_that_never_comes},
         {"more_items_than_can_be", more_items_than_can_be},
         {"two_workers_are_told", two_workers_are_told},
         {"a_pusher_that_is_slow", a_pusher_that_is_slow},

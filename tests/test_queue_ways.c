@@ -1,7 +1,7 @@
 // tern-test: transports
 
 /*
- * Queue, every way to use it under each algorithm: against a model, in phases, waiting, with
+ * Queue, every way to use it: against a model, in phases, waiting, with
  * deadlines, in batches; many producers and consumers.
  */
 
@@ -18,11 +18,10 @@ static const struct {
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-static tern_queue *shaped(fixture *f, size_t shape, int algorithm) {
+static tern_queue *shaped(fixture *f, size_t shape) {
     return make_queue(f, (tern_queue_options){.host = (uint32_t)(shape % f->size),
                                               .item_bytes = shapes[shape].item_bytes,
-                                              .capacity = shapes[shape].capacity,
-                                              .algorithm = (tern_algorithm)algorithm});
+                                              .capacity = shapes[shape].capacity});
 }
 
 /* What is in the queue: the numbers from popped up to pushed, of producer 0. */
@@ -124,35 +123,33 @@ static void against_a_model(void) {
     if (!fixture_open(&f, NULL))
         return;
     const int times = fixture_times(&f, 240) / 4;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (size_t s = 0; s < SHAPES; s++) {
-            /* The same numbers everywhere. */
-            uint64_t random = tern_test_seed() * 31 + s;
-            uint64_t capacity = shapes[s].capacity;
-            tern_queue *queue =
-                make_queue(&f, (tern_queue_options){.host = (uint32_t)(capacity % f.size),
-                                                    .item_bytes = shapes[s].item_bytes,
-                                                    .capacity = capacity,
-                                                    .algorithm = (tern_algorithm)a});
-            model m = {queue, shapes[s].item_bytes, capacity, 0, 0}, all[64];
-            for (uint32_t turn = 0; turn < 6; turn++) {
-                uint64_t mine = random + turn;
-                if (f.rank == turn % f.size)
-                    act(&f, &m, turn, times, &mine);
-                fixture_share(&f, &m, sizeof m, all);
-                m.pushed = all[turn % f.size].pushed;
-                m.popped = all[turn % f.size].popped;
-            }
-            EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    for (size_t s = 0; s < SHAPES; s++) {
+        /* The same numbers everywhere. */
+        uint64_t random = tern_test_seed() * 31 + s;
+        uint64_t capacity = shapes[s].capacity;
+        tern_queue *queue =
+            make_queue(&f, (tern_queue_options){.host = (uint32_t)(capacity % f.size),
+                                                .item_bytes = shapes[s].item_bytes,
+                                                .capacity = capacity});
+        model m = {queue, shapes[s].item_bytes, capacity, 0, 0}, all[64];
+        for (uint32_t turn = 0; turn < 6; turn++) {
+            uint64_t mine = random + turn;
+            if (f.rank == turn % f.size)
+                act(&f, &m, turn, times, &mine);
+            fixture_share(&f, &m, sizeof m, all);
+            m.pushed = all[turn % f.size].pushed;
+            m.popped = all[turn % f.size].popped;
         }
+        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    }
     fixture_close(&f);
 }
 
 /* Everybody fills it, everybody empties it, in phases and not, by tickets, tries and batches. */
-static void fill_and_empty(fixture *f, size_t shape, int algorithm) {
+static void fill_and_empty(fixture *f, size_t shape) {
     const size_t bytes = shapes[shape].item_bytes;
     const uint64_t capacity = shapes[shape].capacity;
-    tern_queue *queue = shaped(f, shape, algorithm);
+    tern_queue *queue = shaped(f, shape);
     uint64_t random = fixture_seed(f, shape);
     queue_book pushed = {{0}, 0, 0, 0}, popped = {{0}, 0, 0, 0};
     static unsigned char item[1024];
@@ -195,16 +192,15 @@ static void phases(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (size_t s = 0; s < SHAPES; s++)
-            fill_and_empty(&f, s, a);
+    for (size_t s = 0; s < SHAPES; s++)
+        fill_and_empty(&f, s);
     fixture_close(&f);
 }
 
 /* Half of the ranks push, half pop, and wait for each other; one rank alone does both. */
-static void produce_and_consume(fixture *f, size_t shape, int algorithm, bool batches) {
+static void produce_and_consume(fixture *f, size_t shape, bool batches) {
     const size_t bytes = shapes[shape].item_bytes;
-    tern_queue *queue = shaped(f, shape, algorithm);
+    tern_queue *queue = shaped(f, shape);
     uint64_t random = fixture_seed(f, shape);
     const uint32_t each = (uint32_t)fixture_times(f, batches ? 400 : 200), pairs = f->size / 2;
     bool produces = f->rank < (f->size + 1) / 2 && (f->rank < pairs || f->size == 1);
@@ -250,9 +246,8 @@ static void producers_and_consumers(bool batches) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (size_t s = 0; s < SHAPES; s++)
-            produce_and_consume(&f, s, a, batches);
+    for (size_t s = 0; s < SHAPES; s++)
+        produce_and_consume(&f, s, batches);
     fixture_close(&f);
 }
 
@@ -265,36 +260,33 @@ static void deadlines(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int a = TERN_ALGO_IMPROVED; a <= TERN_ALGO_CHECKSUM; a++)
-        for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-            tern_queue *queue =
-                make_queue(&f, (tern_queue_options){
-                                   .item_bytes = 8, .capacity = 2, .algorithm = (tern_algorithm)a});
-            uint64_t item = 5, size = 9;
-            double start = MPI_Wtime();
-            EXPECT(TERN_ERR_TIMEOUT,
-                   tern_queue_pop_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
-            CU_ASSERT(MPI_Wtime() - start >= 0.0199);
-            CU_ASSERT_EQUAL(item, 5);
-            EXPECT_OK(tern_barrier(f.worker));
-            if (f.rank == f.size - 1)
-                for (item = 0; item < 2; item++)
-                    EXPECT_OK(tern_queue_push_within(f.worker, queue, &item, 5, RW, (tern_via)via));
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT(TERN_ERR_TIMEOUT,
-                   tern_queue_push_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
-            EXPECT_DETAIL("tern_queue_push_within");
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_queue_size(f.worker, queue, &size));
-            CU_ASSERT_EQUAL(size, 2);
-            EXPECT_OK(tern_barrier(f.worker));
-            for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
-                EXPECT_OK(tern_queue_pop_within(f.worker, queue, &item, 5, RW, (tern_via)via));
-                CU_ASSERT_EQUAL(item, i);
-            }
-            EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        tern_queue *queue = make_queue(&f, (tern_queue_options){.item_bytes = 8, .capacity = 2});
+        uint64_t item = 5, size = 9;
+        double start = MPI_Wtime();
+        EXPECT(TERN_ERR_TIMEOUT,
+               tern_queue_pop_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+        CU_ASSERT(MPI_Wtime() - start >= 0.0199);
+        CU_ASSERT_EQUAL(item, 5);
+        EXPECT_OK(tern_barrier(f.worker));
+        if (f.rank == f.size - 1)
+            for (item = 0; item < 2; item++)
+                EXPECT_OK(tern_queue_push_within(f.worker, queue, &item, 5, RW, (tern_via)via));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT(TERN_ERR_TIMEOUT,
+               tern_queue_push_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+        EXPECT_DETAIL("tern_queue_push_within");
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_queue_size(f.worker, queue, &size));
+        CU_ASSERT_EQUAL(size, 2);
+        EXPECT_OK(tern_barrier(f.worker));
+        for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
+            EXPECT_OK(tern_queue_pop_within(f.worker, queue, &item, 5, RW, (tern_via)via));
+            CU_ASSERT_EQUAL(item, i);
         }
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    }
     fixture_close(&f);
 }
 

@@ -74,7 +74,7 @@ typedef struct scene {
     uint32_t scribbler;
     tern_hashtable *pairs, *counters;
     tern_map *map;
-    tern_queue *queue, *classic;
+    tern_queue *queue, *small;
     tern_locks *locks;
     tern_ptr plain; /* of this rank, then of all */
     tern_ptr memory[8];
@@ -96,14 +96,13 @@ static bool open_scene(scene *s, area area) {
                                  counters = {.key_bytes = 8, .counter = 1, .capacity = KEYS};
     const tern_map_options map = {.capacity = KEYS};
     const tern_queue_options queue = {.capacity = 8, .item_bytes = 24},
-                             classic = {
-                                 .capacity = 8, .item_bytes = 8, .algorithm = TERN_ALGO_CLASSIC};
+                             small = {.capacity = 8, .item_bytes = 8};
     tern_worker *w = s->f.worker;
     return EXPECT_OK(tern_hashtable_create(w, &pairs, &s->pairs)) &&
            EXPECT_OK(tern_hashtable_create(w, &counters, &s->counters)) &&
            EXPECT_OK(tern_map_create(w, &map, &s->map)) &&
            EXPECT_OK(tern_queue_create(w, &queue, &s->queue)) &&
-           EXPECT_OK(tern_queue_create(w, &classic, &s->classic)) &&
+           EXPECT_OK(tern_queue_create(w, &small, &s->small)) &&
            EXPECT_OK(tern_locks_create(w, 4, &s->locks)) &&
            EXPECT_OK(tern_alloc(w, 4096, 0, TERN_DOMAIN_GLOBAL, &s->plain));
 }
@@ -241,7 +240,7 @@ static void use_map(scene *s) {
 /* What waits for others does so with a deadline. */
 static void use_queues(scene *s) {
     tern_worker *w = s->f.worker;
-    tern_queue *q = below(&s->random, 2) == 0 ? s->queue : s->classic;
+    tern_queue *q = below(&s->random, 2) == 0 ? s->queue : s->small;
     const tern_promise all = TERN_PROMISE_READ_WRITE;
     uint64_t item[3] = {1, 2, 3};
     switch (below(&s->random, 4)) {
@@ -326,7 +325,7 @@ static void close_scene(scene *s) {
     tern_worker *w = s->f.worker;
     running = "the end";
     take(tern_locks_destroy(w, s->locks));
-    take(tern_queue_destroy(w, s->classic));
+    take(tern_queue_destroy(w, s->small));
     take(tern_queue_destroy(w, s->queue));
     take(tern_map_destroy(w, s->map));
     take(tern_hashtable_destroy(w, s->counters));

@@ -45,13 +45,6 @@
  * nothing changed; on keys of the own rank by call too, which is done in place. All else is
  * TERN_ERR_STATE, add_many always.
  *
- * TERN_ALGO_CLASSIC is the paper's way, for comparison: an insert of a new key locks its bucket,
- * and a find keeps writers out of the bucket while it reads. Tables of values only. If a rank dies
- * in a find, who wants to write that bucket is told TERN_ERR_PEER.
- *
- *     insert, new key                  CAS + W + A                  CAS + W
- *     find, present or absent          A + R + A                    R
- *
  * A key that was erased keeps its bucket, for when it comes back: until tern_hashtable_clear it
  * takes room like one that is there.
  *
@@ -90,8 +83,7 @@ typedef struct tern_hashtable_options {
                            room than that, so that its load stays below 0.8 on average */
     int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
                            atomics on every transport [0] */
-    tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
-    int grow;                 /* 1: a rank's part that gets full becomes larger; see above [0] */
+    int grow;           /* 1: a rank's part that gets full becomes larger; see above [0] */
     /* Hash of a key of key_bytes, from which tern makes its own, so it need not be well spread
      * [XXH3]; and whether two keys are the same: non-zero, only if their hashes are equal [the same
      * bytes]. Keys come 8-byte aligned. Both must say the same on every rank, though the functions
@@ -108,9 +100,9 @@ typedef struct tern_hashtable_options {
  * TERN_ERR_ARGUMENT: options out of range, key_equal without key_hash; TERN_ERR_MISMATCH: they
  * differ between ranks; TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much
  * it takes; TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can
- * return, the classic algorithm with counters, grow or more than 1,023 workers; TERN_ERR_PEER: a
- * rank died; others may have got the table nevertheless, and this rank's part may stay with them
- * until the context goes: key_hash, key_equal and key_argument must last as long then. */
+ * return; TERN_ERR_PEER: a rank died; others may have got the table nevertheless, and this rank's
+ * part may stay with them until the context goes: key_hash, key_equal and key_argument must last as
+ * long then. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                                           const tern_hashtable_options *options,
                                                           tern_hashtable **table);

@@ -7,7 +7,7 @@
  * and takes effect at some moment between its start and its end; those of one worker in any order,
  * also on one key. By call the call is the request; by RMA it is a chain of gets, puts and atomics
  * that do not block. Where load/store reaches the key the operation is done when its start returns,
- * and likewise on tables by the classic algorithm and on those that grow, where the start may wait
+ * and likewise on tables that grow, where the start may wait
  * for the move of a key. Requests of all ranks and workers have to be complete before
  * tern_hashtable_size, _clear, _save and _destroy.
  *

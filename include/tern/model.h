@@ -36,8 +36,7 @@ typedef struct tern_costs {
                       hash table looks at [0] */
 } tern_costs;
 
-/* The operations in the tables of tern/hashtable.h and tern/queue.h. CLASSIC and CHECKSUM are the
- * paper's own algorithms (its tables II and III). */
+/* The operations in the tables of tern/hashtable.h and tern/queue.h. */
 typedef enum tern_model_operation {
     TERN_MODEL_INSERT, /* a new key */
     TERN_MODEL_UPDATE, /* insert of a key that is there */
@@ -47,11 +46,6 @@ typedef enum tern_model_operation {
     TERN_MODEL_ADD_NEW,
     TERN_MODEL_PUSH,
     TERN_MODEL_POP,
-    TERN_MODEL_CLASSIC_INSERT,
-    TERN_MODEL_CLASSIC_FIND,
-    TERN_MODEL_CLASSIC_PUSH,
-    TERN_MODEL_CLASSIC_POP,
-    TERN_MODEL_CHECKSUM_PUSH,
     TERN_MODEL_OPERATIONS
 } tern_model_operation;
 

@@ -32,14 +32,6 @@ typedef enum tern_promise {
     TERN_PROMISE_LOCAL       /* queues: only one worker of the host uses the queue */
 } tern_promise;
 
-/* The algorithm of a container, chosen when it is created. */
-typedef enum tern_algorithm {
-    TERN_ALGO_IMPROVED, /* tern's own */
-    TERN_ALGO_CLASSIC,  /* the paper's, for comparison; in a phase of pushes or of pops, every
-                           operation on the queue has to make that promise */
-    TERN_ALGO_CHECKSUM  /* the paper's checksum queue */
-} tern_algorithm;
-
 /* The way of an operation.
  *
  * TERN_VIA_AUTO takes the way that the cost model (tern/model.h) predicts to be cheaper for the

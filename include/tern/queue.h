@@ -7,14 +7,14 @@
  * producers and consumers may use the queue, and each operation goes either by RMA or by a call to
  * the host; both kinds may work on the same queue at the same time.
  *
- *     promise          operation    RMA                    classic                  checksum
- *     READ_WRITE       push         FAO + W                FAO + W + CAS            FAO + W
- *                      try_push     CAS + W                CAS + W + CAS            CAS + W
- *                      pop          FAO + R + posted W     FAO + R + CAS            CAS + R
- *                      try_pop      CAS + R + posted W     CAS + R + CAS            CAS + R
- *     WRITE_ONLY       push         FAO + W                the same                 the same
- *     READ_ONLY        pop          FAO + R                the same                 the same
- *     LOCAL            all          none                   none                     none
+ *     promise          operation    RMA
+ *     READ_WRITE       push         FAO + W
+ *                      try_push     CAS + W
+ *                      pop          FAO + R + posted W
+ *                      try_pop      CAS + R + posted W
+ *     WRITE_ONLY       push         FAO + W
+ *     READ_ONLY        pop          FAO + R
+ *     LOCAL            all          none
  *     any, by call     all          one round trip, or a share of one in a batch
  *
  * R is a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap. The table holds for a queue
@@ -59,12 +59,11 @@ typedef struct tern_queue tern_queue;
 
 /* Options of tern_queue_create. A zeroed field takes the default in brackets. */
 typedef struct tern_queue_options {
-    uint32_t host;            /* the rank whose segment holds the queue */
-    size_t item_bytes;        /* 1 to 65,536; by call, an item can be popped up to TERN_RESULT_MAX
-                                 and pushed up to TERN_RING_SIZE / 2 - 88 */
-    uint64_t capacity;        /* items, 1 or more; a power of two is fastest */
-    int call_only;            /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
-    tern_algorithm algorithm; /* [TERN_ALGO_IMPROVED] */
+    uint32_t host;     /* the rank whose segment holds the queue */
+    size_t item_bytes; /* 1 to 65,536; by call, an item can be popped up to TERN_RESULT_MAX
+                          and pushed up to TERN_RING_SIZE / 2 - 88 */
+    uint64_t capacity; /* items, 1 or more; a power of two is fastest */
+    int call_only;     /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
 } tern_queue_options;
 
 /** Creates a queue. Calls to it go to the host's worker that creates it, or to the host's service

@@ -108,16 +108,13 @@ static void act_twice(history_crew *crew, history_part *part, uint64_t *common) 
 }
 
 /* Tables that grow are small to begin with. */
-static tern_hashtable_options table_options(const history_target *target, bool grows, uint64_t keys,
-                                            uint64_t *common) {
-    tern_hashtable_options options = {.key_bytes = 8,
-                                      .value_bytes = target->counts ? 0 : target->bytes,
-                                      .counter = target->counts,
-                                      .capacity = grows ? 1 : keys,
-                                      .grow = grows};
-    if (!grows && !target->counts && below(common, 3) == 0)
-        options.algorithm = TERN_ALGO_CLASSIC;
-    return options;
+static tern_hashtable_options table_options(const history_target *target, bool grows,
+                                            uint64_t keys) {
+    return (tern_hashtable_options){.key_bytes = 8,
+                                    .value_bytes = target->counts ? 0 : target->bytes,
+                                    .counter = target->counts,
+                                    .capacity = grows ? 1 : keys,
+                                    .grow = grows};
 }
 
 /* Keys of earlier histories stay: buckets become scarce and probes long. */
@@ -136,8 +133,7 @@ static history_outcome table_batch(history_crew *crew, bool counter, bool grows,
     history_target target = {.bytes = counter ? 8 : any_bytes(&common),
                              .counts = counter,
                              .churn = grows ? 1 + below(&common, 4) : 0};
-    tern_hashtable_options options =
-        table_options(&target, grows, (uint64_t)histories * KEYS, &common);
+    tern_hashtable_options options = table_options(&target, grows, (uint64_t)histories * KEYS);
     if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &target.table)))
         return (history_outcome){0};
     history_part part = {&target, counter ? &history_of_counters : &history_of_values,
@@ -177,12 +173,10 @@ static history_outcome queue_batch(history_crew *crew, bool pairs, uint64_t numb
     target.start.word[0] = 1 + below(&common, pairs ? f->size * crew->actors : 6);
     tern_queue_options options = {.host = (uint32_t)below(&common, f->size),
                                   .item_bytes = target.bytes,
-                                  .capacity = target.start.word[0],
-                                  .algorithm = (tern_algorithm)below(&common, 3)};
+                                  .capacity = target.start.word[0]};
     if (!EXPECT_OK(tern_queue_create(f->worker, &options, &target.queue)))
         return (history_outcome){0};
-    history_part part = {&target, &history_of_queues, .objects = 1,
-                         .uniform = options.algorithm == TERN_ALGO_CLASSIC};
+    history_part part = {&target, &history_of_queues, .objects = 1};
     for (int h = 0; h < histories; h++, part.first_object++) {
         part.pairs = pairs;
         part.phase = PHASE_MIXED;

@@ -244,40 +244,11 @@ struct order : rl::test_suite<order, 4> {
     }
 };
 
-/* The classic algorithm: a find that is counted in the state (find_reading) keeps writers out. */
-struct reading : rl::test_suite<reading, 2> {
-    enum { READER = 16 };
-
-    word state, entry, check;
-
-    void before() {
-        STORE(state, UPDATED, relaxed);
-        STORE(entry, 1, relaxed);
-        STORE(check, 1, relaxed);
-    }
-
-    void thread(unsigned index) {
-        int value;
-        if (index == 0) {
-            if (state_cas(state, UPDATED, LOCKED) != UPDATED)
-                return;
-            entry_replace(entry, check, 2);
-            ADD(state, UPDATED - LOCKED, but("unlocker's order", seq_cst));
-            return;
-        }
-        int seen = ADD(state, READER, but("reader's order", seq_cst));
-        bool whole = entry_get(entry, check, &value);
-        ADD(state, -READER, but("reader's order", seq_cst));
-        RL_ASSERT(seen == LOCKED || whole);
-    }
-};
-
 int main(int argc, char **argv) {
     read_options(argc, argv);
     bool good = check<update>({"first update", EVERY, {"writer's fence", "reader's fence"}});
     good &= check<insert>({"insert", EVERY, {"check's release", "check's acquire"}});
     good &= check<locking>({"lock", EVERY, {"state's order", "unlocker's release"}});
-    good &= check<reading>({"classic find", EVERY, {"reader's order"}});
     one_order = true;
     good &= check<both<inserts, inserts>>(
         {"two inserts", EVERY, {"check's place", "find's place", "state's place"}});

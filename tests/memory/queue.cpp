@@ -1,12 +1,11 @@
 /*
- * The queue of one slot (queue/slot.h, push.c, pop.c, algorithm.c), by the improved algorithm,
- * where slots validate themselves and poppers post turns, and by the classic one, where two words
- * say how far slots are pushed and popped.
+ * The queue of one slot (queue/slot.h, push.c, pop.c, ticket.c): slots validate themselves, and
+ * poppers post turns.
  */
 
 #include "model.h"
 
-/* Improved. A slot is a check, a ticket and an item, written and read in this order; the check is
+/* A slot is a check, a ticket and an item, written and read in this order; the check is
  * their sum, which no mix of two slots here has. */
 struct slots {
     word tail, head, room, slot[3], turn[2];
@@ -76,7 +75,7 @@ struct slots {
 };
 
 /* One pusher, which uses the slot twice, and one popper. */
-struct improved : rl::test_suite<improved, 2>, slots {
+struct turns : rl::test_suite<turns, 2>, slots {
     void before() { start(); }
 
     void thread(unsigned index) {
@@ -88,36 +87,8 @@ struct improved : rl::test_suite<improved, 2>, slots {
     }
 };
 
-/* Classic: pushed and popped (tern_queue_commit_in_line, pass_on, see_pushed, see_word). The item
- * is plain memory: nobody may touch it at the same time. */
-struct classic : rl::test_suite<classic, 2> {
-    word pushed, popped;
-    plain item;
-
-    void before() {
-        STORE(pushed, 0, relaxed);
-        STORE(popped, 0, relaxed);
-    }
-
-    void thread(unsigned index) {
-        for (int ticket = 0; ticket < 2; ticket++) {
-            if (index == 0) {
-                if (LOAD(popped, but("room's acquire", seq_cst)) < ticket)
-                    return;
-                WRITE(item, ticket + 1);
-                cas(pushed, ticket, ticket + 1, but("pusher's release", seq_cst));
-            } else {
-                if (LOAD(pushed, but("popper's acquire", seq_cst)) <= ticket)
-                    return;
-                RL_ASSERT(READ(item) == ticket + 1);
-                cas(popped, ticket, ticket + 1, but("popper's release", seq_cst));
-            }
-        }
-    }
-};
-
 /* Two workers of a process: one learns that there is room again, or that an item is there, and the
- * other one uses what it has learned (tern_queue_learn and tern_queue_known; pushed_seen). */
+ * other one uses what it has learned (tern_queue_learn and tern_queue_known). */
 struct learned : rl::test_suite<learned, 3> {
     word popped, room;
     plain item;
@@ -145,11 +116,7 @@ struct learned : rl::test_suite<learned, 3> {
 int main(int argc, char **argv) {
     read_options(argc, argv);
     bool good =
-        check<improved>({"improved", FEW_SWITCHES, {"turn", "put's release", "get's acquire"}});
-    good &= check<classic>(
-        {"classic",
-         EVERY,
-         {"pusher's release", "popper's acquire", "popper's release", "room's acquire"}});
+        check<turns>({"turns", FEW_SWITCHES, {"turn", "put's release", "get's acquire"}});
     good &= check<learned>({"learned", EVERY, {"learner's release", "user's acquire"}});
     return !good;
 }

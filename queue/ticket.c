@@ -1,4 +1,4 @@
-#include "queue/algorithm.h"
+#include "queue/ticket.h"
 
 #include "queue/slot.h"
 #include "rma/transport.h"
@@ -81,11 +81,9 @@ static tern_status see_word(tern_worker *worker, tern_queue *q, tern_ptr word, u
 tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                     tern_promise promise, tern_slot_state *state) {
     *state = SLOT_NONE;
-    if (promise != TERN_PROMISE_READ_WRITE || q->algorithm == TERN_ALGO_CHECKSUM)
+    if (promise != TERN_PROMISE_READ_WRITE)
         return see_word(worker, q, q->head, ticket, state);
-    tern_status status = TERN_OK;
-    if (q->algorithm == TERN_ALGO_IMPROVED)
-        status = see_turns(worker, q, ticket, state);
+    tern_status status = see_turns(worker, q, ticket, state);
     if (status != TERN_OK || *state == SLOT_READY)
         return status;
     uint64_t head;
@@ -121,32 +119,13 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
     return TERN_OK;
 }
 
-static tern_status see_pushed(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t *count,
-                              tern_slot_state *state) {
-    /* R1: see_pushed; this worker then reads slots that another one has seen to be pushed */
-    uint64_t pushed = atomic_load_explicit(&q->pushed_seen, memory_order_acquire);
-    if (ticket >= pushed) {
-        tern_status status = tern_atomic_load(worker, q->pushed, &pushed);
-        if (status != TERN_OK)
-            return status;
-        /* R1: see_pushed */
-        atomic_store_explicit(&q->pushed_seen, pushed, memory_order_release);
-    }
-    *state = ticket < pushed ? SLOT_READY : SLOT_BUSY;
-    if (ticket < pushed && pushed - ticket < *count)
-        *count = (size_t)(pushed - ticket);
-    return TERN_OK;
-}
-
 tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                       tern_promise promise, bool drawn, uint64_t *slots,
                                       size_t *count, tern_slot_state *state) {
     uint64_t row = tern_slots_in_row(q, ticket), tail;
     if (*count > row)
         *count = (size_t)row;
-    tern_status status = tern_queue_reads_early(q)
-                             ? see_slots(worker, q, ticket, slots, count, state)
-                             : see_pushed(worker, q, ticket, count, state);
+    tern_status status = see_slots(worker, q, ticket, slots, count, state);
     if (status != TERN_OK || *state != SLOT_BUSY)
         return status;
     /* In a phase of pops nobody pushes: an item that is not there was never pushed. */
@@ -160,42 +139,10 @@ tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64
     return status;
 }
 
-/* ---- What push and pop leave behind ---- */
+/* ---- What a pop leaves behind ---- */
 
-static bool in_line(const tern_queue *q, tern_promise promise) {
-    return q->algorithm == TERN_ALGO_CLASSIC && promise == TERN_PROMISE_READ_WRITE;
-}
-
-tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
-                                tern_promise promise) {
-    if (!in_line(q, promise) || !(worker->in_handler || worker->in_progress))
-        return TERN_OK;
-    uint64_t done;
-    tern_queue_waiting none = TERN_QUEUE_WAITING(NULL);
-    tern_status status = tern_atomic_load(worker, word, &done);
-    return status == TERN_OK && done < ticket
-               ? tern_queue_wait(worker, q, &none, TERN_QUEUE_TRY, TERN_DUE_TURN, ticket)
-               : status;
-}
-
-/* The paper's persistent CAS: advances the word from the ticket once all earlier tickets are done.
- * If other ranks promised more than this caller, the end of their phase may have raised the word
- * beyond this ticket (queue/phase.c). */
-static tern_status pass_on(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
-                           size_t count) {
-    tern_queue_waiting wait = TERN_QUEUE_WAITING(NULL);
-    for (;;) {
-        uint64_t seen;
-        tern_status status = tern_atomic_cas(worker, word, ticket, ticket + count, &seen);
-        if (status != TERN_OK || seen == ticket || seen >= ticket + count)
-            return status;
-        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER, TERN_DUE_TURN, ticket);
-        if (status != TERN_OK)
-            return status;
-    }
-}
-
-static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t next) {
+static void leave_to_phase(tern_queue *q, uint64_t next) {
+    _Atomic uint64_t *left = &q->phase_popped;
     uint64_t old = tern_queue_known(left);
     if (q->context->workers == 1) {
         if (old < next)
@@ -207,16 +154,6 @@ static void leave_to_phase(const tern_queue *q, _Atomic uint64_t *left, uint64_t
     while (old < next && !atomic_compare_exchange_weak_explicit(
                              left, &old, next, memory_order_relaxed, memory_order_relaxed))
         continue;
-}
-
-tern_status tern_queue_commit_in_line(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                      size_t count, tern_promise promise) {
-    if (!in_line(q, promise)) {
-        leave_to_phase(q, &q->phase_pushed, ticket + count);
-        return TERN_OK;
-    }
-    tern_status status = tern_fence(worker, q->host);
-    return status == TERN_OK ? pass_on(worker, q, q->pushed, ticket, count) : status;
 }
 
 static tern_status post_turns(tern_worker *worker, const tern_queue *q, uint64_t ticket,
@@ -240,13 +177,8 @@ static tern_status post_turns(tern_worker *worker, const tern_queue *q, uint64_t
 
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
                                   tern_promise promise) {
-    if (q->algorithm == TERN_ALGO_CHECKSUM)
-        return TERN_OK;
-    if (q->algorithm == TERN_ALGO_IMPROVED &&
-        (promise == TERN_PROMISE_READ_WRITE || tern_reach_address(worker, q->turns, 1) != NULL))
+    if (promise == TERN_PROMISE_READ_WRITE || tern_reach_address(worker, q->turns, 1) != NULL)
         return post_turns(worker, q, ticket, count);
-    if (promise == TERN_PROMISE_READ_WRITE)
-        return pass_on(worker, q, q->popped, ticket, count);
-    leave_to_phase(q, &q->phase_popped, ticket + count);
+    leave_to_phase(q, ticket + count);
     return TERN_OK;
 }

@@ -1,30 +1,20 @@
-#ifndef TERN_QUEUE_ALGORITHM_H
-#define TERN_QUEUE_ALGORITHM_H
+#ifndef TERN_QUEUE_TICKET_H
+#define TERN_QUEUE_TICKET_H
 
 /*
- * Push and pop are the same for all algorithms (tern/promise.h) except for these points:
+ * Tickets. A ticket may be pushed once its slot is free, which is when its turn is posted, and may
+ * be popped once the check of its slot holds. A pop posts the turn of the slot for the next lap; a
+ * push leaves nothing behind but the slot.
  *
- *                free slot                  item there         left by push    left by pop
- *     IMPROVED   its turn is posted         its check holds    nothing         its turn (posted)
- *     CLASSIC    popped is within a lap     pushed is past it  CAS of pushed   CAS of popped
- *     CHECKSUM   head is within a lap       its check holds    nothing         nothing
+ * In a phase of pushes or pops alone, nothing is left behind except turns that a store reaches. The
+ * free slots then follow from head, since nobody pops. The end of the phase settles what later
+ * phases need (queue/phase.c).
  *
- * In a phase of pushes or pops alone, no algorithm leaves anything behind except turns that a store
- * reaches. The free slots then follow from head, since nobody pops. The end of the phase settles
- * what later phases need (queue/phase.c).
- *
- * The CAS of the classic algorithm are persistent: each advances its word from a ticket to the next
- * once all earlier tickets are done. The paper rolls back a ticket that turns out to have no free
- * slot or no item. If other tickets were drawn in between, that leaves a ticket with two owners or
- * with none. Here, as in the other algorithms, an operation that has to give an exact answer looks
- * first and then draws its ticket by CAS. A pop of the checksum algorithm also draws its ticket by
- * CAS after it has read the slot, because no pusher waits until the slot is read.
- *
- * Memory order. Slots with a check need no order: a popper accepts a slot whose check holds. A
- * pusher must not see a turn before the slot was read. The popper's release store of the turn
- * therefore pairs with the acquire load of the pusher that then writes the slot; without shared
- * memory, the popper's get has returned before. Where words tell the state of slots, they are
- * changed by sequentially consistent atomics after the slot was read, or written and fenced.
+ * Memory order. Slots need no order: a popper accepts a slot whose check holds. A pusher must not
+ * see a turn before the slot was read. The popper's release store of the turn therefore pairs with
+ * the acquire load of the pusher that then writes the slot; without shared memory, the popper's get
+ * has returned before. Where a word tells the state of slots, it is changed by sequentially
+ * consistent atomics after the slot was read.
  */
 
 #include "queue/slot.h"
@@ -52,36 +42,15 @@ static inline tern_status tern_queue_look_for_room(tern_worker *worker, tern_que
 }
 
 /* Whether ticket may be popped. [in,out] count: how many tickets from ticket on are asked for; if
- * the state is SLOT_READY, how many of them may be popped, at least 1. slots: room for that many
- * slots; if tern_queue_reads_early is true, the function has read the slots into it. drawn: the
- * ticket is the caller's own; then the function does not tell SLOT_NONE from SLOT_BUSY, except in a
- * phase of pops. */
+ * the state is SLOT_READY, how many of them may be popped, at least 1. [out] slots: their slots, as
+ * the function has read them. drawn: the ticket is the caller's own; then the function does not
+ * tell SLOT_NONE from SLOT_BUSY, except in a phase of pops. */
 tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
                                       tern_promise promise, bool drawn, uint64_t *slots,
                                       size_t *count, tern_slot_state *state);
 
-static inline bool tern_queue_reads_early(const tern_queue *q) {
-    return q->algorithm != TERN_ALGO_CLASSIC;
-}
-
-/* A handler must not wait once it has a ticket. In a handler this returns TERN_ERR_AGAIN if the
- * commit of ticket would wait; elsewhere it returns TERN_OK. */
-tern_status tern_queue_may_draw(tern_worker *worker, tern_queue *q, tern_ptr word, uint64_t ticket,
-                                tern_promise promise);
-
-/* The commit of a classic push. */
-tern_status tern_queue_commit_in_line(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                      size_t count, tern_promise promise);
-
-/* Commits count slots from ticket on, once the push has written them or the pop has read them:
- * leaves behind what the algorithm needs. */
-static inline tern_status tern_queue_commit_push(tern_worker *worker, tern_queue *q,
-                                                 uint64_t ticket, size_t count,
-                                                 tern_promise promise) {
-    return q->algorithm == TERN_ALGO_CLASSIC
-               ? tern_queue_commit_in_line(worker, q, ticket, count, promise)
-               : TERN_OK;
-}
+/* Commits count slots from ticket on, once the pop has read them: posts their turns, or leaves that
+ * to the end of the phase. */
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
                                   tern_promise promise);
 
