@@ -57,10 +57,27 @@ static inline int history_share(const fixture *f) {
     return each > 3 ? each : 3;
 }
 
-static inline void history_expect(const history_outcome *outcome) {
-    CU_ASSERT(outcome->judged > 0);
-    CU_ASSERT_EQUAL(outcome->wrong, 0);
-    CU_ASSERT(10 * outcome->undecided <= outcome->judged);
+/* What came of all batches of histories so far. Zeroed at first. */
+typedef struct history_tally {
+    history_outcome all;
+    uint64_t end; /* when no further batch begins; the clock of rank 0 */
+} history_tally;
+
+/* Whether another batch follows: for the time that a test has, and while nothing is wrong. The same
+ * on every rank. */
+static inline bool history_goes_on(history_tally *tally, const history_outcome *outcome) {
+    if (tally->end == 0)
+        tally->end = outcome->clock + (uint64_t)(1e9 * tern_test_seconds(0.3));
+    tally->all.judged += outcome->judged;
+    tally->all.wrong += outcome->wrong;
+    tally->all.undecided += outcome->undecided;
+    return tally->all.wrong == 0 && outcome->judged > 0 && outcome->clock < tally->end;
+}
+
+static inline void history_expect(const history_tally *tally) {
+    CU_ASSERT(tally->all.judged > 0);
+    CU_ASSERT_EQUAL(tally->all.wrong, 0);
+    CU_ASSERT(10 * tally->all.undecided <= tally->all.judged);
 }
 
 #endif
