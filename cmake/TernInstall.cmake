@@ -1,4 +1,4 @@
-# Installs headers, both libraries, the tools, the files for pkg-config and find_package(tern),
+# Installs headers, the libraries, the tools, the files for pkg-config and find_package(tern),
 # documentation, and the sources of the examples. The installed tree can be moved.
 
 include(CMakePackageConfigHelpers)
@@ -10,6 +10,8 @@ install(DIRECTORY include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MAT
 install(FILES ${TERN_BUILT_INCLUDE_DIR}/tern/mpi_check.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern)
 install(TARGETS tern tern_static tern_pmpi EXPORT tern)
+# A project without MPI finds this one alone.
+install(TARGETS tern_mailbox tern_mailbox_static EXPORT tern_mailbox)
 
 file(RELATIVE_PATH TERN_BIN_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 foreach(tool tern-info tern-bench tern-hex)
@@ -26,6 +28,8 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTER
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
 
 install(EXPORT tern NAMESPACE tern:: FILE ternTargets.cmake DESTINATION ${TERN_CMAKE_DIR})
+install(EXPORT tern_mailbox NAMESPACE tern:: FILE ternMailboxTargets.cmake
+        DESTINATION ${TERN_CMAKE_DIR})
 configure_package_config_file(cmake/ternConfig.cmake.in ternConfig.cmake
                               INSTALL_DESTINATION ${TERN_CMAKE_DIR}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
@@ -42,3 +46,10 @@ list(JOIN TERN_PKGCONFIG_CFLAGS " " TERN_PKGCONFIG_CFLAGS)
 list(JOIN MPI_C_LIBRARIES " " TERN_PKGCONFIG_LIBS)
 configure_file(cmake/tern.pc.in tern.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tern.pc DESTINATION ${TERN_PKGCONFIG_DIR})
+
+# tern_install_pkgconfig(SHORT REQUIRES DESCRIPTION): tern-SHORT.pc of libtern_SHORT.
+function(tern_install_pkgconfig short requires description)
+    configure_file(cmake/tern-library.pc.in tern-${short}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/tern-${short}.pc DESTINATION ${TERN_PKGCONFIG_DIR})
+endfunction()
+tern_install_pkgconfig(mailbox "" "Mailboxes in shared memory and sandboxes, with no MPI")

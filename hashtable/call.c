@@ -1,9 +1,9 @@
 #include "hashtable/call.h"
 
+#include "base/once.h"
 #include "hashtable/operations.h"
 #include "hashtable/probe.h"
 #include "hashtable/room.h"
-#include "src/once.h"
 #include "tern/transfer.h"
 
 tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,

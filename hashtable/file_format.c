@@ -5,8 +5,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/error.h"
 #include "hashtable/limits.h"
-#include "src/error.h"
 
 static const char magic[8] = {'t', 'e', 'r', 'n', 'h', 'a', 's', 'h'};
 

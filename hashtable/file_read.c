@@ -4,7 +4,7 @@
 
 #include "hashtable/file_io.h"
 #include "hashtable/file_target.h"
-#include "src/error.h"
+#include "base/error.h"
 
 tern_status tern_hashtable_file_read(const char *path, tern_hashtable_file *file) {
     static const char what[] = "cannot read";

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 static const char *kind_name(mode_t mode) {
     switch (mode & S_IFMT) {

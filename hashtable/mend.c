@@ -1,8 +1,8 @@
+#include "base/once.h"
 #include "hashtable/call.h"
 #include "hashtable/growth.h"
 #include "hashtable/room.h"
 #include "src/log.h"
-#include "src/once.h"
 
 /*
  * Mending what damage would have others wait for. A bucket that says for long that a rank is

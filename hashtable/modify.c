@@ -1,11 +1,11 @@
 #include "tern/hashtable_modify.h"
 
+#include "base/once.h"
 #include "hashtable/call.h"
 #include "hashtable/growth.h"
 #include "hashtable/lock.h"
 #include "hashtable/operations.h"
 #include "hashtable/room.h"
-#include "src/once.h"
 
 /*
  * Modifiers run at the owner with the bucket locked. A key that was not there gets its bucket

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 typedef struct tern_room {
     uint64_t small[64];

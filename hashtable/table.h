@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
 #include "path/selector.h"
 #include "src/callee.h"
 #include "src/context.h"
-#include "src/error.h"
 #include "src/object.h"
 #include "tern/hashtable.h"
 

@@ -5,14 +5,14 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/reply.h"
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/callee.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/object.h"
-#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call.h"
 #include "tern/transfer.h"

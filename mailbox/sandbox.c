@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 static tern_status check_operations(const tern_sandbox_options *o) {
     if (o->operation_count > 0 && o->operations == NULL)

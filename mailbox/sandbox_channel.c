@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "mailbox/sandbox.h"
 #include "mailbox/sandbox_image.h"
-#include "src/error.h"
 
 static uint64_t pages(uint64_t bytes) {
     return (bytes + TERN_SANDBOX_PAGE - 1) / TERN_SANDBOX_PAGE * TERN_SANDBOX_PAGE;

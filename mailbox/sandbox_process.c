@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "mailbox/sandbox.h"
-#include "src/error.h"
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u /* Linux 6.3 has it; the headers of glibc may be older */

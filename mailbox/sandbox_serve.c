@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "mailbox/sandbox.h"
-#include "src/wait.h"
 
 /*
  * Serving a sandbox. The server copies each call once into its own memory, and only looks up,

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "mailbox/share.h"
-#include "src/error.h"
 
 /* Memory for services, and the statuses of message calls. */
 
@@ -49,6 +49,7 @@ void tern_mailbox_service_close(tern_mailbox_service *service) {
 tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uint64_t room) {
     switch (outcome) {
     case TERN_MAILBOX_OK:
+        tern_error_clear();
         return TERN_OK;
     case TERN_MAILBOX_LOST:
         return tern_fail(TERN_ERR_PEER, "the server of a mailbox died or left during a call");

@@ -8,11 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rma/segment.h"
-#include "src/collective.h"
-#include "src/context.h"
-#include "src/error.h"
-#include "src/limits.h"
+#include "base/error.h"
+#include "base/limits.h"
 
 #define MAGIC UINT64_C(0x746d61696c626f78)
 #define WORKERS_MAX 1024u
@@ -87,8 +84,7 @@ tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mail
     return TERN_OK;
 }
 
-/* bytes is tern_mailbox_bytes as the program compiled it; NULL means that the shape is known to
- * match. */
+/* bytes is tern_mailbox_bytes as the program compiled it. */
 tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
                                       size_t (*bytes)(uint32_t slots, uint32_t packet),
                                       tern_mailbox_share **share) {
@@ -107,7 +103,7 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
     tern_status status = check(&head.shape, share);
     if (status != TERN_OK)
         return status;
-    if (bytes != NULL && bytes(head.shape.slots, head.shape.packet) != head.shape.bytes)
+    if (bytes(head.shape.slots, head.shape.packet) != head.shape.bytes)
         return tern_fail(TERN_ERR_MISMATCH,
                          "the mailbox takes %llu bytes, as this program lays it out %zu: compile "
                          "both with the same TERN_MAILBOX_STRIDE",
@@ -121,60 +117,6 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
     if (own < 0)
         return tern_fail_system("the descriptor of a mailbox");
     return map(own, &head.shape, all, share);
-}
-
-/* All ranks of a node pass their memory to each other; the memory of the lowest rank becomes the
- * node's. */
-static tern_status exchange(tern_context *context, const tern_mailbox_share *mine, uint32_t *first,
-                            int *fds) {
-    for (uint32_t r = 0; r < context->size; r++)
-        fds[r] = -1;
-    *first = 0;
-    while (!tern_same_node(context, *first))
-        (*first)++;
-    return tern_segment_share(context, mine->fd, fds);
-}
-
-tern_status tern_mailbox_share_on_node(tern_worker *worker, const tern_mailbox_shape *shape,
-                                       tern_mailbox_share **share) {
-    static const char name[] = "tern_mailbox_create_on_node";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
-    tern_context *context = worker->context;
-    tern_mailbox_share *mine = NULL;
-    int *fds = malloc(context->size * sizeof *fds);
-    uint32_t first = context->rank;
-    status = check(shape, share);
-    if (status == TERN_OK && fds == NULL)
-        status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
-    if (status == TERN_OK)
-        status = tern_mailbox_share_create(shape, &mine);
-    /* From here on no rank depends on the progress of another rank's handlers. */
-    status = tern_collective_agree(context, worker, status, name);
-    if (status == TERN_OK)
-        status = tern_collective_same(context, worker, shape, sizeof *shape, "the mailbox");
-    if (status == TERN_OK) {
-        status = exchange(context, mine, &first, fds);
-        if (status == TERN_OK && first != context->rank) {
-            tern_mailbox_destroy(mine);
-            mine = NULL;
-            status = tern_mailbox_share_attach(fds[first], shape->layout, NULL, &mine);
-        }
-        for (uint32_t r = 0; r < context->size; r++)
-            if (fds[r] >= 0)
-                close(fds[r]);
-        status = tern_collective_agree(context, worker, status, name);
-    }
-    free(fds);
-    if (status == TERN_OK)
-        *share = mine;
-    else
-        tern_mailbox_destroy(mine);
-    return status;
 }
 
 void *tern_mailbox_share_memory(const tern_mailbox_share *share, tern_mailbox_shape *shape) {

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "mailbox/share.h"
-#include "src/error.h"
-#include "src/wait.h"
 
 /*
  * The workers that take part, with one word for each. One compare-and-swap writes a whole word, so

@@ -1,9 +1,9 @@
 #include "map/call.h"
 
+#include "base/once.h"
 #include "hashtable/probe.h"
 #include "hashtable/room.h"
 #include "map/operations.h"
-#include "src/once.h"
 
 /* The head of every message. */
 typedef struct map_head {

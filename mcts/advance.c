@@ -1,10 +1,10 @@
 #include <string.h>
 
+#include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "mcts/round.h"
 #include "src/collective.h"
-#include "src/once.h"
 #include "tern/collective.h"
 
 /*

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
+#include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "src/collective.h"
-#include "src/once.h"
 
 /* Checks that every count that went up the tree is accounted for. Each rank adds up the counts of
  * the edges that lead to its nodes, and compares the sums with the counts of the nodes. */

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/once.h"
 #include "mcts/work.h"
 #include "rma/ring.h"
-#include "src/once.h"
 
 /* The calls that carry tokens. A message that does not fit into a ring is kept by its worker and
  * sent later. So no token is lost, and no handler has to run twice. */

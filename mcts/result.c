@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/round.h"
 #include "src/collective.h"
-#include "src/once.h"
 
 /* Makes the result. Nothing is under way, so the leader of each rank may read all nodes of its
  * process. The leader that has the root makes the result, and asks the other leaders for the steps

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/work.h"
 #include "rma/state.h"
-#include "src/once.h"
 #include "src/wait.h"
 
 /*

@@ -14,10 +14,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "mcts/slab.h"
 #include "src/callee.h"
 #include "src/object.h"
-#include "src/error.h"
 #include "tern/call.h"
 #include "tern/mcts.h"
 

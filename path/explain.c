@@ -1,8 +1,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "path/selector.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /* Explains the decisions of TERN_VIA_AUTO in words and ns. */

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "path/selector.h"
 #include "rma/layer.h"
 #include "rpc/layer.h"
-#include "src/error.h"
 
 /* The selectors of a context's workers, and the table of layers, which src/layer.h asks the topmost
  * layer to define. */

@@ -1,8 +1,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "path/selector.h"
-#include "src/error.h"
 #include "src/wait.h"
 #include "tern/call.h"
 

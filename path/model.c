@@ -1,7 +1,7 @@
 #include "tern/model.h"
 
+#include "base/error.h"
 #include "path/selector.h"
-#include "src/error.h"
 
 /*
  * How often each component occurs in an operation, from the tables of costs in tern/hashtable.h and

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/once.h"
 #include "queue/ticket.h"
-#include "src/once.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 

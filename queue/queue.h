@@ -24,11 +24,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "path/selector.h"
 #include "rma/rounds.h"
 #include "src/callee.h"
 #include "src/context.h"
-#include "src/error.h"
 #include "src/object.h"
 #include "tern/queue.h"
 

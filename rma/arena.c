@@ -1,7 +1,7 @@
 #include "rma/arena.h"
 
+#include "base/error.h"
 #include "rma/state.h"
-#include "src/error.h"
 
 static bool take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
                  uint32_t pieces) {

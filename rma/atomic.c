@@ -1,5 +1,5 @@
+#include "base/error.h"
 #include "rma/state.h"
-#include "src/error.h"
 
 /* One family of atomics per word: the width is the caller's, the order sequentially consistent. */
 #define APPLY(type)                                                                                \

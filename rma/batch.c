@@ -5,9 +5,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/once.h"
 #include "rma/grow.h"
 #include "rma/state.h"
-#include "src/once.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
 static uint64_t checksum(const tern_context *context, uint32_t line, uint32_t target,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 #define ENTRIES 64u
 

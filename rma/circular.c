@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/circle.h"
 #include "rma/state.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 
 /*
  * Circular buffers: the books (rma/circle.h), their memory in the segment, and puts from it. Budget

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/notify.h"
 #include "rma/state.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*

@@ -5,9 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "rma/service.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -1,8 +1,8 @@
+#include "base/error.h"
 #include "rma/bell.h"
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/arena.h"
 #include "rma/batch.h"
 #include "rma/far.h"
 #include "rma/state.h"
-#include "src/error.h"
 
 /* How many times a full ring is met before memory that was refused is asked for again. */
 #define GROW_AGAIN 4096u

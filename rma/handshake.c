@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/request.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
-#include "src/once.h"
 #include "src/wait.h"
 
 /* Handshakes: the records of rendezvous, and what is kept for them. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 #define TERN_HEAP_GRANULE 64u
 

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/mpi.h"
 #include "src/wait.h"
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "rma/key.h"
 #include "rma/state.h"
 #include "rma/window.h"
 #include "src/collective.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/membarrier.h"
 #include "src/mpi.h"

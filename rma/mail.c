@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/bell.h"
 #include "rma/state.h"
-#include "src/error.h"
 
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 

@@ -1,9 +1,9 @@
 #include "tern/memory.h"
 
+#include "base/error.h"
 #include "rma/service.h"
 #include "rma/state.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 
 #define ALIGNMENT_MAX TERN_HUGE
 

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/layer.h"
 #include "rma/rendezvous.h"
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 
 /* The life of notifications in a context. */
 

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/far.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/mpi.h"
 
 /*

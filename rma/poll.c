@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/batch.h"
 #include "rma/bell.h"
 #include "rma/grow.h"
 #include "rma/rounds.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/membarrier.h"
 

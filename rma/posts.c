@@ -1,7 +1,7 @@
 #include "rma/posts.h"
 
+#include "base/error.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "rma/segment.h"
 #include "rma/window.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
 #include "src/wait.h"

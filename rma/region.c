@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rma/window.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/mpi.h"
 #include "src/wait.h"
 

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 static tern_status no_such_worker(const char *function, tern_worker_id id) {

@@ -5,9 +5,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/error.h"
 #include "rma/service.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/mpi.h"
 
 _Static_assert(TERN_FUTURES == 64, "cells in use are bits of one word");

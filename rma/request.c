@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/cross.h"
 #include "rma/state.h"
 #include "rma/window.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/arena.h"
 #include "rma/batch.h"
 #include "rma/bell.h"
 #include "rma/far.h"
 #include "rma/grow.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

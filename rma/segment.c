@@ -11,11 +11,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/limits.h"
 #include "rma/region.h"
 #include "rma/reply.h"
 #include "rma/ring.h"
-#include "src/error.h"
-#include "src/limits.h"
 #include "src/log.h"
 #include "src/topology.h"
 

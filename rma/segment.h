@@ -88,8 +88,8 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
                              tern_segment *segment);
 void tern_segment_destroy(tern_segment *segment);
 
-/* Collective: hands fd to every rank of the node and takes theirs: fds[r] for ranks of this node,
- * -1 for the others and this one. */
+/* Collective: hands fd, or if it is -1 nothing, to every rank of the node and takes theirs: fds[r]
+ * for ranks of this node that give one. fds: -1 before, and after for the others and this one. */
 tern_status tern_segment_share(tern_context *context, int fd, int *fds);
 
 #endif

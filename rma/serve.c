@@ -1,8 +1,8 @@
+#include "base/error.h"
 #include "rma/arena.h"
 #include "rma/mail.h"
 #include "rma/message.h"
 #include "rma/state.h"
-#include "src/error.h"
 #include "src/log.h"
 
 /*

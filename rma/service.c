@@ -1,8 +1,8 @@
 #include "rma/service.h"
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/state.h"
-#include "src/error.h"
-#include "src/once.h"
 #include "src/wait.h"
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };

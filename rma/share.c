@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "rma/segment.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*
@@ -31,7 +31,7 @@ typedef struct address {
 typedef struct greeting {
     uint64_t nonce;
     uint32_t rank;
-    uint32_t unused;
+    uint32_t gives; /* 1: a descriptor comes along */
 } greeting;
 
 static address make_address(const uint64_t name[2]) {
@@ -58,7 +58,18 @@ static int open_socket(const uint64_t name[2]) {
     return fd;
 }
 
-/* 1: sent, 0: the receiver's queue is full, -1: failed. */
+/* Puts the descriptor into the message. */
+static void attach_fd(struct msghdr *message, void *room, size_t bytes, int fd) {
+    message->msg_control = room;
+    message->msg_controllen = bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+}
+
+/* fd -1: the greeting alone. 1: sent, 0: the receiver's queue is full, -1: failed. */
 static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, int fd) {
     address a = make_address(to);
     greeting copy = *hello;
@@ -68,17 +79,10 @@ static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, i
         struct cmsghdr align;
     } control;
     memset(&control, 0, sizeof control);
-    struct msghdr message = {.msg_name = &a.name,
-                             .msg_namelen = a.length,
-                             .msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control.room,
-                             .msg_controllen = sizeof control.room};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    struct msghdr message = {
+        .msg_name = &a.name, .msg_namelen = a.length, .msg_iov = &data, .msg_iovlen = 1};
+    if (fd >= 0)
+        attach_fd(&message, control.room, sizeof control.room, fd);
     if (sendmsg(socket_fd, &message, MSG_NOSIGNAL) >= 0)
         return 1;
     return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? 0 : -1;
@@ -118,7 +122,7 @@ static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
             memcpy(&sender, CMSG_DATA(h), sizeof sender);
     }
     bool cut = fd < 0 && (message.msg_flags & MSG_CTRUNC) != 0;
-    bool counts = (fd >= 0 || cut) && got == (ssize_t)sizeof hello &&
+    bool counts = (fd >= 0 || cut || hello.gives == 0) && got == (ssize_t)sizeof hello &&
                   hello.nonce == context->nonce && sender.uid == geteuid() &&
                   hello.rank < context->size && hello.rank != context->rank &&
                   tern_same_node(context, hello.rank) && in->fds[hello.rank] < 0;
@@ -146,7 +150,7 @@ static tern_status lost_fail(uint32_t lost) {
  * descriptors goes on to the end: others wait for its own one. */
 static tern_status exchange(tern_context *context, int socket_fd, const uint64_t (*names)[2],
                             int fd, int *fds) {
-    greeting hello = {context->nonce, context->rank, 0};
+    greeting hello = {context->nonce, context->rank, fd >= 0};
     inflow in = {fds, 0, 0};
     uint32_t next = 0;
     for (uint32_t r = 0; r < context->size; r++)

@@ -1,6 +1,6 @@
+#include "base/error.h"
 #include "rma/cross.h"
 #include "rma/state.h"
-#include "src/error.h"
 
 /*
  * shm: ranks that map each other's segments. Memory is reached by load/store, so puts, gets and

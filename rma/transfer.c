@@ -1,10 +1,10 @@
 #include "tern/transfer.h"
 
+#include "base/error.h"
 #include "rma/request.h"
 #include "rma/state.h"
 #include "src/collective.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/phase.h"
 #include "src/wait.h"
 

@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/batch.h"
 #include "rma/far.h"
 #include "rma/state.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
 #include "src/stuck.h"

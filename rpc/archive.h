@@ -3,7 +3,7 @@
 
 /* What the parts of the archive share: its words, and the list of chunks. */
 
-#include "src/error.h"
+#include "base/error.h"
 #include "tern/chunk.h"
 
 #define TERN_ARCHIVE_HEADER 8u

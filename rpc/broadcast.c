@@ -1,7 +1,7 @@
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/send.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -1,8 +1,8 @@
+#include "base/error.h"
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/lend.h"
 #include "rpc/result.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*

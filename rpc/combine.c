@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rpc/send.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*

@@ -1,11 +1,11 @@
 #include <stdio.h>
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/reply.h"
 #include "rpc/result.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/log.h"
-#include "src/once.h"
 #include "src/wait.h"
 #include "tern/message.h"
 

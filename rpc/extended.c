@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/state.h"
 #include "rpc/fetch.h"
 #include "rpc/held.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/log.h"
-#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call_archive.h"
 

@@ -1,11 +1,11 @@
 #include "rpc/fetch.h"
 
+#include "base/error.h"
+#include "base/once.h"
 #include "rma/cross.h"
 #include "rma/state.h"
 #include "rpc/buffer.h"
-#include "src/error.h"
 #include "src/log.h"
-#include "src/once.h"
 #include "src/wait.h"
 #include "tern/call_archive.h"
 

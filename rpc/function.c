@@ -6,9 +6,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/error.h"
 #include "rpc/state.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/mpi.h"
 
 /* The functions of the process, filled before main() and seldom after; contexts copy what they

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 enum { FRONT = 64, LOOKS = 16 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/overflow.h"
@@ -10,7 +11,6 @@
 #include "rpc/shipment.h"
 #include "rpc/synchronizer.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/log.h"
 
 static void close_layer(tern_context *context) {

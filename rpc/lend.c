@@ -1,10 +1,10 @@
 #include "rpc/lend.h"
 
+#include "base/error.h"
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/held.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/wait.h"
 #include "tern/call_archive.h"
 

@@ -1,12 +1,12 @@
 #include "rpc/lost.h"
 
+#include "base/error.h"
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/extended.h"
 #include "rpc/fetch.h"
 #include "rpc/held.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 
 /* To the worker that waits here for an answer that nobody else will give. */
 static void answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,

@@ -1,8 +1,8 @@
 #include "tern/message.h"
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/send.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
 #include "src/wait.h"

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/lost.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -1,6 +1,6 @@
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/overflow.h"
-#include "src/error.h"
 
 /*
  * Publishing policies (paper 000, 4.4.2). They are no other ways to send: what is

@@ -1,9 +1,9 @@
 #include <string.h>
 
+#include "base/error.h"
 #include "rma/reply.h"
 #include "rpc/state.h"
 #include "src/collective.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 /*

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/region.h"
 #include "rpc/archive.h"
 #include "rpc/state.h"
-#include "src/error.h"
 
 /* What the declarations of remote.h share. */
 

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/archive.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 enum { PIECE = 1 << 20 }; /* bytes of a get into memory of tern's */

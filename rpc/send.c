@@ -1,9 +1,9 @@
 #include "rpc/send.h"
 
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/overflow.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/wait.h"
 
 tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,

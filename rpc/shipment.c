@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "rma/cross.h"
 #include "rma/reply.h"
 #include "rma/state.h"
@@ -10,7 +11,6 @@
 #include "rpc/fetch.h"
 #include "rpc/send.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 #include "tern/buffer.h"

@@ -1,7 +1,7 @@
+#include "base/error.h"
 #include "rma/state.h"
 #include "rpc/lend.h"
 #include "rpc/synchronizer.h"
-#include "src/error.h"
 
 /* Making calls with options and broadcasts (paper 000, table 1). */
 

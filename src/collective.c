@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "src/error.h"
+#include "base/error.h"
 #include "src/meeting.h"
 #include "src/mpi.h"
 #include "src/sibling.h"

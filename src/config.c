@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/error.h"
+#include "base/error.h"
 #include "src/log.h"
 
 extern char **environ;

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/error.h"
 #include "src/collective.h"
 #include "src/config.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/mpi.h"
 #include "src/object.h"

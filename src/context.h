@@ -84,13 +84,14 @@ struct tern_worker {
                            kind and class of targets (path/selector.h) */
     bool in_progress;   /* tern_progress is never re-entered */
     bool in_handler;    /* waits are refused */
-    const char *collective; /* the collective function that it is in, or NULL */
-    uint64_t notified;      /* collectives over notifications that it has ended */
-    bool in_notified;       /* it is in one (rma/collectives.c) */
-    bool in_meeting;        /* it waits in a meeting, or to come to one (src/collective.c) */
-    uint32_t vain;          /* looks in a row that found nothing (src/wait.h) */
-    uint32_t glances;       /* tests that found nothing */
-    uint64_t looked;        /* ns: when the last of them looked after the peers */
+    const char *collective;    /* the collective function that it is in, or NULL */
+    uint32_t collective_depth; /* of those of the program (tern/agree.h), one in another */
+    uint64_t notified;         /* collectives over notifications that it has ended */
+    bool in_notified;          /* it is in one (rma/collectives.c) */
+    bool in_meeting;           /* it waits in a meeting, or to come to one (src/collective.c) */
+    uint32_t vain;             /* looks in a row that found nothing (src/wait.h) */
+    uint32_t glances;          /* tests that found nothing */
+    uint64_t looked;           /* ns: when the last of them looked after the peers */
     tern_mover *movers;
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
     _Atomic(void *) owner;   /* names the thread that adopted it */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 enum { KEPT = 16 };
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,14 @@
 #include "src/object.h"
 #include "src/service_threads.h"
 #include "tern/version.h"
+
+tern_status tern_fail_mpi(int code, const char *call) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "error %d", code);
+    return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

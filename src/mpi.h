@@ -6,8 +6,11 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "src/error.h"
+#include "base/error.h"
 #include "tern/context.h"
+
+/* Sets this thread's detail to MPI's own text for a failed call, and returns TERN_ERR_MPI. */
+tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 
 /* Runs an MPI call under the lock; the value is a tern_status with the detail set. */
 #define TERN_MPI(call)                                                                             \

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 void tern_object_add(tern_context *context, tern_object *object, const char *kind) {
     tern_object **at = &context->objects;

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "src/collective.h"
 #include "src/context.h"
-#include "src/error.h"
 #include "src/log.h"
 
 /* Where a process identifier means something, one boot of one machine and one namespace; and where

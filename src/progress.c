@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "src/error.h"
+#include "base/error.h"
 #include "src/membarrier.h"
 #include "src/mover.h"
 #include "src/task.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "src/context.h"
-#include "src/error.h"
 #include "src/log.h"
 #include "src/wait.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/uio.h>
 
-#include "src/error.h"
+#include "base/error.h"
 #include "src/wait.h"
 
 /* TERN_NO_CALL also where the system does not let this process read. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "src/error.h"
+#include "base/error.h"
 
 tern_status tern_topology_load(hwloc_topology_t *topology, bool devices) {
     if (hwloc_topology_init(topology) != 0)

@@ -1,7 +1,6 @@
 #include "src/wait.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include "src/activity.h"
 #include "src/stuck.h"
@@ -14,12 +13,6 @@
 #define LOOK_INTERVAL_NS 5000000u
 
 _Thread_local const char *tern_waits_in = "a wait of tern";
-
-uint64_t tern_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void tern_worker_yield(tern_worker *worker) {
     if (worker->in_progress || worker->in_handler)

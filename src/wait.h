@@ -8,8 +8,9 @@
  * that do not wait, and that programs loop around, end a look in vain with tern_look_vainly.
  */
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "src/context.h"
-#include "src/error.h"
 
 typedef struct tern_wait_state {
     uint32_t rounds;     /* in a row that found nothing */
@@ -77,8 +78,5 @@ static inline void tern_look_vainly(tern_worker *worker) {
 
 /* For tests that do not wait: looks after the peers now and then. TERN_ERR_PEER if rank is dead. */
 tern_status tern_glance(tern_worker *worker, uint32_t rank);
-
-/* Nanoseconds of a clock that only grows. */
-uint64_t tern_now(void);
 
 #endif

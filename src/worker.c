@@ -1,8 +1,8 @@
 #include <sched.h>
 
+#include "base/error.h"
 #include "src/context.h"
 #include "src/destroyed.h"
-#include "src/error.h"
 #include "src/pmpi.h"
 #include "src/wait.h"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "harness.h"
-#include "src/error.h"
 #include "tern/tern.h"
 
 static inline bool tern_expect(tern_status got, tern_status wanted, const char *call, unsigned line,

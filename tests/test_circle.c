@@ -4,9 +4,9 @@
  * circle, a list of all pieces ever cut, and a byte map that shows overlaps.
  */
 
+#include "base/error.h"
 #include "harness.h"
 #include "rma/circle.h"
-#include "src/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "fixture.h"
+#include "tern/mailbox_node.h"
 
 static uint32_t ended;
 

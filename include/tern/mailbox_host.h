@@ -7,7 +7,8 @@
  * workers that have died.
  *
  * A share is the memory of a mailbox. A program makes a share and passes its descriptor on, by fork
- * or over a socket, or the ranks of a node make a share together; only the second way needs MPI.
+ * or over a socket. Neither MPI nor a context is needed. The ranks of a node make a share together
+ * with tern/mailbox_node.h, which needs both.
  * Every thread that takes part joins the share and gets a worker, which one thread at a time may
  * use. A child of fork joins for itself. All processes belong to one user, who trusts them, and to
  * one PID namespace.
@@ -19,8 +20,8 @@
  * calls exec without leaving, because it lives on under the same number.
  */
 
-#include "tern/context.h"
 #include "tern/mailbox_message.h"
+#include "tern/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,9 +46,6 @@ typedef struct tern_mailbox_shape {
 /* Not for applications: the functions that the inlined functions below call. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
                                                               tern_mailbox_share **share);
-TERN_NODISCARD TERN_API tern_status tern_mailbox_share_on_node(tern_worker *worker,
-                                                               const tern_mailbox_shape *shape,
-                                                               tern_mailbox_share **share);
 TERN_NODISCARD TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
                                                               size_t (*bytes)(uint32_t slots,
                                                                               uint32_t packet),
@@ -79,20 +77,6 @@ TERN_NODISCARD static inline tern_status tern_mailbox_create(const tern_mailbox_
                                                              tern_mailbox_share **share) {
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     return tern_mailbox_share_create(&shape, share);
-}
-
-/** Creates one share for the ranks of each node. Collective over the context; blocks.
- *
- * @param worker one worker of each rank
- * @param options the sizes, the same on every rank, or NULL for the defaults
- * @param[out] share as for tern_mailbox_create; it does not need the context any more
- * @return the statuses of tern_mailbox_create, on every rank; TERN_ERR_MISMATCH if the options
- *     differ; TERN_ERR_STATE in a handler; TERN_ERR_PEER if a rank has died */
-TERN_NODISCARD static inline tern_status
-tern_mailbox_create_on_node(tern_worker *worker, const tern_mailbox_options *options,
-                            tern_mailbox_share **share) {
-    tern_mailbox_shape shape = tern_mailbox_shape_of(options);
-    return tern_mailbox_share_on_node(worker, &shape, share);
 }
 
 /** Attaches to the share behind a descriptor.
@@ -230,6 +214,7 @@ typedef struct tern_mailbox_patience {
     uint64_t timeout_ns;
     uint64_t began; /* ns; 0: not yet */
     int calls;      /* 1: waits for a server, and gives up when no server but this worker lives */
+    int over;       /* 1: the hook has ended the wait, with a detail text if calls is 1 */
 } tern_mailbox_patience;
 
 /* Not for applications: gives up the processor, checks the time, and every 5 ms checks the other
@@ -246,13 +231,16 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_pati
 static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
     tern_mailbox_patience *patience = (tern_mailbox_patience *)argument;
     tern_status status = tern_mailbox_patience_step(patience, calls);
-    if (status != TERN_ERR_AGAIN)
+    if (status != TERN_ERR_AGAIN) {
+        patience->over = status != TERN_OK;
         return (int)status;
+    }
     (void)tern_mailbox_reclaim(patience->worker);
     return 0;
 }
 
-/* Not for applications: turns an outcome into a status with its detail text. */
+/* Not for applications: turns an outcome into a status with its detail text, or with none if the
+ * call has succeeded. */
 TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes,
                                                          uint64_t room);
 
@@ -275,14 +263,17 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t r
 TERN_NODISCARD static inline tern_status
 tern_mailbox_request(tern_mailbox_worker *worker, const void *request, uint64_t bytes, void *reply,
                      uint64_t room, uint64_t *reply_bytes, uint64_t timeout_ns) {
-    tern_mailbox_patience patience = {worker, timeout_ns, 0, 1};
+    tern_mailbox_patience patience = {worker, timeout_ns, 0, 1, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint64_t total = 0;
     int outcome =
         tern_mailbox_message_call(&worker->client, request, bytes, reply, room, &total, &wait);
     if (reply_bytes != NULL && (outcome == TERN_MAILBOX_OK || outcome == TERN_MAILBOX_TRUNCATED))
         *reply_bytes = total;
-    return outcome == TERN_MAILBOX_OK ? TERN_OK : tern_mailbox_outcome(outcome, total, room);
+    /* The answer may have come while the hook gave up. */
+    if (outcome == TERN_MAILBOX_OK && !patience.over)
+        return TERN_OK;
+    return tern_mailbox_outcome(outcome, total, room);
 }
 
 /** Opens a service, with memory for one session per slot. tern/mailbox_message.h describes handle
@@ -317,7 +308,7 @@ TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
 TERN_NODISCARD static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
                                                              tern_mailbox_service *service,
                                                              uint64_t timeout_ns, uint32_t *steps) {
-    tern_mailbox_patience patience = {worker, timeout_ns, 0, 0};
+    tern_mailbox_patience patience = {worker, timeout_ns, 0, 0, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;
     int stop = 0;

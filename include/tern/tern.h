@@ -1,8 +1,10 @@
 #ifndef TERN_TERN_H
 #define TERN_TERN_H
 
-/* All of tern. Each header below can also be included alone. */
+/* All of libtern. Each header below can also be included alone. The headers of tern's other
+ * libraries are included by themselves: tern/mailbox*.h and tern/sandbox*.h (libtern_mailbox). */
 
+#include "tern/agree.h"
 #include "tern/archive.h"
 #include "tern/buffer.h"
 #include "tern/call.h"
@@ -23,11 +25,7 @@
 #include "tern/hashtable_buffer.h"
 #include "tern/lock.h"
 #include "tern/log.h"
-#include "tern/mailbox.h"
 #include "tern/map.h"
-#include "tern/mailbox_host.h"
-#include "tern/mailbox_message.h"
-#include "tern/mailbox_warp.h"
 #include "tern/mcts.h"
 #include "tern/memory.h"
 #include "tern/message.h"
@@ -41,7 +39,6 @@
 #include "tern/registration.h"
 #include "tern/remote.h"
 #include "tern/rendezvous.h"
-#include "tern/sandbox.h"
 #include "tern/stats.h"
 #include "tern/status.h"
 #include "tern/synchronizer.h"

@@ -19,7 +19,7 @@
 
 enum { STEPS = 15, CHUNKS = 3 };
 
-/* In place of src/status.c and of what knows segments, which need MPI. */
+/* In place of base/status.c, and of what knows segments and needs MPI. */
 tern_status tern_fail(tern_status status, const char *format, ...) {
     char detail[512];
     va_list arguments;

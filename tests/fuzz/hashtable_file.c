@@ -17,7 +17,7 @@ enum { SEAL_HEADER = 1, SEAL_BLOCKS = 2 };
 
 static char detail[512];
 
-/* In place of src/status.c, which needs MPI. */
+/* In place of base/status.c. */
 tern_status tern_fail(tern_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

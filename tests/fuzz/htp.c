@@ -21,7 +21,7 @@ struct hex_engine {
     tern_search_move move;
 };
 
-/* In place of src/status.c, which needs MPI. */
+/* In place of base/status.c. */
 const char *tern_error_detail(void) { return "the engine is broken"; }
 
 /* In place of engine.c. The game is not over, so that there is a move. */

@@ -44,6 +44,9 @@ layers)
 	include/tern/a.h "src/context.h"
 	src/a.c "../src/context.h"
 	mcts/a.c "tests/harness.h"
+	base/a.c "src/log.h"
+	mailbox/a.c "src/log.h"
+	rpc/a.c "mailbox/share.h"
 	END
     sample rpc/a.c '#include "rma/ring.h"'
     expect_success "$here/layers.sh" "$work/tree"
@@ -108,6 +111,28 @@ symbols)
     expect_success "$here/symbols.sh" liba.so
     expect_failure "$here/symbols.sh" liba.so '^MPI_'
     expect_success "$here/symbols.sh" liba.a
+    ;;
+needs)
+    cd "$work"
+    # build CALLED: a library of two objects, of which the second calls the first and CALLED.
+    build() {
+        echo 'int tern_a(void) { return 1; }' >a.c
+        echo "int tern_a(void); int $1(void); int tern_b(void) { return tern_a() + $1(); }" >b.c
+        cc -shared -fPIC -o liba.so a.c b.c
+        cc -c a.c b.c
+        rm -f liba.a
+        ar rc liba.a a.o b.o
+    }
+    for name in PMPI_Barrier hwloc_topology_load tern_progress; do
+        build $name
+        expect_failure "$here/needs.sh" liba.so
+        expect_failure "$here/needs.sh" liba.a
+    done
+    build getpid
+    expect_success "$here/needs.sh" liba.so
+    expect_success "$here/needs.sh" liba.a
+    cc -shared -fPIC -o liba.so a.c -Wl,--no-as-needed -lpthread -lm
+    expect_failure "$here/needs.sh" liba.so
     ;;
 pmpi)
     cd "$work"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# symbols.sh LIBRARY [REGEX]: every symbol that libtern.so exports, or that is global in libtern.a,
-# matches the expression, ^tern_ if none is given, and the library calls MPI by its PMPI_ names only. MPI_ names would reach a profiler's
-# wrappers, libtern_pmpi's among them, which wait by calling tern.
+# symbols.sh LIBRARY [REGEX]: every symbol that a shared library exports, or that is global in a static
+# one, matches the expression, ^tern_ if none is given, and the library calls MPI by its PMPI_ names only.
+# MPI_ names would reach a profiler's wrappers, libtern_pmpi's among them, which wait by calling tern.
 set -eu
 
 dynamic=

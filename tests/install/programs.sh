@@ -1,7 +1,7 @@
 #!/bin/sh
 # programs.sh PREFIX LIBRARY_FOLDER COMPILER MPIRUN CMAKE: builds the programs in outside/ with
-# pkg-config and with find_package, and runs them on 1 and 2 ranks. Builds examples/sandbox by hand, as
-# its README says, and runs that.
+# pkg-config and with find_package, and runs them on 1 and 2 ranks. Does the same with the program in
+# mailbox/, without MPI. Builds examples/sandbox by hand, as its README says, and runs that.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$1 library_folder=$2 compiler=$3 mpirun=$4 cmake=$5
@@ -34,13 +34,24 @@ done
 echo "with libtern_pmpi"
 "$mpirun" -n 2 env LD_PRELOAD="$LD_LIBRARY_PATH/libtern_pmpi.so" "$work/with_pkg_config"
 
+echo "mailboxes without MPI"
+# shellcheck disable=SC2046 # flags are a list
+"$compiler" -o "$work/mailbox_alone" "$here/mailbox/program.c" \
+    $(pkg-config --cflags --libs tern-mailbox)
+"$cmake" -S "$here/mailbox" -B "$work/mailbox" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$compiler"
+"$cmake" --build "$work/mailbox"
+for program in mailbox_alone mailbox/with_shared mailbox/with_static; do
+    "$work/$program"
+done
+
 echo sandbox
 example=$here/../../examples/sandbox
 # shellcheck disable=SC2046 # flags are a list
-"$compiler" -o "$work/sandbox" "$example/main.c" $(pkg-config --cflags --libs tern)
+"$compiler" -o "$work/sandbox" "$example/main.c" $(pkg-config --cflags --libs tern-mailbox)
 # shellcheck disable=SC2046 # flags are a list
 "$compiler" -O2 -ffreestanding -fPIE -fno-stack-protector -nostdlib -static-pie \
-    -Wl,-e,tern_sandbox_main -Wl,--no-dynamic-linker $(pkg-config --cflags tern) "$example/guest.c" \
+    -Wl,-e,tern_sandbox_main -Wl,--no-dynamic-linker $(pkg-config --cflags tern-mailbox) "$example/guest.c" \
     -o "$work/guest"
 status=0
 "$work/sandbox" "$work/guest" "$work" --getpid || status=$?

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 #include "fixture.h"
+#include "tern/sandbox.h"
 
 enum { SANDBOX_ARGUMENT = 8192 };
 

@@ -241,7 +241,7 @@ static int write_nonsense(void *argument) {
     uint64_t random = *(uint64_t *)argument;
     if (tern_mailbox_join(play.share, TERN_MAILBOX_CLIENT, &worker) != TERN_OK)
         return 1;
-    tern_mailbox_patience patience = {&worker, 30 * SECOND, 0, 1};
+    tern_mailbox_patience patience = {&worker, 30 * SECOND, 0, 1, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t slot, piece = tern_mailbox_piece(worker.client.box.bytes);
     if (tern_mailbox_take_wait(&worker.client, &wait, &slot) != 0)

@@ -51,7 +51,7 @@ static void a_share(void) {
     EXPECT_OK(tern_mailbox_create(&options, &share));
     EXPECT_OK(tern_mailbox_join(share, TERN_MAILBOX_CLIENT, &worker));
     pid_t servers[2] = {start_child(serve_share, share), start_child(serve_share, share)};
-    tern_mailbox_patience patience = {&worker, 40000000000u, 0, 0};
+    tern_mailbox_patience patience = {&worker, 40000000000u, 0, 0, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint64_t word[TERN_MAILBOX_LANES] = {1, deadly, 1};
     CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(7), fill_words,
@@ -79,7 +79,7 @@ static void a_stopped_server(void) {
     EXPECT_OK(tern_mailbox_join(share, TERN_MAILBOX_CLIENT, &worker));
     pid_t stopped = start_child(serve_share, share);
     for (int i = 0; i < 2 * SLOTS; i++) {
-        tern_mailbox_patience brief = {&worker, 10000000, 0, 0};
+        tern_mailbox_patience brief = {&worker, 10000000, 0, 0, 0};
         tern_mailbox_wait wait = {tern_mailbox_idle, &brief};
         uint64_t word[TERN_MAILBOX_LANES] = {1, endless_word};
         CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(3),
@@ -99,7 +99,7 @@ static void a_stopped_server(void) {
     kill(stopped, SIGSTOP);
     pid_t other = start_child(serve_share, share);
     for (int i = 0; i < 2 * SLOTS; i++) {
-        tern_mailbox_patience patience = {&worker, 40000000000u, 0, 0};
+        tern_mailbox_patience patience = {&worker, 40000000000u, 0, 0, 0};
         tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
         uint64_t word[TERN_MAILBOX_LANES] = {1, 1};
         CU_ASSERT_EQUAL(tern_mailbox_warp_call(&worker.client, tern_mailbox_party_whole(3),

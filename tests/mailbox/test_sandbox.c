@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sandbox_tools.h"
-#include "src/wait.h"
 
 static char printed[4096], folder[] = "/tmp/tern-sandbox-XXXXXX", inside[64], outside[64];
 static size_t printed_bytes;

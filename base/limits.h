@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_LIMITS_H
-#define TERN_SRC_LIMITS_H
+#ifndef TERN_BASE_LIMITS_H
+#define TERN_BASE_LIMITS_H
 
 /* What this process may not exceed (getrlimit). */
 

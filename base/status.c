@@ -1,18 +1,15 @@
-#include "src/error.h"
+#include "base/error.h"
 
 #include <errno.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/limits.h"
+#include "base/limits.h"
 
-static _Thread_local char detail[1024];
-static _Thread_local const char *said; /* a text that stands elsewhere; else NULL */
 _Thread_local tern_failures tern_failures_here;
 
-static tern_status remember(tern_status status, const char *text) {
-    said = text;
+static tern_status remember(tern_status status, const char *plain) {
+    tern_failures_here.plain = plain;
     tern_failures_here.count++;
     tern_failures_here.last = status;
     return status;
@@ -45,16 +42,19 @@ const char *tern_strerror(tern_status status) {
     return texts[status];
 }
 
-const char *tern_error_detail(void) { return said != NULL ? said : detail; }
+const char *tern_error_detail(void) {
+    const tern_failures *here = &tern_failures_here;
+    return here->plain != NULL ? here->plain : here->detail;
+}
 
 void tern_error_clear(void) {
-    said = NULL;
-    detail[0] = 0;
+    tern_failures_here.plain = NULL;
+    tern_failures_here.detail[0] = 0;
     tern_failures_here.last = TERN_OK;
 }
 
 tern_status tern_fail_list(tern_status status, const char *format, va_list arguments) {
-    vsnprintf(detail, sizeof detail, format, arguments);
+    vsnprintf(tern_failures_here.detail, TERN_DETAIL_BYTES, format, arguments);
     return remember(status, NULL);
 }
 
@@ -68,14 +68,6 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
 
 tern_status tern_fail_plainly(tern_status status, const char *text) {
     return remember(status, text);
-}
-
-tern_status tern_fail_mpi(int code, const char *call) {
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
-        snprintf(text, sizeof text, "error %d", code);
-    return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
 }
 
 tern_status tern_fail_system(const char *call) {

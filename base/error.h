@@ -1,9 +1,13 @@
-#ifndef TERN_SRC_ERROR_H
-#define TERN_SRC_ERROR_H
+#ifndef TERN_BASE_ERROR_H
+#define TERN_BASE_ERROR_H
 
 /*
  * Errors: whoever first decides which error it is writes the detail here and returns what tern_fail
  * returns; callers pass the status on.
+ *
+ * Each of tern's libraries contains this code. The state of a thread is exported, so the dynamic
+ * linker makes all of a program's libraries use one instance of it: tern_error_detail of any of
+ * them returns the text that another one has set.
  */
 
 #include <stdarg.h>
@@ -11,14 +15,19 @@
 
 #include "tern/status.h"
 
-/* What this thread's failures were, for code that recovers from them. Read in hot paths: with this
- * model of thread-local storage that is one load. */
+enum { TERN_DETAIL_BYTES = 1024 };
+
+/* The failures of a thread. Code that recovers from failures reads count and last in hot paths:
+ * with this model of thread-local storage that is one load. Only status.c uses the text. */
 typedef struct tern_failures {
     uint32_t count;
-    tern_status last; /* whose text is the detail; TERN_OK: the detail is empty */
+    tern_status last;  /* whose text is the detail; TERN_OK: the detail is empty */
+    const char *plain; /* the detail, if it lives as long as the program; else NULL */
+    char detail[TERN_DETAIL_BYTES];
 } tern_failures;
 
-extern _Thread_local tern_failures tern_failures_here __attribute__((tls_model("initial-exec")));
+TERN_API extern _Thread_local tern_failures tern_failures_here
+    __attribute__((tls_model("initial-exec")));
 
 /* Sets this thread's detail and returns status. */
 tern_status tern_fail(tern_status status, const char *format, ...)
@@ -30,9 +39,6 @@ tern_status tern_fail_list(tern_status status, const char *format, va_list argum
 /* The same with a text that lives as long as the program. For outcomes that are no surprise:
  * nothing is copied. */
 tern_status tern_fail_plainly(tern_status status, const char *text);
-
-/* The same for a failed MPI call, with MPI's own text. */
-tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 
 /* The same for a failed system call, with errno's text, and with the limit of
  * this process that is too low, if that is why. */

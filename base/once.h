@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_ONCE_H
-#define TERN_SRC_ONCE_H
+#ifndef TERN_BASE_ONCE_H
+#define TERN_BASE_ONCE_H
 
 /*
  * Reading what other processes may change at any time: the arguments of a call and the payload of a

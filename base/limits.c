@@ -1,4 +1,4 @@
-#include "src/limits.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,30 @@
+// tern-test: ranks survivors least=2
+
+/* After a death collective functions of a program end with TERN_ERR_PEER. */
+
+#include "fixture.h"
+#include "tern/agree.h"
+
+static void all_end(void) {
+    fixture f;
+    uint64_t value = 1;
+    int fd = -1;
+    if (!fixture_open(&f, NULL))
+        return;
+    fixture_lose(&f, 0);
+    EXPECT(TERN_ERR_PEER, tern_agree(f.worker, TERN_OK, "a step"));
+    EXPECT(TERN_ERR_PEER, tern_same(f.worker, &value, sizeof value, "a value"));
+    EXPECT(TERN_ERR_PEER, tern_sum(f.worker, &value, 1));
+    EXPECT(TERN_ERR_PEER, tern_pass_descriptor(f.worker, 0, &fd));
+    CU_ASSERT(value == 1 && fd == -1);
+    EXPECT_OK(tern_collective_begin(f.worker, "shop_close"));
+    EXPECT(TERN_ERR_PEER, tern_agree(f.worker, TERN_OK, "a step"));
+    tern_collective_end(f.worker);
+    fixture_meet_living(&f);
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"all_end", all_end}};
+    return tern_test_main(argc, argv, "agree_faults", tests, 1);
+}
