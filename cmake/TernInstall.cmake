@@ -9,7 +9,7 @@ set(TERN_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${TERN_BUILT_INCLUDE_DIR}/tern/mpi_check.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern)
-install(TARGETS tern tern_static tern_pmpi EXPORT tern)
+install(TARGETS tern tern_static tern_mcts tern_mcts_static tern_pmpi EXPORT tern)
 # A project without MPI finds this one alone.
 install(TARGETS tern_mailbox tern_mailbox_static EXPORT tern_mailbox)
 
@@ -52,4 +52,5 @@ function(tern_install_pkgconfig short requires description)
     configure_file(cmake/tern-library.pc.in tern-${short}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/tern-${short}.pc DESTINATION ${TERN_PKGCONFIG_DIR})
 endfunction()
+tern_install_pkgconfig(mcts "tern" "Monte-Carlo tree search over the ranks of a context")
 tern_install_pkgconfig(mailbox "" "Mailboxes in shared memory and sandboxes, with no MPI")

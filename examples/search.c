@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "tern/mcts.h"
 #include "tern/tern.h"
 
 typedef struct stones {

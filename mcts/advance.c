@@ -4,7 +4,6 @@
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "mcts/round.h"
-#include "src/collective.h"
 #include "tern/collective.h"
 
 /*
@@ -51,12 +50,12 @@ static tern_status mark_children(tern_worker *worker, tern_search *s, tern_mcts_
         uint32_t rank = tern_mcts_owner(child) / s->workers;
         if (child == 0)
             continue;
-        if (rank == s->context->rank) {
+        if (rank == s->rank) {
             mark_local(s, child);
             continue;
         }
         mark m = {tern_mcts_head_to(s), child};
-        status = tern_call(worker, (tern_worker_id){rank, worker->index},
+        status = tern_call(worker, (tern_worker_id){rank, tern_worker_self(worker).index},
                            &tern_mcts_on_mark_function, &m, sizeof m);
     }
     return status;
@@ -75,7 +74,7 @@ static tern_status mark_all(tern_worker *worker, tern_search *s) {
             status = tern_quiesce(worker);
         left = s->marked != NULL;
         if (status == TERN_OK)
-            status = tern_collective_sum(s->context, worker, &left, 1);
+            status = tern_sum(worker, &left, 1);
     }
     return status;
 }
@@ -123,13 +122,13 @@ static uint64_t child_of(const tern_search *s, uint32_t move) {
 /* Makes the child the root on all ranks, or makes a new root if there is no child. */
 static tern_status find_root(tern_worker *worker, tern_search *s, uint32_t move) {
     uint64_t child = tern_mcts_has_root(s) ? child_of(s, move) : 0;
-    tern_status status = tern_collective_sum(s->context, worker, &child, 1);
+    tern_status status = tern_sum(worker, &child, 1);
     if (status != TERN_OK)
         return status;
     s->root = child;
     s->game.play(s->root_state, move, s->game.argument);
     if (child == 0)
-        return tern_collective_agree(s->context, worker, tern_mcts_plant(s), "tern_search_advance");
+        return tern_agree(worker, tern_mcts_plant(s), "tern_search_advance");
     tern_mcts_node *root = tern_mcts_node_of(s, child);
     if (root != NULL)
         root->parent = 0;
@@ -152,16 +151,10 @@ static tern_status check_move(const tern_search *s, uint32_t move) {
                      move, count, s->game.name);
 }
 
-tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t move) {
-    static const char name[] = "tern_search_advance";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_mcts_enter(worker, s, name);
-    if (status != TERN_OK)
-        return status;
-    status = tern_collective_agree(s->context, worker, check_move(s, move), name);
+static tern_status advance(tern_worker *worker, tern_search *s, uint32_t move, const char *name) {
+    tern_status status = tern_agree(worker, check_move(s, move), name);
     if (status == TERN_OK)
-        status = tern_collective_same(s->context, worker, &move, sizeof move,
-                                      "the move of tern_search_advance");
+        status = tern_same(worker, &move, sizeof move, "the move of tern_search_advance");
     if (status != TERN_OK)
         return status;
     status = find_root(worker, s, move);
@@ -171,8 +164,18 @@ tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t mo
         sweep(s, &s->worker[i].slab);
     /* No rank may look for nodes here before this rank has freed its own. */
     if (status == TERN_OK)
-        status = tern_collective_barrier(s->context, worker);
+        status = tern_agree(worker, TERN_OK, name);
     if (status != TERN_OK)
         tern_mcts_fail(s, status);
+    return status;
+}
+
+tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t move) {
+    static const char name[] = "tern_search_advance";
+    tern_status status = tern_mcts_begin(worker, s, name);
+    if (status != TERN_OK)
+        return status;
+    status = advance(worker, s, move, name);
+    tern_collective_end(worker);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/quiet.h"
-#include "src/collective.h"
 
 /* Checks that every count that went up the tree is accounted for. Each rank adds up the counts of
  * the edges that lead to its nodes, and compares the sums with the counts of the nodes. */
@@ -61,9 +60,10 @@ static tern_status check_edge(tern_worker *worker, tern_search *s, const tern_mc
     if (child == 0)
         return TERN_OK;
     claim c = {tern_mcts_head_to(s), child, visits - link->loose_visits, won - loose_won};
-    return rank == s->context->rank ? receive(s, &c)
-                                    : tern_call(worker, (tern_worker_id){rank, worker->index},
-                                                &tern_mcts_on_claim_function, &c, sizeof c);
+    return rank == s->rank
+               ? receive(s, &c)
+               : tern_call(worker, (tern_worker_id){rank, tern_worker_self(worker).index},
+                           &tern_mcts_on_claim_function, &c, sizeof c);
 }
 
 static tern_status check_node(tern_worker *worker, tern_search *s, uint64_t name) {
@@ -136,8 +136,7 @@ static tern_status check_all(tern_worker *worker, tern_search *s) {
 
 tern_status tern_mcts_check(tern_worker *worker, tern_search *s) {
     static const char name[] = "tern_mcts_check";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_mcts_enter(worker, s, name);
+    tern_status status = tern_mcts_begin(worker, s, name);
     if (status != TERN_OK)
         return status;
     for (uint32_t i = 0; i < s->workers; i++) {
@@ -145,12 +144,13 @@ tern_status tern_mcts_check(tern_worker *worker, tern_search *s) {
         if (s->worker[i].sums == NULL)
             status = tern_fail(TERN_ERR_MEMORY, "no memory for sums");
     }
-    status = tern_collective_agree(s->context, worker, status, name);
+    status = tern_agree(worker, status, name);
     if (status == TERN_OK)
-        status = tern_collective_agree(s->context, worker, check_all(worker, s), name);
+        status = tern_agree(worker, check_all(worker, s), name);
     for (uint32_t i = 0; i < s->workers; i++) {
         free(s->worker[i].sums);
         s->worker[i].sums = NULL;
     }
+    tern_collective_end(worker);
     return status;
 }

@@ -1,11 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "mcts/result.h"
 #include "mcts/work.h"
-#include "src/collective.h"
 
 /* Creating, resetting and destroying a search. */
 
@@ -32,11 +31,11 @@ static tern_status check_game(const tern_game *g) {
     return TERN_OK;
 }
 
-static tern_status check_options(const tern_context *context, const tern_game *g,
+static tern_status check_options(const tern_config *config, const tern_game *g,
                                  const tern_search_options *o) {
     /* The longest message is a creation: a state and less than 256 bytes beside it. */
-    size_t message = 256 + g->state_bytes, room = context->config.ring_size / 2 - 64;
-    size_t least = tern_mcts_slab_least(g->state_bytes, g->moves_max) * context->config.workers;
+    size_t message = 256 + g->state_bytes, room = config->ring_size / 2 - 64;
+    size_t least = tern_mcts_slab_least(g->state_bytes, g->moves_max) * config->workers;
     if (o->exploration != o->exploration || o->exploration > 1e6)
         return tern_fail(TERN_ERR_ARGUMENT, "exploration is %g; allowed are numbers up to 1e6",
                          o->exploration);
@@ -65,14 +64,14 @@ static tern_status check_options(const tern_context *context, const tern_game *g
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "a state of %zu bytes makes a message of %zu and rings take %zu; raise "
                          "TERN_RING_SIZE (now %zu)",
-                         g->state_bytes, message, room, context->config.ring_size);
+                         g->state_bytes, message, room, config->ring_size);
     return TERN_OK;
 }
 
 static tern_search_options filled_in(const tern_context *context, const tern_search_options *o) {
     static const tern_search_options none;
     tern_search_options f = o != NULL ? *o : none;
-    uint64_t all = (uint64_t)context->size * context->config.workers;
+    uint64_t all = (uint64_t)tern_context_size(context) * tern_context_config(context)->workers;
     uint32_t under_way = all == 1 ? 1 : (uint32_t)(UNDER_WAY * all);
     f.exploration = f.exploration == 0 ? exploration : f.exploration < 0 ? 0 : f.exploration;
     f.simulations = f.simulations == 0 ? SIMULATIONS : f.simulations;
@@ -100,8 +99,7 @@ static tern_status agree_on(tern_worker *worker, const tern_game *g, const tern_
     memcpy(&same[1], &o->exploration, 8);
     size_t length = strlen(g->name);
     memcpy(&same[13], g->name, length < 3 * sizeof *same ? length : 3 * sizeof *same);
-    return tern_collective_same(worker->context, worker, same, sizeof same,
-                                "the game and the options of tern_search_create");
+    return tern_same(worker, same, sizeof same, "the game and the options of tern_search_create");
 }
 
 static void worker_close(tern_mcts_worker *w) {
@@ -119,7 +117,7 @@ static bool worker_open(tern_search *s, uint32_t index) {
     w->search = s;
     w->index = index;
     w->alone = s->workers == 1 || s->options.calls_only;
-    w->number = s->context->rank * s->workers + index;
+    w->number = s->rank * s->workers + index;
     w->work.end = &w->work.first;
     w->kept.end = &w->kept.first;
     w->moves = calloc(s->game.moves_max, sizeof *w->moves);
@@ -131,7 +129,7 @@ static bool worker_open(tern_search *s, uint32_t index) {
 }
 
 static void free_search(tern_search *s) {
-    tern_callee_remove(s->context, &s->callee);
+    tern_part_destroy(s->part);
     for (uint32_t i = 0; s->worker != NULL && i < s->workers; i++)
         worker_close(&s->worker[i]);
     free(s->worker);
@@ -139,6 +137,17 @@ static void free_search(tern_search *s) {
     free(s->result_moves);
     free(s->result_line);
     free(s);
+}
+
+/* Finds out whether some rank shares no memory with this one. */
+static tern_status find_far(tern_search *s) {
+    tern_status status = TERN_OK;
+    for (uint32_t r = 0; r < s->size && status == TERN_OK; r++) {
+        tern_transport transport = TERN_SHM;
+        status = tern_context_transport(s->context, r, &transport);
+        s->far = s->far || transport != TERN_SHM;
+    }
+    return status;
 }
 
 /* Allocates this rank's part of the search. [out] search must be freed on an error too. */
@@ -153,9 +162,11 @@ static tern_status allocate(tern_context *context, const tern_game *game,
     s->game = *game;
     s->options = *options;
     s->share = 0.5f / (float)options->simulations;
-    s->workers = (uint32_t)context->config.workers;
-    s->all = s->workers * context->size;
-    s->dead = TERN_NOBODY;
+    s->rank = tern_context_rank(context);
+    s->size = tern_context_size(context);
+    s->workers = (uint32_t)tern_context_config(context)->workers;
+    s->all = s->workers * s->size;
+    s->dead = TERN_NO_RANK;
     s->worker = aligned_alloc(64, s->workers * sizeof *s->worker);
     s->root_state = aligned_alloc(64, (game->state_bytes + 63) / 64 * 64);
     s->result_moves = calloc(game->moves_max, sizeof *s->result_moves);
@@ -170,57 +181,35 @@ static tern_status allocate(tern_context *context, const tern_game *game,
         return tern_fail(TERN_ERR_MEMORY,
                          "no memory for a search with %zu bytes of nodes; give it less",
                          options->memory);
-    return TERN_OK;
+    return find_far(s);
 }
 
-/* Agrees on the nonce. From then on calls find the search. */
-static tern_status introduce(tern_worker *worker, tern_search *s) {
-    tern_context *context = s->context;
-    uint64_t random = 0;
-    tern_status status = getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random
-                             ? TERN_OK
-                             : tern_fail_system("getrandom");
-    status = tern_collective_agree(context, worker, status, "tern_search_create");
-    if (status == TERN_OK)
-        status = tern_collective_sum(context, worker, &random, 1);
-    if (status != TERN_OK)
-        return status;
-    s->nonce = random == 0 ? 1 : random;
-    tern_callee_add(context, &s->callee, TERN_CALLEE_SEARCH, s->nonce, s);
-    return TERN_OK;
-}
-
-tern_status tern_search_create(tern_worker *worker, const tern_game *game,
-                               const tern_search_options *options, tern_search **search) {
-    static const char name[] = "tern_search_create";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
-    tern_context *context = worker->context;
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
+static tern_status create(tern_worker *worker, const tern_game *game,
+                          const tern_search_options *options, tern_search **search,
+                          const char *name) {
+    tern_context *context = tern_worker_context(worker);
     tern_search_options o = filled_in(context, options);
     tern_search *s = NULL;
+    tern_status status = TERN_OK;
     if (game == NULL || search == NULL)
         status =
             tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name, game == NULL ? "game" : "search");
     if (status == TERN_OK)
         status = check_game(game);
     if (status == TERN_OK)
-        status = check_options(context, game, &o);
-    status = tern_collective_agree(context, worker, status, name);
+        status = check_options(tern_context_config(context), game, &o);
+    status = tern_agree(worker, status, name);
     if (status == TERN_OK)
         status = agree_on(worker, game, &o);
     if (status != TERN_OK)
         return status;
-    status = tern_collective_agree(context, worker, allocate(context, game, &o, &s), name);
+    status = tern_agree(worker, allocate(context, game, &o, &s), name);
+    /* From then on calls find the search. */
     if (status == TERN_OK)
-        status = introduce(worker, s);
-    /* No message can come before every rank has added the search, because each rank needs a reset
-     * first. */
+        status = tern_part_create(worker, tern_mcts_part_kind, s, &s->part);
+    /* No message can come before every rank has its part, because each rank needs a reset first. */
     if (status == TERN_OK) {
-        tern_object_add(context, &s->object, "tree search");
+        s->nonce = tern_part_id(s->part);
         *search = s;
     } else if (s != NULL) {
         free_search(s);
@@ -228,13 +217,29 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
     return status;
 }
 
-tern_status tern_mcts_enter(tern_worker *worker, tern_search *s, const char *name) {
+tern_status tern_search_create(tern_worker *worker, const tern_game *game,
+                               const tern_search_options *options, tern_search **search) {
+    static const char name[] = "tern_search_create";
+    tern_status status = tern_collective_begin(worker, name);
+    if (status != TERN_OK)
+        return status;
+    status = create(worker, game, options, search, name);
+    tern_collective_end(worker);
+    return status;
+}
+
+tern_status tern_mcts_begin(tern_worker *worker, tern_search *s, const char *name) {
     if (worker == NULL || s == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
-    if (worker->context != s->context || worker->index >= s->workers)
+    if (!tern_mcts_owns(s, worker))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: a worker of another context", name);
-    tern_status status = tern_worker_may_wait(worker, name);
-    return status == TERN_OK ? tern_mcts_failure(s) : status;
+    tern_status status = tern_collective_begin(worker, name);
+    if (status != TERN_OK)
+        return status;
+    status = tern_mcts_failure(s);
+    if (status != TERN_OK)
+        tern_collective_end(worker);
+    return status;
 }
 
 tern_status tern_mcts_plant(tern_search *s) {
@@ -253,18 +258,13 @@ tern_status tern_mcts_plant(tern_search *s) {
     return TERN_OK;
 }
 
-tern_status tern_search_reset(tern_worker *worker, tern_search *s, const void *state) {
-    static const char name[] = "tern_search_reset";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_mcts_enter(worker, s, name);
-    if (status != TERN_OK)
-        return status;
+static tern_status reset(tern_worker *worker, tern_search *s, const void *state, const char *name) {
+    tern_status status = TERN_OK;
     if (state == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: state is NULL", name);
-    status = tern_collective_agree(s->context, worker, status, name);
+    status = tern_agree(worker, status, name);
     if (status == TERN_OK)
-        status = tern_collective_same(s->context, worker, state, s->game.state_bytes,
-                                      "the state of tern_search_reset");
+        status = tern_same(worker, state, s->game.state_bytes, "the state of tern_search_reset");
     if (status != TERN_OK)
         return status;
     memcpy(s->root_state, state, s->game.state_bytes);
@@ -273,29 +273,34 @@ tern_status tern_search_reset(tern_worker *worker, tern_search *s, const void *s
         w->random = tern_random_seeded(s->options.seed, w->number);
         memset(&w->statistics, 0, sizeof w->statistics);
     }
-    status = tern_mcts_plant(s);
-    return tern_collective_agree(s->context, worker, status, name);
+    return tern_agree(worker, tern_mcts_plant(s), name);
+}
+
+tern_status tern_search_reset(tern_worker *worker, tern_search *s, const void *state) {
+    static const char name[] = "tern_search_reset";
+    tern_status status = tern_mcts_begin(worker, s, name);
+    if (status != TERN_OK)
+        return status;
+    status = reset(worker, s, state, name);
+    tern_collective_end(worker);
+    return status;
 }
 
 tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     if (s == NULL)
         return TERN_OK;
-    if (worker == NULL || worker->context != s->context)
+    if (worker == NULL || tern_worker_context(worker) != s->context)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_search_destroy: worker is NULL or of another context");
-    TERN_COLLECTIVE(worker, "tern_search_destroy");
-    tern_status status = tern_worker_may_wait(worker, "tern_search_destroy");
+    tern_status status = tern_collective_begin(worker, "tern_search_destroy");
     if (status != TERN_OK)
         return status;
-    /* After the barrier no rank sends to this search any more. After a death there is no
-     * barrier. */
-    tern_peers *peers = &worker->context->peers;
-    tern_peers_look(peers);
-    uint32_t dead = tern_peers_dead(peers);
-    status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
-    if (status == TERN_ERR_MISMATCH)
-        return status; /* the other ranks have called another collective function */
-    tern_object_remove(s->context, &s->object);
-    free_search(s);
+    /* After the barrier no rank sends to this search any more. After a death that this rank knows
+     * of it returns TERN_ERR_PEER at once. */
+    (void)tern_context_dead(s->context);
+    status = tern_barrier(worker);
+    tern_collective_end(worker);
+    if (status != TERN_ERR_MISMATCH) /* then the other ranks are in another collective function */
+        free_search(s);
     return status;
 }

@@ -4,7 +4,6 @@
 
 #include "base/once.h"
 #include "mcts/work.h"
-#include "rma/ring.h"
 
 /* The calls that carry tokens. A message that does not fit into a ring is kept by its worker and
  * sent later. So no token is lost, and no handler has to run twice. */
@@ -15,13 +14,15 @@ enum {
     MESSAGE_BYTES = sizeof(tern_mcts_message)
 };
 
+const char tern_mcts_part_kind[] = "tree search";
+
 tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
                                  size_t due) {
     tern_mcts_head head;
     if (bytes != due)
         return NULL;
     tern_read_once(&head, message, sizeof head);
-    return tern_callee_find(call->worker->context, TERN_CALLEE_SEARCH, head.nonce);
+    return tern_part_find(call->worker, tern_mcts_part_kind, head.nonce);
 }
 
 tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name) {
@@ -174,18 +175,21 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
     return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
 }
 
+/* Returns the bytes that a call with so many bytes takes in a ring: a header, and whole words. */
+static uint64_t in_ring(size_t bytes) { return 8 + (((uint64_t)bytes + 7) & ~(uint64_t)7); }
+
 /* Returns the bytes of a message in a ring. In a creation the length of the message comes first,
  * then the message, then the state. */
 static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
     switch (kind) {
     case TERN_MCTS_CREATE:
-        return tern_record_size(sizeof(uint64_t) + MESSAGE_BYTES + s->game.state_bytes);
+        return in_ring(sizeof(uint64_t) + MESSAGE_BYTES + s->game.state_bytes);
     case TERN_MCTS_CREATED:
-        return tern_record_size(CREATED_BYTES);
+        return in_ring(CREATED_BYTES);
     case TERN_MCTS_BACK:
-        return tern_record_size(BACK_BYTES);
+        return in_ring(BACK_BYTES);
     default:
-        return tern_record_size(MESSAGE_BYTES);
+        return in_ring(MESSAGE_BYTES);
     }
 }
 

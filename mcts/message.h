@@ -5,6 +5,9 @@
 
 #include "mcts/search.h"
 
+/* The kind of the parts of searches (tern/part.h). */
+extern const char tern_mcts_part_kind[];
+
 static inline tern_mcts_head tern_mcts_head_to(const tern_search *search) {
     return (tern_mcts_head){search->nonce};
 }

@@ -6,8 +6,9 @@
 
 #include "mcts/search.h"
 
-/* Checks whether the worker may call the function called name now. */
-tern_status tern_mcts_enter(tern_worker *worker, tern_search *search, const char *name);
+/* Begins the collective function called name. Returns TERN_OK if the worker may call it now; then
+ * tern_collective_end ends it. */
+tern_status tern_mcts_begin(tern_worker *worker, tern_search *search, const char *name);
 
 /* Makes an empty tree for search->root_state. Every rank calls it. */
 tern_status tern_mcts_plant(tern_search *search);

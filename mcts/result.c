@@ -6,7 +6,6 @@
 #include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/round.h"
-#include "src/collective.h"
 
 /* Makes the result. Nothing is under way, so the leader of each rank may read all nodes of its
  * process. The leader that has the root makes the result, and asks the other leaders for the steps
@@ -69,7 +68,7 @@ static tern_status follow(const tern_mcts_worker *w, uint64_t *length) {
         const tern_mcts_node *node = tern_mcts_node_of(s, best.child);
         if (node != NULL)
             best = look(node);
-        else if (rank == s->context->rank)
+        else if (rank == s->rank)
             status = tern_mcts_stray();
         else
             status =
@@ -109,8 +108,7 @@ static uint64_t list_moves(const tern_search *s) {
 /* Broadcasts from the leader that has the root to all leaders. */
 static tern_status share(const tern_mcts_worker *w, void *data, size_t bytes) {
     const tern_search *s = w->search;
-    return tern_collective_broadcast(s->context, w->worker, tern_mcts_owner(s->root) / s->workers,
-                                     data, bytes);
+    return tern_spread(w->worker, tern_mcts_owner(s->root) / s->workers, data, bytes);
 }
 
 tern_status tern_mcts_result(tern_mcts_worker *w) {
@@ -125,7 +123,7 @@ tern_status tern_mcts_result(tern_mcts_worker *w) {
         status = follow(w, &known.line);
     }
     /* The other leaders answer questions until this point, where they also learn of a failure. */
-    status = tern_collective_agree(s->context, w->worker, status, "the result of tern_search_run");
+    status = tern_agree(w->worker, status, "the result of tern_search_run");
     if (status == TERN_OK)
         status = share(w, &known, sizeof known);
     if (status == TERN_OK)

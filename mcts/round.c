@@ -5,8 +5,6 @@
 #include "base/once.h"
 #include "mcts/message.h"
 #include "mcts/work.h"
-#include "rma/state.h"
-#include "src/wait.h"
 
 /*
  * A round: the process that owns the root starts rollouts, and all workers work until all rollouts
@@ -15,6 +13,8 @@
  * token, but answers to creations may still be on their way. The workers then send the messages
  * that they have kept, and a quiescence (tern_quiesce) ends the round.
  */
+
+#define DEAD_RANK "rank %u has died; destroy the context or end the program"
 
 typedef struct over_message {
     tern_mcts_head head;
@@ -33,10 +33,10 @@ static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments
     tern_read_once(&m, arguments, sizeof m);
     if (m.status != TERN_OK) {
         tern_status status = m.status < TERN_STATUS_COUNT ? (tern_status)m.status : TERN_ERR_STATE;
-        bool death = status == TERN_ERR_PEER && m.dead < s->context->size;
-        if (death && s->dead == TERN_NOBODY)
+        bool death = status == TERN_ERR_PEER && m.dead < s->size;
+        if (death && s->dead == TERN_NO_RANK)
             s->dead = m.dead;
-        tern_mcts_fail(s, death ? tern_peer_fail(m.dead)
+        tern_mcts_fail(s, death ? tern_fail(TERN_ERR_PEER, DEAD_RANK, m.dead)
                                 : tern_fail(status, "the search failed on rank %u: %s",
                                             call->origin.rank, tern_strerror(status)));
         return TERN_OK;
@@ -61,7 +61,7 @@ static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const 
             tern_call_try(w->worker, leader, &tern_mcts_on_over_function, m, sizeof *m);
         if (status != TERN_ERR_AGAIN || tern_now() > end)
             return status;
-        (void)tern_progress_round(w->worker);
+        (void)tern_progress(w->worker);
     }
 }
 
@@ -70,9 +70,9 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
     const tern_search *s = w->search;
     /* A death that this rank learned of from another rank is passed on too, because that rank may
      * not have told all others yet. */
-    uint32_t dead = tern_peers_dead(&s->context->peers);
-    dead = dead == TERN_NOBODY ? s->dead : dead;
-    for (uint32_t rank = 0; rank < s->context->size; rank++) {
+    uint32_t dead = why != TERN_OK ? tern_context_dead(s->context) : TERN_NO_RANK;
+    dead = dead == TERN_NO_RANK ? s->dead : dead;
+    for (uint32_t rank = 0; rank < s->size; rank++) {
         over_message m = {tern_mcts_head_to(s), round, last, why, dead};
         tern_worker_id leader = {rank, 0};
         tern_status status =
@@ -105,17 +105,17 @@ static bool has_failed(const tern_search *s) {
 }
 
 /* Ends one iteration of a wait; busy says whether it found something to do. */
-static void rest(tern_mcts_worker *w, tern_wait_state *wait, bool busy) {
-    tern_status status = tern_wait_round(w->search->context, wait, busy, TERN_ANYBODY);
+static void rest(tern_mcts_worker *w, tern_await *wait, bool busy) {
+    tern_status status = tern_await_round(w->worker, wait, busy);
     if (status != TERN_OK)
         tern_mcts_fail(w->search, status);
 }
 
 tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_await wait = TERN_AWAIT_START;
     /* R1: tern_mcts_round_run, begin, hear */
     while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search))
-        rest(w, &wait, tern_progress_round(w->worker) > 0);
+        rest(w, &wait, tern_progress(w->worker) > 0);
     return tern_mcts_failure(w->search);
 }
 
@@ -192,9 +192,9 @@ static void turn(tern_mcts_worker *w, uint64_t *since) {
 /* Takes in what has come. From remote ranks each round of progress takes one message. Answering
  * several of them together takes fewer messages. */
 static bool take_in(tern_mcts_worker *w) {
-    const int most = tern_rma_of(w->search->context)->far != NULL ? 8 : 1;
+    const int most = w->search->far ? 8 : 1;
     int rounds = 0;
-    while (rounds < most && tern_progress_round(w->worker) > 0)
+    while (rounds < most && tern_progress(w->worker) > 0)
         rounds++;
     return rounds > 0;
 }
@@ -204,15 +204,15 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
     bool root = tern_mcts_has_root(s);
     uint64_t due = plan != NULL ? plan->rollouts : 0, idle_since = 0;
     bool told = plan == NULL;
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_await wait = TERN_AWAIT_START;
     /* R1: tern_mcts_on_over */
     while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !has_failed(s)) {
-        tern_ring_cork(w->worker);
+        tern_call_cork(w->worker);
         bool busy = take_in(w);
         busy = tern_mcts_send_kept(w) || busy;
         busy = (root && start(w)) || busy;
         busy = work_a_while(w) || busy;
-        tern_ring_uncork(w->worker);
+        tern_call_uncork(w->worker);
         told = told || watch(w, number, plan, &due);
         if (busy != (idle_since == 0))
             turn(w, &idle_since);
@@ -224,9 +224,9 @@ static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *pl
 
 /* Sends the messages that are left when the round is over: answers that no token waits for. */
 static void send_rest(tern_mcts_worker *w) {
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_await wait = TERN_AWAIT_START;
     while (w->kept.first != NULL && !has_failed(w->search)) {
-        bool busy = tern_progress_round(w->worker) > 0;
+        bool busy = tern_progress(w->worker) > 0;
         rest(w, &wait, tern_mcts_send_kept(w) || busy);
     }
     tern_ignore(tern_call_flush_all(w->worker));

@@ -2,8 +2,6 @@
 
 #include "mcts/result.h"
 #include "mcts/round.h"
-#include "src/collective.h"
-#include "src/wait.h"
 
 /* A run consists of rounds, until a limit is reached. Worker 0 of each process is its leader. The
  * other workers learn from the leader how the run begins, and wait while it talks to the other
@@ -13,9 +11,9 @@ static tern_status check(tern_worker *worker, const tern_search *s,
                          const tern_search_limits *limits, const tern_search_result *result) {
     if (worker == NULL || s == NULL || limits == NULL || result == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: NULL argument");
-    if (worker->context != s->context || worker->index >= s->workers)
+    if (!tern_mcts_owns(s, worker))
         return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: a worker of another context");
-    return tern_worker_may_wait(worker, "tern_search_run");
+    return TERN_OK;
 }
 
 static tern_status check_limits(const tern_search *s, const tern_search_limits *limits) {
@@ -35,10 +33,9 @@ static tern_status check_limits(const tern_search *s, const tern_search_limits *
 static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
     tern_status status = check_limits(s, limits);
-    status = tern_collective_agree(s->context, w->worker, status, "tern_search_run");
+    status = tern_agree(w->worker, status, "tern_search_run");
     if (status == TERN_OK)
-        status = tern_collective_same(s->context, w->worker, limits, sizeof *limits,
-                                      "the limits of tern_search_run");
+        status = tern_same(w->worker, limits, sizeof *limits, "the limits of tern_search_run");
     s->limits = *limits;
     s->result_rollouts = 0;
     return status;
@@ -82,7 +79,7 @@ static void set_policy(tern_mcts_worker *w) {
      * share of the tokens, at about 64 bytes for each. The paper's 4 KiB would hold all of them,
      * and the workers would take turns. */
     size_t gather = (size_t)32 * s->options.under_way / s->all + 1,
-           most = s->context->config.publish_bytes;
+           most = tern_context_config(s->context)->publish_bytes;
     gather = gather < most ? gather : most;
     for (uint32_t t = 0; t < s->all; t++) {
         tern_worker_id id = {t / s->workers, t % s->workers};
@@ -136,21 +133,27 @@ static tern_status rounds_and_result(tern_mcts_worker *w) {
     return status;
 }
 
-tern_status tern_search_run(tern_worker *worker, tern_search *search,
-                            const tern_search_limits *limits, tern_search_result *result) {
-    TERN_COLLECTIVE(worker, "tern_search_run");
-    tern_status status = check(worker, search, limits, result);
-    if (status != TERN_OK)
-        return status;
-    tern_mcts_worker *w = &search->worker[worker->index];
-    w->worker = worker;
+static tern_status run(tern_mcts_worker *w, const tern_search_limits *limits) {
     w->run++;
-    status = w->index == 0 ? lead(w, limits) : hear(w);
+    tern_status status = w->index == 0 ? lead(w, limits) : hear(w);
     if (status != TERN_OK)
         return status;
     set_policy(w);
-    status = rounds_and_result(w);
+    return rounds_and_result(w);
+}
+
+tern_status tern_search_run(tern_worker *worker, tern_search *search,
+                            const tern_search_limits *limits, tern_search_result *result) {
+    tern_status status = check(worker, search, limits, result);
+    if (status == TERN_OK)
+        status = tern_collective_begin(worker, "tern_search_run");
+    if (status != TERN_OK)
+        return status;
+    tern_mcts_worker *w = &search->worker[tern_worker_self(worker).index];
+    w->worker = worker;
+    status = run(w, limits);
     if (status == TERN_OK)
         *result = search->result;
+    tern_collective_end(worker);
     return status;
 }

@@ -14,12 +14,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "mcts/slab.h"
-#include "src/callee.h"
-#include "src/object.h"
+#include "tern/agree.h"
 #include "tern/call.h"
 #include "tern/mcts.h"
+#include "tern/part.h"
+#include "tern/progress.h"
 
 /* Used in place of an edge: the node itself. */
 #define TERN_MCTS_OWN UINT32_MAX
@@ -129,8 +131,9 @@ typedef struct tern_mcts_worker {
 
 struct tern_search {
     tern_context *context;
-    tern_object object;
-    tern_callee callee;
+    uint32_t rank, size; /* of the context */
+    bool far;            /* some ranks share no memory with this one */
+    tern_part *part;     /* by which messages find the search */
     tern_game game;
     tern_search_options options; /* with defaults filled in */
     float share;                 /* converts won / visits to a share of the points */
@@ -171,7 +174,7 @@ struct tern_search {
     atomic_bool failing;
     _Atomic tern_status failed;
     char why[256];
-    /* The rank that the leader was told has died, or TERN_NOBODY. Only the leader uses it. */
+    /* The rank that the leader was told has died, or TERN_NO_RANK. Only the leader uses it. */
     uint32_t dead;
 
     /* Used in the process that owns the root: rollouts still to be started in this round, times
@@ -189,7 +192,7 @@ static inline uint32_t tern_mcts_owner(uint64_t name) { return (uint32_t)(name >
 
 /* Returns the owner of a name if it is a worker of this process, else NULL. */
 static inline tern_mcts_worker *tern_mcts_local(const tern_search *s, uint64_t name) {
-    uint32_t index = tern_mcts_owner(name) - s->context->rank * s->workers;
+    uint32_t index = tern_mcts_owner(name) - s->rank * s->workers;
     return index < s->workers ? &s->worker[index] : NULL;
 }
 
@@ -199,6 +202,11 @@ static inline tern_mcts_node *tern_mcts_reach(const tern_mcts_worker *w, uint64_
     if (owner == NULL || (owner != w && w->search->options.calls_only))
         return NULL;
     return tern_mcts_node_at(&owner->slab, (uint32_t)name);
+}
+
+/* Returns whether a worker may search: it is of the search's context, and no service thread's. */
+static inline bool tern_mcts_owns(const tern_search *s, const tern_worker *worker) {
+    return tern_worker_context(worker) == s->context && tern_worker_self(worker).index < s->workers;
 }
 
 /* Convert a distance below the root to a depth in the tree, and back. */

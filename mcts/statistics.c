@@ -1,5 +1,4 @@
 #include "mcts/quiet.h"
-#include "src/collective.h"
 #include "tern/collective.h"
 
 static uint64_t nodes_of(const tern_mcts_slab *slab) {
@@ -11,16 +10,12 @@ static uint64_t nodes_of(const tern_mcts_slab *slab) {
     return live;
 }
 
-tern_status tern_search_get_statistics(tern_worker *worker, tern_search *s,
-                                       tern_search_statistics *statistics) {
-    static const char name[] = "tern_search_get_statistics";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_mcts_enter(worker, s, name);
-    if (status != TERN_OK)
-        return status;
+static tern_status get_statistics(tern_worker *worker, tern_search *s,
+                                  tern_search_statistics *statistics, const char *name) {
+    tern_status status = TERN_OK;
     if (statistics == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: statistics is NULL", name);
-    status = tern_collective_agree(s->context, worker, status, name);
+    status = tern_agree(worker, status, name);
     if (status != TERN_OK)
         return status;
     tern_search_statistics sum = {0};
@@ -33,7 +28,7 @@ tern_status tern_search_get_statistics(tern_worker *worker, tern_search *s,
         deepest = mine->depth_most > deepest ? mine->depth_most : deepest;
         sum.nodes += nodes_of(&s->worker[i].slab);
     }
-    status = tern_collective_sum(s->context, worker, (uint64_t *)&sum, sizeof sum / 8);
+    status = tern_sum(worker, (uint64_t *)&sum, sizeof sum / 8);
     if (status == TERN_OK)
         status = tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_MAX, &deepest, 1);
     if (status != TERN_OK)
@@ -41,4 +36,15 @@ tern_status tern_search_get_statistics(tern_worker *worker, tern_search *s,
     sum.depth_most = deepest;
     *statistics = sum;
     return TERN_OK;
+}
+
+tern_status tern_search_get_statistics(tern_worker *worker, tern_search *s,
+                                       tern_search_statistics *statistics) {
+    static const char name[] = "tern_search_get_statistics";
+    tern_status status = tern_mcts_begin(worker, s, name);
+    if (status != TERN_OK)
+        return status;
+    status = get_statistics(worker, s, statistics, name);
+    tern_collective_end(worker);
+    return status;
 }

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rma/state.h"
-#include "src/wait.h"
-
 /* Records, simulations, and the list of a worker's next steps. */
 
 enum { CHUNK = 64 };
@@ -139,10 +136,10 @@ static uint32_t play_all(tern_mcts_worker *w, const char *state) {
 /* Plays; before a long simulation it sends the calls gathered for remote ranks. A simulation is
  * expected to take as long as the last one. */
 static uint32_t play_in_turn(tern_mcts_worker *w, const char *state) {
-    if (tern_rma_of(w->search->context)->far == NULL)
+    if (!w->search->far)
         return play_all(w, state);
     if (w->slow)
-        tern_ring_uncork(w->worker);
+        tern_call_uncork(w->worker);
     uint64_t began = tern_now();
     uint32_t won = play_all(w, state);
     w->slow = tern_now() - began > TERN_MCTS_SHORT_NS;

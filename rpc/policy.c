@@ -61,6 +61,16 @@ tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
     return out == NULL || out->lane.first_header == 0 ? TERN_OK : left_here();
 }
 
+void tern_call_cork(tern_worker *worker) {
+    if (worker != NULL)
+        tern_ring_cork(worker);
+}
+
+void tern_call_uncork(tern_worker *worker) {
+    if (worker != NULL)
+        tern_ring_uncork(worker);
+}
+
 tern_status tern_call_flush_all(tern_worker *worker) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_flush_all: worker is NULL");

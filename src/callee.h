@@ -14,7 +14,7 @@ typedef enum tern_callee_kind {
     TERN_CALLEE_TABLE,
     TERN_CALLEE_QUEUE,
     TERN_CALLEE_LOCKS,
-    TERN_CALLEE_SEARCH
+    TERN_CALLEE_PART
 } tern_callee_kind;
 
 /* Embedded in the object. */

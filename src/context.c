@@ -296,6 +296,13 @@ tern_worker_id tern_context_service(const tern_context *context, uint32_t rank) 
 
 const tern_config *tern_context_config(const tern_context *context) { return &context->config; }
 
+uint32_t tern_context_dead(tern_context *context) {
+    if (tern_is_destroyed(context))
+        return TERN_NO_RANK;
+    tern_peers_look(&context->peers);
+    return tern_peers_dead(&context->peers);
+}
+
 const char *tern_transport_name(tern_transport transport) {
     static const char *const names[] = {"shm", "rma", "p2p"};
     return (unsigned)transport < 3 ? names[transport] : "none";

@@ -18,8 +18,7 @@ static uint64_t read_word(tern_peers *peers, uint32_t rank) {
     return word;
 }
 
-tern_status tern_stuck_look(tern_context *context, tern_wait_state *wait, uint32_t rank,
-                            uint64_t now) {
+tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now) {
     tern_peers *peers = &context->peers;
     const uint64_t patience = (uint64_t)context->config.peer_patience * 1000000000u;
     if (patience == 0 || !peers->known || rank >= context->size || rank == context->rank ||

@@ -12,8 +12,7 @@
  */
 
 #include "src/context.h"
-
-struct tern_wait_state;
+#include "tern/progress.h"
 
 /* Around a call of MPI towards rank. The MPI lock is held. */
 static inline void tern_stuck_enter(tern_peers *peers, uint32_t rank) {
@@ -28,7 +27,6 @@ static inline void tern_stuck_leave(tern_peers *peers) {
 }
 
 /* Of a wait for rank, which is alive: TERN_ERR_PEER if it has been stuck for so long. */
-tern_status tern_stuck_look(tern_context *context, struct tern_wait_state *wait, uint32_t rank,
-                            uint64_t now);
+tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now);
 
 #endif

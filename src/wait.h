@@ -12,17 +12,7 @@
 #include "base/error.h"
 #include "src/context.h"
 
-typedef struct tern_wait_state {
-    uint32_t rounds;     /* in a row that found nothing */
-    uint32_t found;      /* rounds that found something */
-    bool doomed;         /* the rank waited for was dead at the last look in (tern_wait_look) */
-    bool warned;         /* that it lasts long */
-    uint64_t looked;     /* when peers were last looked after in vain rounds, ns */
-    uint64_t began;      /* when the clock was first looked at, ns */
-    uint64_t call;       /* of MPI in which the rank waited for seems stuck (src/stuck.h), */
-    uint64_t call_since; /* and since when; 0: it does not */
-    const char *in; /* what waits; NULL: the function that was last allowed to (tern_waits_in) */
-} tern_wait_state;
+typedef tern_await tern_wait_state;
 
 /* The function that tern_worker_may_wait was last asked about in this thread. */
 extern _Thread_local const char *tern_waits_in __attribute__((tls_model("initial-exec")));

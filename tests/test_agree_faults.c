@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* After a death collective functions of a program end with TERN_ERR_PEER. */
+/* After a death collective functions and waits of a program end with TERN_ERR_PEER. */
 
 #include "fixture.h"
 #include "tern/agree.h"
@@ -11,10 +11,20 @@ static void all_end(void) {
     int fd = -1;
     if (!fixture_open(&f, NULL))
         return;
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
     fixture_lose(&f, 0);
+    /* Rank 0 will not make it true. */
+    tern_await wait = TERN_AWAIT_START;
+    tern_status status = TERN_OK;
+    while (status == TERN_OK)
+        status = tern_await_round(f.worker, &wait, tern_progress(f.worker));
+    EXPECT(TERN_ERR_PEER, status);
+    EXPECT_DETAIL("rank 0 has died");
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), 0);
     EXPECT(TERN_ERR_PEER, tern_agree(f.worker, TERN_OK, "a step"));
     EXPECT(TERN_ERR_PEER, tern_same(f.worker, &value, sizeof value, "a value"));
     EXPECT(TERN_ERR_PEER, tern_sum(f.worker, &value, 1));
+    EXPECT(TERN_ERR_PEER, tern_spread(f.worker, 1, &value, sizeof value));
     EXPECT(TERN_ERR_PEER, tern_pass_descriptor(f.worker, 0, &fd));
     CU_ASSERT(value == 1 && fd == -1);
     EXPECT_OK(tern_collective_begin(f.worker, "shop_close"));

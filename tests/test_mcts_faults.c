@@ -7,6 +7,7 @@
 #include "survivors.h"
 
 #include "games.h"
+#include "tern/mcts.h"
 
 static void *die_in_thread(void *unused) {
     die_later();

@@ -7,6 +7,7 @@
 #include "survivors.h"
 
 #include "games.h"
+#include "tern/mcts.h"
 
 static const tern_search_limits short_one = {.rollouts = 200};
 static const tic_tac_toe_state empty;

@@ -57,6 +57,12 @@ TERN_NODISCARD TERN_API tern_status tern_same(tern_worker *worker, const void *d
  * different indexes. */
 TERN_NODISCARD TERN_API tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count);
 
+/* Copies the bytes at data of rank root to data of every rank. root and bytes: the same on every
+ * rank; bytes: below 2 GiB. Costs a barrier and a broadcast of MPI. tern_notify_broadcast is
+ * cheaper for few bytes. */
+TERN_NODISCARD TERN_API tern_status tern_spread(tern_worker *worker, uint32_t root, void *data,
+                                                size_t bytes);
+
 /* Passes an open file among the ranks of each node: on every rank *out becomes a descriptor of the
  * file that the lowest rank of its node has open as fd. fd of the other ranks is ignored. *out is
  * close-on-exec and the caller's, who closes it; fd stays the caller's. Between virtual nodes

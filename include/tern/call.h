@@ -161,6 +161,14 @@ TERN_NODISCARD TERN_API tern_status tern_call_policy(tern_worker *worker, tern_w
 TERN_NODISCARD TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
 TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
+/* For workers that have other work between their calls. After tern_call_cork the records of this
+ * worker to ranks of other nodes gather, and tern_call_uncork publishes those that the policy of
+ * their ring does not gather on: one message instead of many. Only full rings and those that are
+ * flushed are published meanwhile, and progress publishes nothing. So do not wait in between. Never
+ * block, local. Of ranks that share memory nothing is held back. */
+TERN_API void tern_call_cork(tern_worker *worker);
+TERN_API void tern_call_uncork(tern_worker *worker);
+
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
  * bytes; [out] result_bytes (may be NULL): what the handler gave. The status is the handler's, with
  * its text (tern_call_fail), or TERN_ERR_RANGE if capacity is too small (the function has run, its

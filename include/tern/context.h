@@ -94,6 +94,12 @@ TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *c
                                                            tern_transport *transport);
 TERN_API const char *tern_transport_name(tern_transport transport);
 
+/* Looks for ranks that have died and returns the first one that this rank knows of, or
+ * TERN_NO_RANK. Within a machine a death is known at once, between machines when MPI reports it.
+ * Local, never blocks, any thread; costs a system call. */
+#define TERN_NO_RANK UINT32_MAX
+TERN_API uint32_t tern_context_dead(tern_context *context);
+
 /* Takes worker index of this process for the calling thread, whose waits in MPI use it as well if
  * libtern_pmpi is loaded (docs/mpi.md). TERN_ERR_ARGUMENT: no such index.
  * TERN_ERR_STATE: another owner has it. Local; waits at most while a collective of another thread

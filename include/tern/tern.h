@@ -2,7 +2,8 @@
 #define TERN_TERN_H
 
 /* All of libtern. Each header below can also be included alone. The headers of tern's other
- * libraries are included by themselves: tern/mailbox*.h and tern/sandbox*.h (libtern_mailbox). */
+ * libraries are included by themselves: tern/mcts.h and tern/game.h (libtern_mcts), tern/mailbox*.h
+ * and tern/sandbox*.h (libtern_mailbox). */
 
 #include "tern/agree.h"
 #include "tern/archive.h"
@@ -16,7 +17,6 @@
 #include "tern/config.h"
 #include "tern/context.h"
 #include "tern/distributed_queue.h"
-#include "tern/game.h"
 #include "tern/hashtable.h"
 #include "tern/hashtable_modify.h"
 #include "tern/hashtable_request.h"
@@ -26,12 +26,12 @@
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/map.h"
-#include "tern/mcts.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"
 #include "tern/mpi.h"
 #include "tern/notify.h"
+#include "tern/part.h"
 #include "tern/progress.h"
 #include "tern/promise.h"
 #include "tern/ptr.h"

@@ -47,6 +47,8 @@ layers)
 	base/a.c "src/log.h"
 	mailbox/a.c "src/log.h"
 	rpc/a.c "mailbox/share.h"
+	mcts/a.c "src/context.h"
+	map/a.c "mcts/search.h"
 	END
     sample rpc/a.c '#include "rma/ring.h"'
     expect_success "$here/layers.sh" "$work/tree"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # layers.sh ROOT: every #include points down (base, src, rma and pmpi, rpc, path, lock, queue and hashtable,
-# map and mcts), and public headers include public and system headers only. mailbox is a library of its
-# own: it includes base, and no other folder includes it.
+# map), and public headers include public and system headers only. mailbox and mcts are libraries of their
+# own: they include base, and no other folder includes them.
 set -eu
 cd "$1"
 
@@ -12,11 +12,11 @@ done)
 # shellcheck disable=SC2086 # no file name of the project has a space
 awk '
 BEGIN {
-    height["base"] = 0; height["src"] = 1; height["mailbox"] = 1
+    height["base"] = 0; height["src"] = 1; height["mailbox"] = 1; height["mcts"] = 1
     height["rma"] = 2; height["pmpi"] = 2; height["rpc"] = 3; height["path"] = 4
     height["lock"] = 5; height["queue"] = 5; height["hashtable"] = 5
-    height["map"] = 6; height["mcts"] = 6
-    alone["mailbox"] = 1
+    height["map"] = 6
+    alone["mailbox"] = 1; alone["mcts"] = 1
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     split(FILENAME, part, "/"); own = part[1]

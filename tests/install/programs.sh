@@ -10,10 +10,18 @@ trap 'rm -rf "$work"' EXIT
 
 export PKG_CONFIG_PATH="$prefix/$library_folder/pkgconfig"
 export LD_LIBRARY_PATH="$prefix/$library_folder"
-programs='with_pkg_config outside/with_shared outside/with_static'
+programs='with_pkg_config search_with_pkg_config node_with_pkg_config outside/with_shared
+    outside/with_static outside/search_shared outside/search_static outside/node_shared
+    outside/node_static'
 
 # shellcheck disable=SC2046 # flags are a list
 "$compiler" -o "$work/with_pkg_config" "$here/outside/program.c" $(pkg-config --cflags --libs tern)
+# shellcheck disable=SC2046 # flags are a list
+"$compiler" -o "$work/search_with_pkg_config" "$here/outside/search.c" \
+    $(pkg-config --cflags --libs tern-mcts)
+# shellcheck disable=SC2046 # flags are a list
+"$compiler" -o "$work/node_with_pkg_config" "$here/outside/node.c" \
+    $(pkg-config --cflags --libs tern-mailbox tern)
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046 # flags are a list
     g++ -o "$work/cplusplus" "$here/outside/program.cpp" $(pkg-config --cflags --libs tern)
