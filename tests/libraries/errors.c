@@ -22,6 +22,8 @@ static void add_library(const char *file) {
     void *symbol = library != NULL ? dlsym(library, "tern_error_detail") : NULL;
     if (symbol != NULL)
         memcpy(&details[detail_count++], &symbol, sizeof symbol);
+    if (library != NULL)
+        (void)dlclose(library); /* the program still has it */
 }
 
 /* Whether every library says that the last failure was this one. */
