@@ -272,7 +272,7 @@ static void fill(bench *b, hash *h) {
 
 /* Linear probing in a randomly filled table of the given load, in percent. For a remote owner the
  * first buckets cost one get each, and later ones share a get: then looks counts gets
- * (hashtable/probe.h). */
+ * (hashtable/near/probe.h). */
 typedef struct looks {
     double there, absent; /* buckets of other keys that are looked at for a key that is there, and
                              for one that is not */

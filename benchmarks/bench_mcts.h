@@ -16,7 +16,7 @@
 #include "bench.h"
 #include "ceilings/uct.h"
 #include "ceilings/uct_shared.h"
-#include "games/hex/game.h"
+#include "examples/games/hex/game.h"
 #include "tern/mcts.h"
 
 enum { MCTS_SIZE = 11, MCTS_GAMES = 16 };

@@ -56,7 +56,7 @@
 #include <xxhash.h>
 
 #include "src/broken.h"
-#include "src/peer.h"
+#include "src/peer/peer.h"
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 

@@ -2,8 +2,8 @@
 
 #include "base/once.h"
 #include "hashtable/operations.h"
-#include "hashtable/probe.h"
-#include "hashtable/room.h"
+#include "hashtable/near/probe.h"
+#include "hashtable/near/scratch.h"
 #include "tern/transfer.h"
 
 tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,

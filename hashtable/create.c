@@ -1,11 +1,11 @@
 #include <sys/random.h>
 
 #include "hashtable/call.h"
-#include "hashtable/growth.h"
-#include "hashtable/insert_call.h"
-#include "hashtable/parked.h"
-#include "hashtable/requests.h"
-#include "src/collective.h"
+#include "hashtable/growth/growth.h"
+#include "hashtable/batch/insert_call.h"
+#include "hashtable/batch/deferred.h"
+#include "hashtable/far/requests.h"
+#include "src/collective/collective.h"
 #include "tern/transfer.h"
 
 /* What every rank tells the others. */

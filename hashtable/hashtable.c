@@ -1,7 +1,7 @@
 #include "tern/hashtable.h"
 
 #include "hashtable/call.h"
-#include "hashtable/near.h"
+#include "hashtable/near/near.h"
 #include "hashtable/operations.h"
 
 /* The public operations on one key: arguments are checked here, then the operation is done by RMA

@@ -1,12 +1,13 @@
 #include "hashtable/operations.h"
 
-#include "hashtable/growth.h"
-#include "hashtable/lock.h"
-#include "hashtable/room.h"
-#include "hashtable/witness.h"
+#include "hashtable/growth/growth.h"
+#include "hashtable/near/lock.h"
+#include "hashtable/near/scratch.h"
+#include "hashtable/near/replace_hook.h"
 
 /*
- * Cost, in operations that are not load/store, away from collisions (tests/test_hashtable_cost.c):
+ * Cost, in operations that are not load/store, away from collisions
+ * (tests/hashtable/test_hashtable_cost.c):
  *
  *     insert, new key     CAS, put; one CAS lost or get more if the last insert met its key
  *     insert, known key   get, CAS, put, CAS; a CAS more if the last insert met a new key

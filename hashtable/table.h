@@ -16,9 +16,9 @@
 #include "hashtable/bucket.h"
 #include "hashtable/limits.h"
 #include "path/selector.h"
-#include "src/callee.h"
+#include "src/collective/callee.h"
 #include "src/context.h"
-#include "src/object.h"
+#include "src/collective/object.h"
 #include "tern/hashtable.h"
 
 /* Which arrays of a part are in use: keys move from the first to the second. Written whole by the

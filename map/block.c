@@ -1,7 +1,7 @@
 #include "map/block.h"
 
 #include "hashtable/call.h"
-#include "hashtable/room.h"
+#include "hashtable/near/scratch.h"
 #include "map/call.h"
 #include "src/log.h"
 #include "tern/message.h"

@@ -1,8 +1,8 @@
 #include "map/call.h"
 
 #include "base/once.h"
-#include "hashtable/probe.h"
-#include "hashtable/room.h"
+#include "hashtable/near/probe.h"
+#include "hashtable/near/scratch.h"
 #include "map/operations.h"
 
 /* The head of every message. */

@@ -1,7 +1,7 @@
 #include "tern/map.h"
 
 #include "map/block.h"
-#include "src/collective.h"
+#include "src/collective/collective.h"
 #include "tern/call.h"
 
 static tern_status check_options(const tern_map_options *o, tern_map **map) {

@@ -3,7 +3,7 @@
 #include "map/call.h"
 #include "map/check.h"
 #include "map/operations.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 /*
  * A find reads the descriptor and then the block that it names. If the block does not hold what the

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "path/selector.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 /* Explains the decisions of TERN_VIA_AUTO in words and ns. */
 

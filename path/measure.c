@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "path/selector.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 #include "tern/call.h"
 
 /*

@@ -5,7 +5,8 @@
 
 /*
  * How often each component occurs in an operation, from the tables of costs in tern/hashtable.h and
- * tern/queue.h. tests/test_*_cost.c count operations and so check them.
+ * tern/queue.h. The suites of costs (test_queue_cost.c and others) count operations and so check
+ * them.
  */
 typedef struct profile {
     double get, put, flush, cas, fetch, hot;

@@ -1,6 +1,6 @@
 #include "path/selector.h"
 
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 #define LEAD 0.75       /* a new way must cost less than this share of the way in use */
 #define LATE 1.0        /* mean lateness, in predicted costs, at which a class is inattentive */

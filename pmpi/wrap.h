@@ -13,7 +13,7 @@
 
 #include <mpi.h>
 
-#include "src/pmpi.h"
+#include "src/mpi/pmpi.h"
 
 /* NULL while no context exists. */
 extern _Atomic(const tern_pmpi_host *) tern_pmpi_host_now;

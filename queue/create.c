@@ -7,7 +7,7 @@
 
 #include "queue/phase.h"
 #include "queue/slot.h"
-#include "src/collective.h"
+#include "src/collective/collective.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 

@@ -27,9 +27,9 @@
 #include "base/error.h"
 #include "path/selector.h"
 #include "rma/rounds.h"
-#include "src/callee.h"
+#include "src/collective/callee.h"
 #include "src/context.h"
-#include "src/object.h"
+#include "src/collective/object.h"
 #include "tern/queue.h"
 
 enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };

@@ -1,7 +1,7 @@
 #include "queue/ticket.h"
 
 #include "queue/slot.h"
-#include "rma/transport.h"
+#include "rma/transport/transport.h"
 #include "src/broken.h"
 
 enum { TURNS = 64 }; /* most turns that one get reads or one put posts */

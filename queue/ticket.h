@@ -18,7 +18,7 @@
  */
 
 #include "queue/slot.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 typedef enum {
     SLOT_READY, /* push: may be written; pop: holds the item */
@@ -63,7 +63,7 @@ typedef struct tern_queue_waiting {
     tern_queue_watch watch;
 } tern_queue_waiting;
 
-/* name: for the stuck report (src/activity.h). */
+/* name: for the stuck report (src/peer/activity.h). */
 #define TERN_QUEUE_WAITING(name)                                                                   \
     {                                                                                              \
         TERN_WAIT_IN(name), { 0, {0, 0, false}, 0 }                                                \

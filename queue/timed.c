@@ -1,7 +1,7 @@
 #include "queue/queue.h"
 
 #include "src/broken.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 /* Push and pop with a deadline. They draw a ticket only once they know that they can use it, so an
  * operation that gives up leaves nothing behind. */

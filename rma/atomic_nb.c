@@ -1,9 +1,9 @@
 #include "rma/atomic_nb.h"
 
-#include "rma/far.h"
+#include "rma/transport/remote.h"
 #include "rma/state.h"
-#include "rma/window.h"
-#include "src/wait.h"
+#include "rma/transport/mpi_rma.h"
+#include "src/progress/wait.h"
 
 /* Whether it is a word of another node that takes atomics from there. */
 static bool is_far(const tern_context *context, tern_ptr p) {

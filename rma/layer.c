@@ -4,15 +4,15 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "rma/key.h"
+#include "rma/memory/rkey.h"
 #include "rma/state.h"
-#include "rma/window.h"
-#include "src/collective.h"
+#include "rma/transport/mpi_rma.h"
+#include "src/collective/collective.h"
 #include "src/destroyed.h"
 #include "src/log.h"
-#include "src/membarrier.h"
-#include "src/mpi.h"
-#include "src/topology.h"
+#include "src/progress/membarrier.h"
+#include "src/mpi/mpi.h"
+#include "src/peer/topology.h"
 
 #define SEGMENT_MAGIC 0x746e656d67657331u
 

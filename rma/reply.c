@@ -6,9 +6,9 @@
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "rma/service.h"
+#include "rma/memory/owner_service.h"
 #include "rma/state.h"
-#include "src/mpi.h"
+#include "src/mpi/mpi.h"
 
 _Static_assert(TERN_FUTURES == 64, "cells in use are bits of one word");
 

@@ -21,7 +21,7 @@
  * given up and by another thread. That answer is compared like one that comes by message.
  */
 
-#include "rma/segment.h"
+#include "rma/memory/segment.h"
 #include "tern/call.h"
 
 /* The sequence word is written last. Over rma the whole image is one put, whose words may come in

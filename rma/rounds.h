@@ -9,7 +9,7 @@
  * comes to a collective call, and nothing is concluded until then.
  */
 
-#include "rma/bell.h"
+#include "rma/ring/doorbell.h"
 #include "src/context.h"
 
 /* A wait for the rounds of all workers, one after the other. All zero: none has been looked at. */

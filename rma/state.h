@@ -5,17 +5,17 @@
 
 #include <pthread.h>
 
-#include "rma/heap.h"
-#include "rma/key.h"
-#include "rma/mail.h"
-#include "rma/message.h"
-#include "rma/posts.h"
+#include "rma/memory/heap.h"
+#include "rma/memory/rkey.h"
+#include "rma/transport/inbox.h"
+#include "rma/transport/message.h"
+#include "rma/transport/posts.h"
 #include "rma/reply.h"
-#include "rma/ring.h"
-#include "rma/segment.h"
-#include "rma/tables.h"
-#include "rma/transport.h"
-#include "src/topology.h"
+#include "rma/ring/ring.h"
+#include "rma/memory/segment.h"
+#include "rma/memory/tables.h"
+#include "rma/transport/transport.h"
+#include "src/peer/topology.h"
 
 struct tern_window;
 
@@ -33,7 +33,7 @@ typedef struct tern_rma {
     pthread_mutex_t heap_lock;
     const tern_transport_ops *far;  /* NULL: every rank shares memory */
     tern_message_engine *messages;  /* NULL: there is one rank */
-    _Atomic uint64_t *mail_windows; /* by worker number and lane (rma/mail.h) */
+    _Atomic uint64_t *mail_windows; /* by worker number and lane (rma/transport/inbox.h) */
     struct tern_window *window;     /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
@@ -150,7 +150,7 @@ uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64
 /* Registers the consumer of records of a kind; while the context is being created. */
 void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler);
 
-/* Requests to the owner of a segment (rma/service.c). */
+/* Requests to the owner of a segment (rma/memory/owner_service.c). */
 size_t tern_service_consume(tern_worker *worker, tern_in *in);
 
 #endif

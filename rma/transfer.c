@@ -1,12 +1,12 @@
 #include "tern/transfer.h"
 
 #include "base/error.h"
-#include "rma/request.h"
+#include "rma/notify/request.h"
 #include "rma/state.h"
-#include "src/collective.h"
+#include "src/collective/collective.h"
 #include "src/destroyed.h"
-#include "src/phase.h"
-#include "src/wait.h"
+#include "src/collective/phase.h"
+#include "src/progress/wait.h"
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
 void tern_copy(void *to, const void *from, size_t bytes) {

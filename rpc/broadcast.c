@@ -1,9 +1,9 @@
 #include "base/error.h"
 #include "rma/state.h"
-#include "rpc/extended.h"
-#include "rpc/send.h"
+#include "rpc/call/extended.h"
+#include "rpc/call/send.h"
 #include "src/log.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 /*
  * Passing a broadcast on (paper 000, table 1). A buffer that is put lies in its place here when the

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rpc/send.h"
-#include "src/wait.h"
+#include "rpc/call/send.h"
+#include "src/progress/wait.h"
 
 /*
  * A direct-mapped table. Who waits for room makes progress, and handlers may then change any entry,

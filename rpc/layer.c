@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 #include "rma/state.h"
-#include "rpc/extended.h"
-#include "rpc/overflow.h"
-#include "rpc/result.h"
-#include "rpc/shipment.h"
+#include "rpc/call/extended.h"
+#include "rpc/call/overflow.h"
+#include "rpc/lent/result.h"
+#include "rpc/archive/shipment.h"
 #include "rpc/synchronizer.h"
-#include "src/collective.h"
+#include "src/collective/collective.h"
 #include "src/log.h"
 
 static void close_layer(tern_context *context) {

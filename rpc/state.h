@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "rma/reply.h"
-#include "rma/ring.h"
+#include "rma/ring/ring.h"
 #include "src/context.h"
 #include "tern/call.h"
 
@@ -32,20 +32,21 @@ typedef struct tern_counter_notice {
 enum { TERN_NOTICES = 64, TERN_NOTICES_OF_A_CALL = 2 };
 
 typedef struct tern_rpc_worker {
-    struct tern_overflow *overflow; /* calls that wait for room (rpc/overflow.h) */
+    struct tern_overflow *overflow; /* calls that wait for room (rpc/call/overflow.h) */
     size_t overflow_bytes;
     pthread_mutex_t overflow_lock;
-    struct tern_task *tasks;           /* calls that go on over several rounds (rpc/extended.c) */
-    size_t fetched_bytes;              /* memory of tasks */
-    struct tern_buffer *spare;         /* rpc/fetch.c */
-    bool spare_used;                   /* in this round of progress */
+    struct tern_task *tasks;   /* calls that go on over several rounds (rpc/call/extended.c) */
+    size_t fetched_bytes;      /* memory of tasks */
+    struct tern_buffer *spare; /* rpc/archive/fetch.c */
+    bool spare_used;           /* in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
-    struct tern_shipment *shipments, **shipments_end; /* the oldest first (rpc/shipment.h) */
+    struct tern_shipment *shipments,
+        **shipments_end; /* the oldest first (rpc/archive/shipment.h) */
     uint64_t shipments_over, shipment_looks;
-    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/held.h) */
-    struct tern_held *room;             /* that the last handler has asked for (rpc/result.h) */
-    uint64_t held_looks, held_over;     /* loans that have ended */
-    uint32_t calls_lent;                /* loans of calls that have not */
+    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/lent/held.h) */
+    struct tern_held *room;         /* that the last handler has asked for (rpc/lent/result.h) */
+    uint64_t held_looks, held_over; /* loans that have ended */
+    uint32_t calls_lent;            /* loans of calls that have not */
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
     uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
@@ -67,15 +68,15 @@ static inline void tern_count(uint64_t *counter, uint64_t by) {
     __atomic_store_n(counter, *counter + by, __ATOMIC_RELEASE);
 }
 
-/* Collective: numbers the functions and compares them across ranks (rpc/function.c). */
+/* Collective: numbers the functions and compares them across ranks (rpc/call/function.c). */
 tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 
 /* Run calls from the head of a ring: a run of plain ones, or one that wants an answer
- * (rpc/execute.c). */
+ * (rpc/call/execute.c). */
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
 
-/* Runs what has arrived by message; how many calls (rpc/message.c). */
+/* Runs what has arrived by message; how many calls (rpc/call/message.c). */
 size_t tern_messages_run(tern_worker *worker);
 
 /* In the place of a text that a failed handler has not given. */
@@ -91,7 +92,7 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
 void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
                      tern_status status, const tern_call_info *call);
 
-/* [out] future: of the answer that back waits for (rpc/call.c). */
+/* [out] future: of the answer that back waits for (rpc/call/call.c). */
 void tern_future_begin(tern_worker *worker, uint32_t rank, const tern_return_address *back,
                        tern_future *future);
 

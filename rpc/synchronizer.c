@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "rma/state.h"
-#include "rpc/overflow.h"
+#include "rpc/call/overflow.h"
 #include "src/log.h"
-#include "src/wait.h"
+#include "src/progress/wait.h"
 
 /* A call whose caller is to hear that it has left. */
 typedef struct tern_departure {

@@ -6,16 +6,16 @@
 #include <sys/random.h>
 
 #include "base/error.h"
-#include "src/collective.h"
+#include "src/collective/collective.h"
 #include "src/config.h"
 #include "src/destroyed.h"
 #include "src/log.h"
-#include "src/mpi.h"
-#include "src/object.h"
-#include "src/pmpi.h"
-#include "src/service_threads.h"
-#include "src/topology.h"
-#include "src/wait.h"
+#include "src/mpi/mpi.h"
+#include "src/collective/object.h"
+#include "src/mpi/pmpi.h"
+#include "src/progress/service_threads.h"
+#include "src/peer/topology.h"
+#include "src/progress/wait.h"
 #include "tern/message.h"
 
 /* The context gets a duplicate whose errors return; the application's communicator and its handler

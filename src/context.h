@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "src/layer.h"
-#include "src/peer.h"
+#include "src/peer/peer.h"
 #include "tern/context.h"
 #include "tern/progress.h"
 #include "tern/stats.h"
@@ -18,19 +18,22 @@ typedef struct tern_hook {
     void *argument;
 } tern_hook;
 
-/* A part of the object whose phase ends (src/phase.h). */
+/* A part of the object whose phase ends (src/collective/phase.h). */
 typedef struct tern_phase_hook {
     struct tern_phase_hook *next;
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
 } tern_phase_hook;
 
 enum { TERN_CALLEE_ROWS = 64 };
-typedef struct tern_callee tern_callee;     /* what calls name (src/callee.h) */
-typedef struct tern_object tern_object;     /* to be destroyed before the context (src/object.h) */
-typedef struct tern_meeting tern_meeting;   /* of all ranks, in shared memory (src/meeting.h) */
-typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/activity.h) */
+typedef struct tern_callee tern_callee; /* what calls name (src/collective/callee.h) */
+typedef struct tern_object
+    tern_object; /* to be destroyed before the context (src/collective/object.h) */
+typedef struct tern_meeting
+    tern_meeting; /* of all ranks, in shared memory (src/collective/meeting.h) */
+typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/peer/activity.h) */
 
-typedef struct tern_task tern_task; /* work of the process in several rounds (src/task.h) */
+typedef struct tern_task
+    tern_task; /* work of the process in several rounds (src/progress/task.h) */
 
 struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return. The application's until there is one */
@@ -60,14 +63,14 @@ struct tern_context {
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */
-    bool fences;          /* the kernel refuses membarriers (src/membarrier.h) */
+    bool fences;          /* the kernel refuses membarriers (src/progress/membarrier.h) */
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
-    tern_context *pmpi_next; /* in the list of those of the process (src/pmpi.c) */
+    tern_context *pmpi_next; /* in the list of those of the process (src/mpi/pmpi.c) */
     void *layer[TERN_LAYER_SLOTS];
 };
 
-/* Something under way that a worker's progress moves on (src/mover.h). */
+/* Something under way that a worker's progress moves on (src/progress/pending.h). */
 typedef struct tern_mover tern_mover;
 
 /* The user of a worker: none; the thread that adopted it; for a round of progress, the thread of
@@ -87,11 +90,11 @@ struct tern_worker {
     const char *collective;    /* the collective function that it is in, or NULL */
     uint32_t collective_depth; /* of those of the program (tern/agree.h), one in another */
     uint64_t notified;         /* collectives over notifications that it has ended */
-    bool in_notified;          /* it is in one (rma/collectives.c) */
-    bool in_meeting;           /* it waits in a meeting, or to come to one (src/collective.c) */
-    uint32_t vain;             /* looks in a row that found nothing (src/wait.h) */
-    uint32_t glances;          /* tests that found nothing */
-    uint64_t looked;           /* ns: when the last of them looked after the peers */
+    bool in_notified;          /* it is in one (rma/notify/collectives.c) */
+    bool in_meeting;  /* it waits in a meeting, or to come to one (src/collective/collective.c) */
+    uint32_t vain;    /* looks in a row that found nothing (src/progress/wait.h) */
+    uint32_t glances; /* tests that found nothing */
+    uint64_t looked;  /* ns: when the last of them looked after the peers */
     tern_mover *movers;
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
     _Atomic(void *) owner;   /* names the thread that adopted it */
@@ -99,7 +102,7 @@ struct tern_worker {
     tern_stats stats;
     /* How often it asked MPI for messages, and in the low half where: read by service threads. */
     _Alignas(64) _Atomic uint64_t attended;
-    _Atomic uint32_t use; /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/worker.c) */
+    _Atomic uint32_t use; /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/progress/worker.c) */
 };
 
 /* Whether processes serve calls to their containers without their application's workers: all of

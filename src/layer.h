@@ -3,7 +3,7 @@
 
 /*
  * Layers: how higher folders take part in the life of a context without src/ knowing them. The
- * table below is declared here and defined by the topmost layer (path/layers.c); arrows between
+ * table below is declared here and defined by the topmost layer (path/layer.c); arrows between
  * sources still point down only.
  */
 

@@ -3,7 +3,7 @@
 
 /*
  * Not for applications: what the inlined operations of transfer.h and call.h read and write of a
- * worker, and the short way into a ring of shared memory (rma/ring.h says why it is right).
+ * worker, and the short way into a ring of shared memory (rma/ring/ring.h says why it is right).
  */
 
 #include <stddef.h>

@@ -8,7 +8,7 @@
 
 #include "benchmarks/ceilings/uct.h"
 #include "benchmarks/ceilings/uct_shared.h"
-#include "games/hex/game.h"
+#include "examples/games/hex/game.h"
 
 enum { THREADS_MOST = 4, GAMES = 16 };
 static const double exploration = 1.4;

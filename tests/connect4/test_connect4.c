@@ -3,7 +3,7 @@
 
 #include "fixture.h"
 
-#include "games/connect4/connect4.h"
+#include "examples/games/connect4/connect4.h"
 #include "tern/mcts.h"
 
 enum { COLUMNS = CONNECT4_COLUMNS, ROWS = CONNECT4_ROWS };

@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "src/collective.h"
-#include "src/peer.h"
-#include "src/task.h"
+#include "src/collective/collective.h"
+#include "src/peer/peer.h"
+#include "src/progress/task.h"
 
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rpc/archive.h"
-#include "rpc/buffer.h"
+#include "rpc/archive/archive.h"
+#include "rpc/archive/buffer.h"
 #include "tern/value.h"
 #include "tests/fuzz/fuzzer.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hashtable/file_format.h"
+#include "hashtable/file/format.h"
 #include "tests/fuzz/fuzzer.h"
 
 enum { SEAL_HEADER = 1, SEAL_BLOCKS = 2 };

@@ -40,9 +40,9 @@ fuzz() {
     grep -E 'number_of_executed_units|cov:' "$work/log" | tail -2
 }
 
-fuzz hashtable_file '' hashtable/file_format.c
-hex=games/hex
+fuzz hashtable_file '' hashtable/file/format.c
+hex=examples/games/hex
 fuzz htp '' $hex/htp.c $hex/notation.c $hex/picture.c $hex/record.c $hex/board.c $hex/think.c
-fuzz archive "$root/tests/fuzz/seeds" rpc/writer.c rpc/reader.c rpc/value.c rpc/chunk.c rpc/buffer.c
+fuzz archive "$root/tests/fuzz/seeds" rpc/archive/writer.c rpc/archive/reader.c rpc/archive/value.c rpc/archive/chunk.c rpc/archive/buffer.c
 [ "${TERN_FUZZ_KEEP-}" = 1 ] || exit 0
 "$work/archive" -merge=1 -max_len=512 "$root/tests/fuzz/seeds" "$work/found.archive" >"$work/log" 2>&1

@@ -36,21 +36,21 @@ layers)
         sample "$path" "#include $include"
         expect_failure "$here/layers.sh" "$work/tree"
     done <<-END
-	src/a.c "rma/ring.h"
+	src/a.c "rma/ring/ring.h"
 	rma/a.h <rpc/call.h>
-	pmpi/a.c "rma/ring.h"
+	pmpi/a.c "rma/ring/ring.h"
 	queue/a.c "hashtable/table.h"
 	hashtable/a.c "map/map.h"
 	include/tern/a.h "src/context.h"
 	src/a.c "../src/context.h"
-	mcts/a.c "tests/harness.h"
+	mcts/a.c "tests/harness/harness.h"
 	base/a.c "src/log.h"
 	mailbox/a.c "src/log.h"
 	rpc/a.c "mailbox/share.h"
 	mcts/a.c "src/context.h"
 	map/a.c "mcts/search.h"
 	END
-    sample rpc/a.c '#include "rma/ring.h"'
+    sample rpc/a.c '#include "rma/ring/ring.h"'
     expect_success "$here/layers.sh" "$work/tree"
     ;;
 length)

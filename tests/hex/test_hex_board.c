@@ -1,5 +1,5 @@
-/* games/hex without a search: its rules against naive ones, and its random games against their
- * exact chances. */
+/* examples/games/hex without a search: its rules against naive ones, and its random games against
+ * their exact chances. */
 
 #include <math.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "harness.h"
 #include "naive_hex.h"
 
-#include "games/hex/game.h"
-#include "games/hex/rollout.h"
+#include "examples/games/hex/game.h"
+#include "examples/games/hex/rollout.h"
 
 typedef struct pair {
     hex_board board;

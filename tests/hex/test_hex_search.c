@@ -6,7 +6,7 @@
 #include "known.h"
 #include "search_tools.h"
 
-#include "games/hex/game.h"
+#include "examples/games/hex/game.h"
 
 static tern_search *open_search(fixture *f, const hex_geometry *g, uint32_t workers,
                                 tern_search_placement placement) {

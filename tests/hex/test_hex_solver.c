@@ -1,5 +1,5 @@
 /* Tests the solver of small boards against brute force and against known results, and compares the
- * winner by games/hex with the winner by the solver. */
+ * winner by examples/games/hex with the winner by the solver. */
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "known.h"
 #include "naive_hex.h"
 
-#include "games/hex/board.h"
+#include "examples/games/hex/board.h"
 
 enum { POSITIONS = 1 << 16 };
 

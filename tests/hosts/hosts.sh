@@ -122,7 +122,7 @@ for suite in $suites; do
     across $ranks tests/test_$suite --deadline 55
 done
 # All operations of the containers, by all ways, in little time.
-across 2 tests/test_histories --deadline 55
+across 2 tests/containers/test_histories --deadline 55
 for ranks in 2 4; do
     across $ranks examples/kmer
 done

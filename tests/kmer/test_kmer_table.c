@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "examples/kmer/table_file.h"
-#include "hashtable/file_format.h"
+#include "hashtable/file/format.h"
 
 enum { K = 21, KMERS = 5, ROOM = 1024 };
 

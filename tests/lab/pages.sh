@@ -1,7 +1,7 @@
 #!/bin/sh
 # pages.sh BUILD: the tests of pages and memory in an emulated machine that has what few machines have:
 # two NUMA nodes, each with free huge pages of 2 MiB and 1 GiB. Size and node of the pages are read back
-# from its kernel by tests/test_pages.c. Status 77 where no such machine can be made.
+# from its kernel by tests/rma/test_pages.c. Status 77 where no such machine can be made.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)

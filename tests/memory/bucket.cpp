@@ -1,5 +1,5 @@
 /*
- * A bucket of a hash table that load/store reaches (hashtable/probe.h, near.h, lock.h): state,
+ * A bucket of a hash table that load/store reaches (hashtable/near/probe.h, near.h, lock.h): state,
  * counter, and an entry of a check and one word, which passes if the two are equal.
  */
 

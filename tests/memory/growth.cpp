@@ -1,5 +1,5 @@
 /*
- * A part of a hash table that grows (hashtable/growth.h, growth.c, move.c): an owner that moves one
+ * A part of a hash table that grows (hashtable/growth/growth.h, growth.c, move.c): an owner that moves one
  * bucket from an old array to a new one, against others that work in both.
  */
 

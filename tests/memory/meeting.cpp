@@ -1,5 +1,5 @@
 /*
- * Meetings of ranks in shared memory (src/meeting.c): three ranks come to two meetings, one after
+ * Meetings of ranks in shared memory (src/collective/meeting.c): three ranks come to two meetings, one after
  * the other, and sum up a word in each. Where a rank has looked in vain a few times, it leaves, as
  * it does when another one has died, and comes to no further meeting.
  */

@@ -1,5 +1,5 @@
 /*
- * Rings in shared memory (rma/ring.h, ring.c, poll.c, bell.h, view.h): records and credit, the idle
+ * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, bell.h, view.h): records and credit, the idle
  * mark and the membarrier, bells.
  *
  * A membarrier is a full fence that the kernel has every running thread execute at some point

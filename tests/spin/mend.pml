@@ -1,6 +1,6 @@
 /*
  * A bucket's state that says that a rank is writing the bucket, and the question to that rank
- * whether it does (hashtable/mend.c). Once, while no rank holds the bucket, damage makes the state
+ * whether it does (hashtable/near/mend.c). Once, while no rank holds the bucket, damage makes the state
  * say so of the writer. The other rank waits and asks. The writer reads questions in its rounds of
  * progress and mends the state, unless it is writing. At most one rank writes at a time, and no
  * rank waits for ever.

@@ -1,0 +1,288 @@
+#include "hashtable/batch/batch_call.h"
+
+#include <stdlib.h>
+
+#include "hashtable/growth/growth.h"
+#include "hashtable/operations.h"
+#include "hashtable/batch/regions.h"
+
+/*
+ * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,
+ * one locked instruction, no call of a function, no branch on the table's shape (measured by
+ * tern-bench). Keys are worked on in groups. While the buckets of one group are prefetched, the
+ * keys of the one before are looked up, which costs checksums and mispredicted branches that
+ * overlap, and only then counted: a locked instruction lets nothing overlap.
+ */
+enum { GROUP = 16 };
+
+/* A round takes as long as one key, and who sends batches by call waits for the next one: it would
+ * else find calls dear only because the other rank goes by RMA. */
+enum { KEYS_PER_PROGRESS = 128 };
+
+static void make_progress(tern_worker *worker, size_t applied) {
+    if (applied % KEYS_PER_PROGRESS == 0 && !worker->in_handler)
+        (void)tern_progress_round(worker);
+}
+
+/* What was found out about a key of a group. */
+typedef struct near_key {
+    uint64_t hash;
+    const tern_part *part;
+    uint64_t index, left; /* of its probe, which stands where the key is or is to be put */
+    uint64_t *counter;    /* NULL: the key was not there */
+} near_key;
+
+/* Hashes the keys of a group and prefetches their buckets. */
+TERN_ALWAYS_INLINE bool stage_near8(tern_worker *worker, const tern_hashtable *table,
+                                    const char *keys, size_t count, near_key *group) {
+    for (size_t i = 0; i < count; i++) {
+        group[i].hash = XXH3_64bits(keys + 8 * i, 8);
+        tern_search p = tern_probe_start(worker, table, NULL, group[i].hash);
+        if (__builtin_expect(p.part->near == NULL, 0))
+            return false;
+        __builtin_prefetch(tern_bucket_near(&p, TERN_SHAPE_COUNT8, 0), 1);
+    }
+    return true;
+}
+
+TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *table,
+                                   const char *keys, size_t count, near_key *group) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key;
+        memcpy(&key, keys + 8 * i, 8);
+        tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
+        bool there = tern_probe_look(&p, TERN_SHAPE_COUNT8);
+        group[i].part = p.part;
+        group[i].index = p.index;
+        group[i].left = p.left;
+        group[i].counter = there ? tern_counter_near(&p, TERN_SHAPE_COUNT8) : NULL;
+    }
+}
+
+TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hashtable *table,
+                                           const char *keys, size_t count, uint64_t delta,
+                                           const near_key *group, size_t *done, size_t *added) {
+    for (size_t i = 0; i < count; i++) {
+        /* R7: tern_near_find_in */
+        tern_status status = TERN_OK;
+        if (group[i].counter == NULL ||
+            __builtin_expect(tern_counter_gone(__atomic_fetch_add(
+                                 group[i].counter, tern_counter_word(delta), __ATOMIC_SEQ_CST)),
+                             0)) {
+            uint64_t key, before, entry[2];
+            bool far_put;
+            memcpy(&key, keys + 8 * i, 8);
+            tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
+            p.part = group[i].part;
+            p.index = group[i].index;
+            p.left = group[i].left;
+            status = tern_probe_add(&p, TERN_SHAPE_COUNT8, true, true, false, delta, entry, &before,
+                                    &far_put);
+            if (tern_probe_again(&p, true, &status))
+                status = tern_probe_add_any(&p, true, false, delta, &before, &far_put);
+            if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
+                return status;
+        }
+        *added += status == TERN_OK;
+        ++*done;
+    }
+    return TERN_OK;
+}
+
+/* Every key's part must be near; the caller knows, except of what came in a message. */
+static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                             size_t count, uint64_t delta, size_t *done, size_t *added) {
+    near_key groups[2][GROUP];
+    bool right = stage_near8(worker, table, keys, count < GROUP ? count : GROUP, groups[0]);
+    for (size_t at = 0; at < count && right; at += GROUP) {
+        near_key *group = groups[at / GROUP % 2], *next = groups[(at / GROUP + 1) % 2];
+        size_t left = count - at, here = left < GROUP ? left : GROUP;
+        left -= here;
+        right =
+            stage_near8(worker, table, keys + 8 * (at + here), left < GROUP ? left : GROUP, next);
+        look_near8(worker, table, keys + 8 * at, here, group);
+        tern_status status =
+            count_near8(worker, table, keys + 8 * at, here, delta, group, done, added);
+        if (status != TERN_OK)
+            return status;
+        make_progress(worker, at);
+    }
+    return right ? TERN_OK : tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
+}
+
+/* A key under way. */
+typedef struct slot {
+    tern_key key;
+    tern_search probe;
+    bool fetched; /* a get of its first entry was started */
+    tern_request request;
+    uint64_t entry[1 + TERN_KEY_MAX / 8];
+} slot;
+
+static tern_status stage(tern_worker *worker, const tern_hashtable *table, const void *key,
+                         slot *slot) {
+    tern_shape s = table->shape;
+    tern_key_load(table, key, &slot->key);
+    slot->probe = tern_probe_start(worker, table, slot->key.words, slot->key.hash);
+    tern_ptr bucket = tern_bucket_far(&slot->probe, s, 0);
+    const char *near = tern_reach_address(worker, bucket, s.stride);
+    slot->fetched = near == NULL;
+    if (near != NULL) {
+        __builtin_prefetch(near, 1);
+        return TERN_OK;
+    }
+    return tern_get_nb(worker, slot->entry, tern_ptr_add(bucket, s.entry_at),
+                       8 * tern_entry_words(s), &slot->request);
+}
+
+static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
+    tern_search *p = &slot->probe;
+    bool look = true;
+    uint64_t before;
+    if (slot->fetched) {
+        slot->fetched = false;
+        tern_status status = tern_wait(worker, &slot->request);
+        if (status != TERN_OK)
+            return status;
+        tern_verdict verdict = tern_probe_judge(p, p->table->shape, slot->entry);
+        if (verdict == TERN_ENTRY_MINE) {
+            status = tern_counter_add(p, p->table->shape, false, delta, &before);
+            if (!tern_probe_again(p, true, &status))
+                return status;
+        } else if (verdict == TERN_ENTRY_OTHER)
+            tern_probe_next(p, p->table->shape);
+        else
+            look = false; /* most likely free: what a CAS will tell */
+    }
+    return tern_probe_add_any(p, look, false, delta, &before, far_put);
+}
+
+/* slots: GROUP of them. */
+static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                                 size_t step, size_t count, uint64_t delta, slot *slots,
+                                 size_t *done, size_t *added, bool *far_put) {
+    for (size_t i = 0; i < GROUP; i++) {
+        slots[i].fetched = false;
+        slots[i].request = (tern_request){{0}};
+    }
+    tern_status status = TERN_OK;
+    for (size_t i = 0; status == TERN_OK && i < count + GROUP; i++) {
+        if (i >= GROUP) {
+            size_t at = i - GROUP;
+            status = apply(worker, &slots[i % GROUP], delta, far_put);
+            if (status == TERN_OK)
+                ++*added;
+            else if (status == TERN_ERR_FULL)
+                status = TERN_OK;
+            else
+                break;
+            *done = at + 1;
+            make_progress(worker, *done);
+        }
+        if (i < count)
+            status = stage(worker, table, keys + step * i, &slots[i % GROUP]);
+    }
+    /* Gets under way write into the slots. */
+    for (size_t i = 0; status != TERN_OK && i < GROUP; i++)
+        if (slots[i].fetched)
+            tern_ignore(tern_wait(worker, &slots[i].request));
+    return status;
+}
+
+/* A wait that has failed leaves a get under way, into which MPI may still write: its slots are left
+ * to that for good. */
+static tern_status add_far(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                           size_t step, size_t count, uint64_t delta, size_t *done, size_t *added,
+                           bool *far_put) {
+    slot *slots = malloc(GROUP * sizeof *slots);
+    if (slots == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", GROUP);
+    tern_status status =
+        add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
+    bool lost = false;
+    for (size_t i = 0; i < GROUP; i++)
+        lost = lost || slots[i].request.state[0] != 0;
+    if (!lost)
+        free(slots);
+    return status;
+}
+
+/* Where there is no memory to put keys in order, in theirs. done counts keys then, and says nothing
+ * of which. */
+static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                                 size_t count, uint64_t delta, size_t *done, size_t *added) {
+    uint64_t *sorted = malloc(8 * (size_t)TERN_REGION_KEYS);
+    tern_status status = TERN_OK;
+    if (sorted == NULL)
+        return add_near8(worker, table, keys, count, delta, done, added);
+    while (count > 0 && status == TERN_OK) {
+        size_t here = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
+        tern_regions_sort(table, keys, here, sorted);
+        status = add_near8(worker, table, (const char *)sorted, here, delta, done, added);
+        keys += 8 * here;
+        count -= here;
+    }
+    free(sorted);
+    return status;
+}
+
+static tern_status add_many(tern_worker *worker, const tern_hashtable *table, const void *keys,
+                            size_t step, size_t count, uint64_t delta, bool own, size_t *done,
+                            size_t *added, bool *far_put) {
+    *done = 0;
+    *added = 0;
+    bool near = table->all_near || (own && table->part[table->rank].near != NULL);
+    bool plain = table->key_bytes == 8 && table->key_hash == NULL;
+    if (table->all_near && plain && tern_regions_pay(table, count))
+        return add_by_region(worker, table, keys, count, delta, done, added);
+    if (near && plain)
+        return add_near8(worker, table, keys, count, delta, done, added);
+    if (!near)
+        return add_far(worker, table, keys, step, count, delta, done, added, far_put);
+    slot slots[GROUP];
+    return add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
+}
+
+tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
+                                    const void *keys, size_t step, size_t count, uint64_t delta,
+                                    bool own, size_t *done, size_t *added, bool *far_put) {
+    tern_status status =
+        add_many(worker, table, keys, step, count, delta, own, done, added, far_put);
+    tern_entries_take_effect();
+    return status;
+}
+
+tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                    size_t count, uint64_t delta, tern_promise promise,
+                                    tern_via via, size_t *added) {
+    static const char name[] = "tern_hashtable_add_many";
+    tern_status status = tern_hashtable_check(worker, table, count > 0 ? keys : name, promise,
+                                              TERN_PROMISE_READ_ONLY, via, name);
+    if (status == TERN_OK)
+        status = tern_hashtable_check_kind(table, 1, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    const bool automatic = via == TERN_VIA_AUTO;
+    via =
+        tern_table_batch_way(worker, table, TERN_PATH_ADD_MANY, via, keys, table->key_bytes, count);
+    size_t done, counted = 0;
+    bool far_put = false;
+    if (via == TERN_VIA_RMA)
+        status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta, false,
+                                         &done, &counted, &far_put);
+    else
+        status =
+            tern_call_add_many(worker, table, keys, count, delta, automatic, &counted, &far_put);
+    if (far_put && status == TERN_OK && tern_growth_flushes(table, promise))
+        status = tern_flush_all(worker);
+    if (status == TERN_OK && counted < count)
+        status =
+            tern_fail(TERN_ERR_FULL,
+                      "%zu of %zu keys found no room; create the table with a greater capacity",
+                      count - counted, count);
+    if (added != NULL)
+        *added = counted;
+    return status;
+}

@@ -1,0 +1,43 @@
+#include "hashtable/batch/regions.h"
+
+/* Regions of one table, at most: counters of that many stay in the innermost cache. */
+enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
+
+/* So many keys a region that each of its pages is met more than once. */
+enum { KEYS_PER_REGION = 128 };
+
+static uint64_t table_bytes(const tern_hashtable *table) {
+    return tern_part_of(table, table->rank)->count * table->shape.stride * table->ranks;
+}
+
+bool tern_regions_pay(const tern_hashtable *table, size_t count) {
+    uint64_t regions = table_bytes(table) / REGION_BYTES;
+    size_t together = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
+    return regions >= 16 && together / KEYS_PER_REGION >= regions;
+}
+
+/* Owners are uppermost in a hash, buckets below 2^32, and both grow with these bits: so do places
+ * in memory. */
+static uint32_t region_of(const tern_hashtable *table, uint64_t hash, uint32_t per_owner) {
+    uint32_t inside = (uint32_t)(((hash & UINT32_MAX) * per_owner) >> 32);
+    return tern_hash_owner(table, hash) * per_owner + inside;
+}
+
+void tern_regions_sort(const tern_hashtable *table, const char *keys, size_t count,
+                       uint64_t *sorted) {
+    const uint32_t per_owner = table->ranks < REGIONS ? REGIONS / table->ranks : 1;
+    uint32_t next[REGIONS + 1] = {0}, from = 0;
+    for (size_t i = 0; i < count; i++)
+        next[region_of(table, tern_key_hash(table, keys + 8 * i), per_owner) % REGIONS]++;
+    for (uint32_t r = 0; r < REGIONS; r++) {
+        uint32_t here = next[r];
+        next[r] = from;
+        from += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key;
+        memcpy(&key, keys + 8 * i, 8);
+        uint64_t hash = tern_key_hash(table, keys + 8 * i);
+        sorted[next[region_of(table, hash, per_owner) % REGIONS]++] = key;
+    }
+}

@@ -1,0 +1,22 @@
+#ifndef TERN_HASHTABLE_BATCH_REGIONS_H
+#define TERN_HASHTABLE_BATCH_REGIONS_H
+
+/*
+ * Regions: a large batch on a large table is worked on region by region of the table's memory, each
+ * of which the processor's translations reach (2 MiB: 512 pages of 4 KiB). In the order in which
+ * keys come nearly every one of them misses these, which costs more than all the rest.
+ */
+
+#include "hashtable/table.h"
+
+/* Keys that are put in order together, at most. */
+enum { TERN_REGION_KEYS = 1 << 20 };
+
+/* Whether it pays for so many keys of 8 bytes, all near. */
+bool tern_regions_pay(const tern_hashtable *table, size_t count);
+
+/* [out] sorted: the keys by region, room for count of them; at most TERN_REGION_KEYS. */
+void tern_regions_sort(const tern_hashtable *table, const char *keys, size_t count,
+                       uint64_t *sorted);
+
+#endif

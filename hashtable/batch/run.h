@@ -1,0 +1,43 @@
+#ifndef TERN_HASHTABLE_BATCH_RUN_H
+#define TERN_HASHTABLE_BATCH_RUN_H
+
+/*
+ * Runs: keys worked on one after the other, by load/store where that reaches them. The cache lines
+ * of the keys ahead are on their way meanwhile, which hides most of what a miss costs. By an
+ * origin, or in a handler by the owner, where a key that would have to wait ends the run with
+ * TERN_ERR_AGAIN.
+ */
+
+#include "hashtable/table.h"
+
+/* Keys and values, the second step bytes after the first, of their own size or padded. A counter
+ * table's values are what to add. */
+typedef struct tern_items {
+    const char *keys, *values;
+    size_t key_step, value_step;
+    size_t count;
+    bool own; /* from a message: a key of another rank's part is TERN_ERR_ARGUMENT */
+} tern_items;
+
+/* Bytes of what a find returns. */
+static inline size_t tern_found_bytes(const tern_hashtable *table) {
+    return tern_shape_counts(table->shape) ? sizeof(uint64_t) : table->value_bytes;
+}
+
+/* Inserts or adds. Keys that find no room are passed over. Flushes nothing. [out] done: items gone
+ * through, all if TERN_OK, else those before the one that failed; [out] stored: of these. */
+tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                            size_t *done, size_t *stored);
+
+/* The same by the way that is asked for, for whatever parts: tern_hashtable_insert_many, without
+ * its checks. TERN_ERR_FULL if any found no room. */
+tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              tern_promise promise, tern_via via, size_t *stored);
+
+/* [out] values: one at the place of each item, or, packed, those that were found one after the
+ * other; found: 1 or 0 for each item, or NULL; present: how many were. done as above. */
+tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                          tern_promise promise, bool packed, char *values, unsigned char *found,
+                          size_t *done, size_t *present);
+
+#endif

@@ -1,0 +1,225 @@
+#include "hashtable/batch/scatter.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
+                               const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
+                               size_t expected, uint32_t limit) {
+    /* An answer has a head of its own, and a flag for each item. */
+    const size_t answer_room = tern_call_room(table->context) - TERN_PIECE_ITEMS - 16;
+    size_t room = tern_call_room(table->context) - sizeof(tern_piece_head), item = 8 * item_words;
+    size_t items =
+        smaller(smaller(TERN_PIECE_ITEMS, expected), smaller(room, TERN_PIECE_BYTES) / item);
+    if (answer_bytes > 0)
+        items = smaller(items, smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
+    *scatter = (tern_scatter){.worker = worker,
+                              .table = table,
+                              .ops = ops,
+                              .item_words = (uint32_t)item_words,
+                              .piece_items = items > 0 ? (uint32_t)items : 1,
+                              .limit = limit,
+                              .open = calloc(table->ranks, sizeof *scatter->open)};
+    if (scatter->open == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a batch to %u ranks", table->ranks);
+    return TERN_OK;
+}
+
+static tern_status note(tern_scatter *s, tern_status status) {
+    if (status == TERN_OK || status == TERN_ERR_AGAIN || s->failed != TERN_OK)
+        return status;
+    s->failed = status;
+    snprintf(s->text, sizeof s->text, "%s", tern_error_detail());
+    return status;
+}
+
+tern_status tern_scatter_failure(tern_scatter *scatter) {
+    tern_status status = scatter->failed;
+    scatter->failed = TERN_OK;
+    return status == TERN_OK ? status : tern_fail(status, "%s", scatter->text);
+}
+
+static void put_away(tern_scatter *s, tern_piece *piece) {
+    piece->next = s->unused;
+    s->unused = piece;
+}
+
+/* Under way from now on, but for an error. */
+static tern_status start(tern_scatter *s, tern_piece *piece);
+
+/* The rest of a piece, of which the owner has gone through done. */
+static tern_status start_rest(tern_scatter *s, tern_piece *piece, uint32_t done) {
+    piece->count -= done;
+    memmove(piece->words, piece->words + done * s->item_words,
+            8 * (size_t)piece->count * s->item_words);
+    memmove(piece->number, piece->number + done, piece->count * sizeof *piece->number);
+    return start(s, piece);
+}
+
+/* Waits for the oldest piece. On an error it is given up. */
+static tern_status finish_oldest(tern_scatter *s) {
+    tern_piece *piece = s->first;
+    uint64_t reply[TERN_RESULT_MAX / 8];
+    size_t bytes;
+    uint32_t done = 0;
+    /* It stays in the list meanwhile, where what comes with the reply finds it. */
+    tern_status status = tern_future_wait(s->worker, &piece->future, reply, sizeof reply, &bytes);
+    if (status == TERN_OK)
+        status = s->ops->take(s, piece, reply, bytes, &done);
+    if (status == TERN_OK && (done == 0 || done > piece->count))
+        status =
+            tern_fail(TERN_ERR_SYSTEM, "rank %u's reply to a batch makes no sense", piece->owner);
+    s->first = piece->next;
+    if (s->first == NULL)
+        s->last = NULL;
+    s->under_way--;
+    if (status == TERN_OK && done < piece->count &&
+        (status = start_rest(s, piece, done)) == TERN_OK)
+        return status;
+    put_away(s, piece);
+    /* What is lost is not to be tried again. */
+    if (status == TERN_ERR_AGAIN)
+        status = tern_fail(TERN_ERR_MEMORY,
+                           "the rest of a batch to rank %u found all %d futures of the worker held",
+                           piece->owner, TERN_FUTURES);
+    return note(s, status);
+}
+
+static tern_status start(tern_scatter *s, tern_piece *piece) {
+    static atomic_uint_fast64_t sent;
+    tern_status status;
+    /* R4 */
+    piece->head.number = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
+    piece->landed = false;
+    for (;;) {
+        status = tern_call_start(
+            s->worker, tern_table_worker(s->table, piece->owner), s->ops->function, &piece->head,
+            sizeof piece->head + 8 * (size_t)piece->count * s->item_words, &piece->future);
+        /* The program holds the other futures: ours are the ones to wait for. */
+        if (status != TERN_ERR_AGAIN || s->first == NULL)
+            break;
+        status = finish_oldest(s);
+        if (status != TERN_OK)
+            break;
+    }
+    if (status != TERN_OK)
+        return status;
+    tern_error_clear_again();
+    piece->next = NULL;
+    if (s->last != NULL)
+        s->last->next = piece;
+    else
+        s->first = piece;
+    s->last = piece;
+    s->under_way++;
+    return TERN_OK;
+}
+
+static bool in_place(const tern_scatter *s, uint32_t owner) {
+    return owner == s->table->rank ||
+           (s->local_in_place && tern_same_node(s->table->context, owner));
+}
+
+static tern_status dispatch(tern_scatter *s, uint32_t owner) {
+    tern_piece *piece = s->open[owner];
+    tern_status status;
+    s->open[owner] = NULL;
+    if (in_place(s, owner)) {
+        status = note(s, s->ops->here(s, piece));
+        put_away(s, piece);
+    } else if ((status = start(s, piece)) == TERN_ERR_AGAIN) {
+        s->open[owner] = piece;
+    } else if (note(s, status) != TERN_OK) {
+        put_away(s, piece);
+    }
+    while (status == TERN_OK && s->under_way >= s->limit)
+        status = finish_oldest(s);
+    (void)tern_progress_round(s->worker);
+    return status;
+}
+
+static tern_status open_piece(tern_scatter *s, uint32_t owner) {
+    tern_piece *piece = s->unused;
+    size_t words = (size_t)s->piece_items * s->item_words;
+    if (piece != NULL)
+        s->unused = piece->next;
+    else
+        piece = malloc(sizeof *piece + 8 * words + s->piece_items * sizeof *piece->number);
+    if (piece == NULL)
+        return note(s,
+                    tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
+    *piece = (tern_piece){.owner = owner,
+                          .number = (size_t *)(void *)(piece->words + words),
+                          .head = {tern_table_head_to(s->table), 0}};
+    s->open[owner] = piece;
+    return TERN_OK;
+}
+
+tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
+                              uint64_t **words) {
+    if (__builtin_expect(scatter->open[owner] == NULL, 0)) {
+        tern_status status = open_piece(scatter, owner);
+        if (status != TERN_OK)
+            return status;
+    }
+    tern_piece *piece = scatter->open[owner];
+    if (__builtin_expect(piece->count == scatter->piece_items, 0)) {
+        tern_status status = dispatch(scatter, owner);
+        return status == TERN_OK ? tern_scatter_item(scatter, owner, number, words) : status;
+    }
+    piece->number[piece->count] = number;
+    *words = piece->words + (size_t)piece->count * scatter->item_words;
+    return TERN_OK;
+}
+
+tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
+    if (++scatter->open[owner]->count < scatter->piece_items)
+        return TERN_OK;
+    return dispatch(scatter, owner);
+}
+
+tern_status tern_scatter_send(tern_scatter *scatter) {
+    tern_status first = TERN_OK;
+    for (uint32_t owner = 0; owner < scatter->table->ranks; owner++) {
+        tern_status status = scatter->open[owner] != NULL ? dispatch(scatter, owner) : TERN_OK;
+        first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
+    }
+    return first;
+}
+
+tern_status tern_scatter_wait(tern_scatter *scatter) {
+    tern_status first = TERN_OK;
+    while (scatter->first != NULL) {
+        tern_status status = finish_oldest(scatter);
+        first = first == TERN_OK ? status : first;
+    }
+    return first;
+}
+
+void tern_scatter_end(tern_scatter *scatter) {
+    for (tern_piece *next, *piece = scatter->unused; piece != NULL; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
+    for (uint32_t owner = 0; owner < scatter->table->ranks; owner++)
+        free(scatter->open[owner]);
+    free(scatter->open);
+}
+
+tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes, bool values,
+                            tern_hashtable **table, size_t *count) {
+    const tern_piece_head *head = message;
+    tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, sizeof *head);
+    if (t == NULL)
+        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+    size_t words = t->shape.key_words + (values ? tern_item_value_words(t) : 0);
+    size_t items = (bytes - sizeof *head) / (8 * words);
+    if (bytes != sizeof *head + 8 * words * items || items == 0 || items > TERN_PIECE_ITEMS)
+        return tern_fail(TERN_ERR_ARGUMENT, "a batch of %zu bytes is not of whole items", bytes);
+    *table = t;
+    *count = items;
+    return TERN_OK;
+}

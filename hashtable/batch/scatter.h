@@ -1,0 +1,98 @@
+#ifndef TERN_HASHTABLE_BATCH_SCATTER_H
+#define TERN_HASHTABLE_BATCH_SCATTER_H
+
+/*
+ * Scatter: items, each of which belongs to one owner, are gathered into one piece per owner. A full
+ * piece is one call, and up to a limit are under way before the oldest reply is waited for. Pieces
+ * of one owner run there in their order. Items of the caller's own part, and of its node's if so
+ * wanted, are gathered too and done in place. A reply says how far the owner got; the rest of a
+ * piece is sent again.
+ */
+
+#include "hashtable/call.h"
+
+enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
+
+/* What a message starts with; items follow, in whole words. */
+typedef struct tern_piece_head {
+    tern_table_head head;
+    uint64_t number; /* of this sending, in the process */
+} tern_piece_head;
+
+typedef struct tern_piece {
+    struct tern_piece *next; /* in the list of those under way or not in use */
+    tern_future future;
+    uint32_t owner;
+    uint32_t count;
+    bool landed;    /* what came with a call of its own is there */
+    size_t *number; /* of each item in the batch, behind the words */
+    tern_piece_head head;
+    uint64_t words[];
+} tern_piece;
+
+typedef struct tern_scatter tern_scatter;
+
+/* What is done with pieces. */
+typedef struct tern_scatter_ops {
+    const tern_function *function;
+    /* Does a piece in place. */
+    tern_status (*here)(tern_scatter *scatter, tern_piece *piece);
+    /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
+    tern_status (*take)(tern_scatter *scatter, tern_piece *piece, const void *reply, size_t bytes,
+                        uint32_t *done);
+} tern_scatter_ops;
+
+struct tern_scatter {
+    tern_worker *worker;
+    tern_hashtable *table;
+    const tern_scatter_ops *ops;
+    uint32_t item_words;
+    uint32_t piece_items;
+    uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
+    uint32_t under_way;
+    bool local_in_place; /* parts of this node are like the own one: nothing is called there */
+    tern_status failed;  /* the first error, and its detail: what comes later may overwrite that */
+    char text[240];
+    tern_piece *unused;
+    tern_piece *first, *last; /* under way, the oldest first */
+    tern_piece **open;        /* by owner; NULL: none begun */
+};
+
+/* item_words: of an item; answer_bytes: of what comes back for one; expected: items that will come
+ * at most. TERN_ERR_MEMORY. */
+tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
+                               const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
+                               size_t expected, uint32_t limit);
+
+/* [out] words: where an item of owner is to be written; tern_scatter_written comes next. On an
+ * error nothing is changed. TERN_ERR_MEMORY; TERN_ERR_AGAIN: a piece is full and waits for a
+ * future. */
+tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
+                              uint64_t **words);
+/* The item is written: sends its piece if that is full, and makes progress then. An error is that
+ * of a piece, which has been given up. */
+tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner);
+
+/* Sends what is begun. Waits for every reply. Both do all they can; their errors are also those of
+ * tern_scatter_failure, but for TERN_ERR_AGAIN of the first, as above, which comes before others.
+ */
+tern_status tern_scatter_send(tern_scatter *scatter);
+tern_status tern_scatter_wait(tern_scatter *scatter);
+
+/* The first error since the last such call, with its detail; TERN_ERR_AGAIN is none. */
+tern_status tern_scatter_failure(tern_scatter *scatter);
+
+/* Nothing may be under way. */
+void tern_scatter_end(tern_scatter *scatter);
+
+/* In a handler: the table and the number of items of a message, of keys and, if so, values.
+ * TERN_ERR_STATE: no such table; TERN_ERR_ARGUMENT: no whole items, or too many. */
+tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes, bool values,
+                            tern_hashtable **table, size_t *count);
+
+/* Words of a value in an item: a counter table's is what to add. */
+static inline uint32_t tern_item_value_words(const tern_hashtable *table) {
+    return tern_shape_counts(table->shape) ? 1 : table->shape.value_words;
+}
+
+#endif

@@ -1,0 +1,50 @@
+#include "hashtable/growth/growth.h"
+#include "hashtable/batch/visit.h"
+#include "src/collective/collective.h"
+
+/*
+ * Operations on a table as a whole, by all ranks together. A barrier before ends whatever was under
+ * way, and one behind (the sum is one) keeps others from starting before all are through.
+ */
+
+static tern_status begin(tern_worker *worker, tern_hashtable *table, bool missing,
+                         const char *name) {
+    tern_status status = tern_visit_check(worker, table, missing, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
+    return status == TERN_OK ? tern_growth_settle(worker, table) : status;
+}
+
+tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {
+    TERN_COLLECTIVE(worker, "tern_hashtable_size");
+    tern_status status = begin(worker, table, count == NULL, "tern_hashtable_size");
+    if (status != TERN_OK)
+        return status;
+    uint64_t keys = 0;
+    status = tern_collective_agree(table->context, worker,
+                                   tern_hashtable_local_size(worker, table, &keys),
+                                   "tern_hashtable_size");
+    if (status == TERN_OK)
+        status = tern_collective_sum(table->context, worker, &keys, 1);
+    if (status == TERN_OK)
+        *count = keys;
+    return status;
+}
+
+void tern_table_clear_own(tern_hashtable *table) {
+    const tern_part *part = tern_part_of(table, table->rank);
+    tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
+    /* R4 */
+    atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);
+}
+
+tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
+    TERN_COLLECTIVE(worker, "tern_hashtable_clear");
+    tern_status status = begin(worker, table, false, "tern_hashtable_clear");
+    if (status != TERN_OK)
+        return status;
+    tern_table_clear_own(table);
+    return tern_barrier(worker);
+}

@@ -1,0 +1,100 @@
+#include "hashtable/far/requests.h"
+
+#include <stdlib.h>
+
+#include "src/progress/pending.h"
+#include "rma/transport/transport.h"
+
+_Static_assert(TERN_HASHTABLE_REQUESTS == 64, "places of a pool are bits of one word");
+
+/* A worker's flights on one table. Used by the worker alone. */
+typedef struct tern_requests {
+    tern_mover mover; /* first; on the worker's list while any is under way */
+    tern_hashtable *table;
+    uint64_t under_way; /* places of flights */
+    uint64_t lost;      /* places that MPI may still write into, for good */
+    tern_hashtable_request *request[TERN_HASHTABLE_REQUESTS];
+    char memory[];
+} tern_requests;
+
+static size_t place_bytes(const tern_hashtable *table) {
+    return (tern_flight_bytes(table) + 63) / 64 * 64;
+}
+
+static tern_flight *flight_at(tern_requests *pool, unsigned place) {
+    return (tern_flight *)(void *)(pool->memory + place * place_bytes(pool->table));
+}
+
+static size_t advance(tern_requests *pool, unsigned place) {
+    tern_flight *flight = flight_at(pool, place);
+    size_t steps = tern_flight_advance(flight);
+    if (flight->stage != TERN_FLIGHT_DONE)
+        return steps;
+    pool->under_way &= ~(UINT64_C(1) << place);
+    if (tern_flight_is_lost(flight))
+        pool->lost |= UINT64_C(1) << place;
+    tern_request_done(pool->request[place], flight->outcome, flight->result);
+    return steps + 1;
+}
+
+static bool move(tern_worker *worker, tern_mover *mover, size_t *events) {
+    tern_requests *pool = (tern_requests *)mover;
+    (void)worker;
+    for (uint64_t left = pool->under_way; left != 0; left &= left - 1)
+        *events += advance(pool, (unsigned)__builtin_ctzll(left));
+    return pool->under_way != 0;
+}
+
+static tern_requests *pool_of(const tern_worker *worker, tern_hashtable *table) {
+    tern_requests **pool = &table->requests[worker->index];
+    if (*pool != NULL)
+        return *pool;
+    *pool = malloc(sizeof **pool + TERN_HASHTABLE_REQUESTS * place_bytes(table));
+    if (*pool != NULL) {
+        (*pool)->mover.move = move;
+        (*pool)->table = table;
+        (*pool)->under_way = (*pool)->lost = 0;
+    }
+    return *pool;
+}
+
+tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const void *key,
+                              uint64_t hash, const tern_flight_plan *plan,
+                              tern_hashtable_request *request) {
+    tern_requests *pool = pool_of(worker, table);
+    if (pool == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %u requests under way",
+                         TERN_HASHTABLE_REQUESTS);
+    uint64_t vacant = ~(pool->under_way | pool->lost);
+    if (vacant == 0)
+        return tern_fail(TERN_ERR_AGAIN,
+                         "all %u requests of this worker on the table are under way; wait for one",
+                         TERN_HASHTABLE_REQUESTS);
+    unsigned place = (unsigned)__builtin_ctzll(vacant);
+    pool->request[place] = request;
+    request->state[TERN_REQUEST_HOW] = TERN_REQUEST_FLIES;
+    tern_flight_begin(flight_at(pool, place), worker, table, key, hash, plan);
+    /* Only now: beginning may make progress, which would step it. */
+    if (pool->under_way == 0)
+        tern_mover_add(worker, &pool->mover);
+    pool->under_way |= UINT64_C(1) << place;
+    return TERN_OK;
+}
+
+void tern_requests_drain(tern_worker *worker, tern_hashtable *table) {
+    tern_requests *mine = table->requests[worker->index];
+    tern_wait_state wait = TERN_WAIT_START;
+    while (mine != NULL && mine->under_way != 0) {
+        (void)tern_puts_deliver(worker);
+        (void)tern_progress_round(worker);
+        if (mine->under_way != 0) /* a death ends flights */
+            (void)tern_wait_step(table->context, &wait, TERN_ANYBODY);
+    }
+}
+
+void tern_requests_free(tern_hashtable *table) {
+    for (uint32_t i = 0; i < table->context->workers; i++)
+        if (table->requests[i] != NULL && table->requests[i]->lost == 0)
+            free(table->requests[i]);
+    free(table->requests);
+}

@@ -1,0 +1,33 @@
+#ifndef TERN_HASHTABLE_FILE_IO_H
+#define TERN_HASHTABLE_FILE_IO_H
+
+/* What saving and loading share. */
+
+#include "hashtable/file/format.h"
+#include "hashtable/table.h"
+
+/* Collective: refuses arguments, paths that differ, and calls in handlers. others: what the caller
+ * finds about its other arguments. */
+tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
+                                const char *function);
+
+/* Collective: opens path, which is there, with these flags of open. Every rank gets the file, or
+ * the same error. Each opens it for itself, so that a death does not hang the others. what: for the
+ * detail, as in "cannot save to". */
+tern_status tern_file_open(tern_worker *worker, const char *path, int flags, const char *what,
+                           int *file);
+
+/* [out] got: fewer than bytes where the file ends before. */
+tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
+                           const char *path, size_t *got);
+tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,
+                            const char *path);
+
+/* Reads the header and refuses one that is not whole. what: for the detail, as in "cannot load". */
+tern_status tern_file_read_header(int file, const char *path, const char *what,
+                                  tern_file_header *header);
+
+/* The status for errno after an operation on path. */
+tern_status tern_file_fail(const char *what, const char *path);
+
+#endif

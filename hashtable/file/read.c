@@ -1,0 +1,29 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hashtable/file/io.h"
+#include "hashtable/file/target.h"
+#include "base/error.h"
+
+tern_status tern_hashtable_file_read(const char *path, tern_hashtable_file *file) {
+    static const char what[] = "cannot read";
+    if (path == NULL || path[0] == '\0' || file == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_file_read: %s",
+                         file == NULL ? "file is NULL" : "path is NULL or empty; name a file");
+    char *target = NULL;
+    tern_status status = tern_file_target(path, what, &target);
+    free(target);
+    if (status != TERN_OK)
+        return status;
+    /* Without a wait for the other side, if a FIFO has taken the file's place meanwhile. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return tern_file_fail(what, path);
+    tern_file_header header = {0};
+    status = tern_file_read_header(fd, path, what, &header);
+    close(fd);
+    if (status == TERN_OK)
+        *file = tern_file_header_tell(&header);
+    return status;
+}

@@ -1,0 +1,277 @@
+#include "hashtable/growth/growth.h"
+
+#include <stddef.h>
+
+#include "hashtable/near/scratch.h"
+
+/* What everybody does in a table that grows: learning of arrays, going on in them, asking for them.
+ */
+
+/* So often a moved key is met before its owner is asked whether it has moved all. */
+enum { REDIRECTS_PER_LOOK = 16 };
+
+enum { WISH_SOON = 1, WISH_NOW = 2 };
+
+static uint64_t news_check(const tern_hashtable *table, const tern_news *news) {
+    return XXH3_64bits_withSeed(&news->generation, sizeof *news - sizeof news->check, table->nonce);
+}
+
+tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                                uint64_t generation, uint64_t offset, uint64_t count) {
+    const tern_hashtable *table = growth->table;
+    tern_part *first = &table->part[rank];
+    if (generation == 0)
+        return first;
+    for (tern_array *a = growth->arrays; a != NULL; a = a->older)
+        if (a->part.buckets.rank == rank && a->part.generation == generation)
+            return &a->part;
+    tern_array *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        (void)tern_fail(TERN_ERR_MEMORY, "no memory for a table that grows");
+        return NULL;
+    }
+    tern_part *part = &a->part;
+    part->buckets = first->buckets;
+    part->buckets.offset = offset;
+    part->count = count;
+    part->nonce = XXH3_64bits_withSeed(&table->nonce, sizeof table->nonce, generation);
+    part->worker = first->worker;
+    part->generation = (uint32_t)generation;
+    if (first->near != NULL)
+        part->near = tern_reach_address(worker, part->buckets, count * table->shape.stride);
+    a->older = growth->arrays;
+    growth->arrays = a;
+    return part;
+}
+
+/* Links are there before anybody starts behind them. */
+static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                         const tern_news *news) {
+    tern_part *first = &growth->table->part[rank], *next = NULL;
+    if (news->generation < tern_part_of(growth->table, rank)->generation)
+        return TERN_OK; /* old */
+    tern_part *start =
+        tern_growth_describe(worker, growth, rank, news->generation, news->buckets, news->count);
+    if (start != NULL && news->next_buckets != 0)
+        next = tern_growth_describe(worker, growth, rank, news->generation + 1, news->next_buckets,
+                                    news->next_count);
+    if (start == NULL || (next == NULL && news->next_buckets != 0))
+        return TERN_ERR_MEMORY;
+    if (next != NULL)
+        /* R1: pursue, tern_growth_follow */
+        atomic_store_explicit(&start->next, next, memory_order_release);
+    for (tern_array *a = growth->arrays; a != NULL; a = a->older)
+        /* R1: pursue, tern_growth_follow */
+        if (a->part.buckets.rank == rank && a->part.generation < start->generation &&
+            atomic_load_explicit(&a->part.next, memory_order_relaxed) == NULL)
+            atomic_store_explicit(&a->part.next, start, memory_order_release);
+    if (start == first)
+        return TERN_OK;
+    /* R1: tern_probe_start, tern_part_of; links are there before anybody starts behind them */
+    if (atomic_load_explicit(&first->next, memory_order_relaxed) == NULL)
+        atomic_store_explicit(&first->next, start, memory_order_release);
+    atomic_store_explicit(&first->start, start, memory_order_release);
+    return TERN_OK;
+}
+
+tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                              const tern_news *news) {
+    pthread_mutex_lock(&growth->lock);
+    tern_status status = apply(worker, growth, rank, news);
+    pthread_mutex_unlock(&growth->lock);
+    return status;
+}
+
+tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const tern_news *news) {
+    const tern_hashtable *table = growth->table;
+    tern_news sealed = *news;
+    sealed.check = news_check(table, news);
+    pthread_mutex_lock(&growth->lock);
+    growth->news = sealed;
+    tern_status status = apply(worker, growth, table->rank, news);
+    pthread_mutex_unlock(&growth->lock);
+    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
+    /* R2: learn; a reader of the news may go to the new array at once: it is clear before */
+    atomic_thread_fence(memory_order_release);
+    if (status == TERN_OK)
+        status = tern_put(worker, place, &sealed, sizeof sealed);
+    /* Whoever then meets what the move does to a bucket finds them. */
+    return status == TERN_OK ? tern_flush(worker, table->rank) : status;
+}
+
+/* [out] known: false if they were just being written. */
+static tern_status learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                         tern_news *news, bool *known) {
+    tern_growth *growth = table->growth;
+    *known = true;
+    if (rank == table->rank) {
+        pthread_mutex_lock(&growth->lock);
+        *news = growth->news;
+        pthread_mutex_unlock(&growth->lock);
+        return TERN_OK;
+    }
+    tern_ptr place = tern_anchor_place(table, rank, offsetof(tern_anchor, news));
+    tern_status status = tern_get(worker, news, place, sizeof *news);
+    if (status != TERN_OK)
+        return status;
+    *known = news->check == news_check(table, news);
+    /* R2: tern_growth_publish; the array that they tell of is read after them */
+    atomic_thread_fence(memory_order_acquire);
+    if (*known)
+        return tern_growth_apply(worker, growth, rank, news);
+    tern_growth_doubt(worker, table, rank);
+    return TERN_OK;
+}
+
+tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait) {
+    tern_status status = TERN_OK;
+    if (!worker->in_handler && !worker->in_progress)
+        status = tern_flush(worker, owner);
+    return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
+}
+
+static tern_status wish(const tern_search *p, unsigned char what) {
+    const uint32_t owner = p->part->buckets.rank;
+    tern_ptr place = tern_anchor_place(p->table, owner, offsetof(tern_anchor, wish));
+    unsigned char *near = (unsigned char *)tern_reach_address(p->worker, place, 1);
+    if (near != NULL) {
+        /* R4 */
+        __atomic_store_n(near, what, __ATOMIC_RELAXED);
+        return TERN_OK;
+    }
+    tern_status status = tern_put(p->worker, place, &what, 1);
+    return status == TERN_OK ? tern_flush(p->worker, owner) : status;
+}
+
+void tern_growth_wish(tern_search p) {
+    if (p.table->growth != NULL)
+        (void)wish(&p, WISH_SOON);
+}
+
+static void restart(tern_search *p, const tern_part *part) {
+    p->part = part;
+    p->index = tern_part_bucket(part, p->hash);
+    p->left = part->count;
+}
+
+/* Whether the key has a bucket in an array, erased or not: for good, so that it needs no room. Also
+ * if that array's keys have moved on, which is seen only when all have moved to it. */
+static tern_status has_bucket(const tern_search *p, const tern_part *part, bool *has) {
+    const tern_hashtable *table = p->table;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    if (entry == NULL)
+        return TERN_ERR_MEMORY;
+    tern_search q = *p;
+    restart(&q, part);
+    entry[0] = 0;
+    tern_status status = tern_probe_locate(&q, entry);
+    /* What was not found is erased, if the last entry that was read is the key's. */
+    *has = status == TERN_OK || status == TERN_MOVED ||
+           (status == TERN_ERR_NOT_FOUND &&
+            tern_probe_judge(&q, table->shape, entry) == TERN_ENTRY_ERASED);
+    tern_room_free(&room);
+    return *has || status == TERN_ERR_NOT_FOUND || status == TERN_BEYOND ? TERN_OK : status;
+}
+
+/* A place among the new keys that may be put into the array to which keys are moved just now. */
+static tern_status take_room(const tern_search *p, bool *taken) {
+    uint64_t room = 0;
+    tern_ptr place =
+        tern_anchor_place(p->table, p->part->buckets.rank, offsetof(tern_anchor, room));
+    tern_status status = tern_atomic_fetch_add(p->worker, place, UINT64_MAX, &room);
+    *taken = status == TERN_OK && (int64_t)room > 0;
+    return status;
+}
+
+/* What a probe that ended where it cannot say anything knows by now. */
+typedef struct pursuit {
+    tern_status met;
+    bool asked;       /* for room */
+    bool permitted;   /* to go on */
+    uint64_t refused; /* growth, at first; UINT64_MAX: not looked yet */
+} pursuit;
+
+/* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
+static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **next, bool *over) {
+    tern_news news;
+    bool known = false;
+    *over = false;
+    tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    /* R1: apply */
+    *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
+    if (status != TERN_OK || !known)
+        return status;
+    if (*next != NULL) {
+        u->permitted = u->permitted || news.generation >= (*next)->generation;
+        if (!u->permitted)
+            status = has_bucket(p, *next, &u->permitted);
+        if (status == TERN_OK && !u->permitted && !u->asked) {
+            status = take_room(p, &u->permitted);
+            u->asked = true;
+        }
+    } else if (u->met == TERN_ERR_NOT_FOUND) {
+        *over = true;
+    } else if (u->met == TERN_ERR_FULL) {
+        u->refused = u->refused == UINT64_MAX && !p->worker->in_handler && !p->worker->in_progress
+                         ? news.refused
+                         : u->refused;
+        *over = u->refused == UINT64_MAX ? news.refused > 0 : news.refused > u->refused;
+        status = wish(p, WISH_NOW);
+    } else if (news.generation == p->part->generation && news.next_buckets == 0) {
+        status = tern_bucket_left(p); /* news are told before a bucket is left */
+    }
+    return status;
+}
+
+bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
+    const tern_status met = *status;
+    if (met != TERN_MOVED && met != TERN_BEYOND && met != TERN_ERR_FULL &&
+        (met != TERN_ERR_NOT_FOUND || p->left > 0))
+        return false;
+    pursuit u = {met, false, !inserts || met == TERN_MOVED, UINT64_MAX};
+    /* R1: apply */
+    const tern_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
+    bool over = false;
+    const bool look =
+        !u.permitted || next == NULL ||
+        /* R4 */
+        atomic_fetch_add_explicit(&p->table->growth->redirected, 1, memory_order_relaxed) %
+                REDIRECTS_PER_LOOK ==
+            0;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
+    *status = look ? pursue(p, &u, &next, &over) : TERN_OK;
+    while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {
+        *status = tern_growth_wait(p->worker, p->part->buckets.rank, &wait);
+        if (*status == TERN_OK)
+            *status = pursue(p, &u, &next, &over);
+    }
+    if (*status != TERN_OK || over) {
+        *status = over ? met : *status;
+        return false;
+    }
+    restart(p, next);
+    return true;
+}
+
+tern_status tern_growth_moves(const tern_search *p, bool *moving) {
+    tern_news news;
+    bool known;
+    tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    *moving = !known || (news.generation == p->part->generation && news.next_buckets != 0);
+    return status;
+}
+
+tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank) {
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
+    for (;;) {
+        tern_news news;
+        bool known;
+        tern_status status = learn(worker, table, rank, &news, &known);
+        if (status != TERN_OK || (known && news.next_buckets == 0))
+            return status;
+        status = tern_growth_wait(worker, rank, &wait);
+        if (status != TERN_OK)
+            return status;
+    }
+}

@@ -1,0 +1,136 @@
+#ifndef TERN_HASHTABLE_GROWTH_GROWTH_H
+#define TERN_HASHTABLE_GROWTH_GROWTH_H
+
+/*
+ * Growth: a part whose array gets full is followed by a larger one in the same segment. Its owner
+ * moves the keys, a few in each round of progress (move.c), while everybody works in both arrays.
+ * Probes start in the old one and go on in the new one when they meet
+ *
+ *     their own key, moved                  it is there now (TERN_MOVED)
+ *     a frozen bucket, which was free       it is there if anywhere (TERN_BEYOND)
+ *     nothing, and have been everywhere     the same
+ *
+ * Why no key is lost or there twice. No bucket of the old array is ever free again, so where the
+ * probe of a key ends there, at the first free or frozen bucket or after once round, only moves on,
+ * and once it is frozen it stays. Until then the key can only be put there; from then on it can
+ * only be put into the new array, unless it stands before that end, where whoever looks for it
+ * meets it first. A key that stands there is locked by the owner while it is copied, so nobody
+ * changes it; finds that still read it are right, since nobody can change the copy either before
+ * the old entry says that it has moved. Of three arrays in a row the same is true twice.
+ *
+ * A counter is not kept still by a lock: the owner marks it by an atomic, which gives it the last
+ * number. Who sees the mark in what an atomic gave back has changed nothing, and does it again in
+ * the new array once the old state says moved, for before that the copy may not be there.
+ *
+ * Room. The new array has room for all keys that may come from the old one, and for so many new
+ * ones as the anchor says; who wants to put more waits until the move is over. A key that has its
+ * bucket there, erased or not, needs no room: it is looked for first, and again as long as there is
+ * none. So a move never runs out of room, and there are never more than two arrays to look at.
+ *
+ * Old arrays are kept until the ranks meet in a collective call on the table: all together they are
+ * not larger than the new one, unless keys come and go for long. So nobody meets other memory where
+ * it looks for an array that it knows of, and late adds do no harm.
+ *
+ * Waits are for the owner's progress, with progress, after a flush of what the caller has put there
+ * (the owner may wait for that); in handlers they are TERN_ERR_AGAIN, and if the owner died
+ * TERN_ERR_PEER.
+ */
+
+#include <pthread.h>
+
+#include "hashtable/near/probe.h"
+#include "src/progress/task.h"
+
+/* An array behind a rank's first one. */
+typedef struct tern_array {
+    tern_part part;
+    struct tern_array *older;
+} tern_array;
+
+typedef struct tern_growth {
+    tern_task task; /* the owner's */
+    tern_hashtable *table;
+    atomic_uint redirected;
+    pthread_mutex_t lock; /* of the next two */
+    tern_array *arrays;   /* that this process knows of, of all ranks */
+    tern_news news;       /* of its own part */
+    /* The move, of whoever runs the task. */
+    tern_part *from, *to; /* to is NULL: there is none */
+    uint64_t cleared;     /* buckets of to; then it is announced */
+    uint64_t position;    /* in from */
+    bool held;            /* the bucket there is locked by the move */
+    bool marked;          /* and its counter marked, which was: */
+    uint64_t counter;
+    uint32_t declined, ignored; /* wishes: in a row, and since one was looked at */
+} tern_growth;
+
+/* Local. The task is for tern_task_add when all ranks are there. */
+tern_status tern_growth_make(tern_hashtable *table);
+/* Frees what is in the segment, too. NULL is fine. */
+void tern_growth_free(tern_worker *worker, tern_growth *growth);
+
+/* Whether a far insert ends with a flush: whatever its promise where others may have to wait for
+ * its entry in order to move it. */
+static inline bool tern_growth_flushes(const tern_hashtable *table, tern_promise promise) {
+    return promise != TERN_PROMISE_WRITE_ONLY || table->growth != NULL;
+}
+
+/* tern_probe_again where a probe did not just end. */
+bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status);
+
+/* Whether an operation that came to status is to be done again, in another array, where p starts
+ * then. If not, status is what it comes to. inserts: the key may be new. */
+TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_status *status) {
+    if (__builtin_expect(*status == TERN_OK, 1))
+        return false;
+    if (p->table->growth == NULL) {
+        if (*status == TERN_MOVED || *status == TERN_BEYOND)
+            *status = tern_bucket_left(p);
+        return false;
+    }
+    /* Copies, so that the hot path keeps its own in registers. */
+    tern_search from = *p;
+    tern_status met = *status;
+    const bool again = tern_growth_follow(&from, inserts, &met);
+    *p = from;
+    *status = met;
+    return again;
+}
+
+/* Asks rank to write its news again, which do not pass their check. Now and then. */
+void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);
+
+/* One turn of a wait for the owner of a part. */
+tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait);
+
+/* [out] moving: whether keys are being moved out of the array that p stands in, as far as is known.
+ */
+tern_status tern_growth_moves(const tern_search *p, bool *moving);
+
+/* Waits until no keys are moved in a rank's part. Nobody changes the table meanwhile. */
+tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank);
+
+/* Collective, when every operation has returned everywhere: ends all moves, tells everybody, and
+ * frees old arrays. */
+tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table);
+
+/* What the two files below share. */
+
+/* Of a rank's array; made if it is not known yet. NULL: no memory. Under the lock. */
+tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                                uint64_t generation, uint64_t offset, uint64_t count);
+/* Makes known what news of a rank says. */
+tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                              const tern_news *news);
+/* The owner's news, to itself and to others. */
+tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const tern_news *news);
+
+/* Where something of a rank's anchor lies. */
+static inline tern_ptr tern_anchor_place(const tern_hashtable *table, uint32_t rank, size_t at) {
+    return tern_ptr_add(table->part[rank].buckets, (int64_t)at - (int64_t)sizeof(tern_anchor));
+}
+
+/* The owner's task. */
+size_t tern_growth_run(tern_worker *worker, tern_task *task);
+
+#endif

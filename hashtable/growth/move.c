@@ -1,0 +1,371 @@
+#include <stddef.h>
+
+#include "hashtable/growth/growth.h"
+#include "hashtable/near/scratch.h"
+#include "src/log.h"
+
+/*
+ * The owner's side of growth: decides whether its part grows, and moves the keys. Runs as a task,
+ * in progress, so nothing here waits: what would is TERN_ERR_AGAIN, and is tried again in the next
+ * round from where it was.
+ */
+
+enum { SAMPLE = 1024, BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
+
+/* At three quarters of its buckets a part grows: probes of new keys are 8 buckets long there, and
+ * get longer soon. It becomes larger if more than three eighths hold keys that are not erased. */
+static bool is_full(uint64_t used, uint64_t looked) { return 4 * used >= 3 * looked; }
+static bool must_widen(uint64_t live, uint64_t looked) { return 8 * live > 3 * looked; }
+
+/* Small arrays widen more at once. */
+static uint64_t widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
+
+static tern_search search_at(tern_worker *worker, const tern_growth *growth, const tern_part *part,
+                             uint64_t index) {
+    return (tern_search){worker, growth->table, part, NULL, 0, index, part->count};
+}
+
+/* [out] used, live: of the buckets that are looked at, spread over the part. Exact if it is small.
+ */
+static tern_status look_around(tern_worker *worker, const tern_growth *growth, uint64_t *looked,
+                               uint64_t *used, uint64_t *live) {
+    const tern_part *part = growth->from;
+    tern_shape s = growth->table->shape;
+    *looked = part->count < SAMPLE ? part->count : SAMPLE;
+    *used = *live = 0;
+    for (uint64_t i = 0; i < *looked; i++) {
+        tern_search p = search_at(worker, growth, part, tern_multiply_high(i << 54, part->count));
+        uint64_t state, counter = 0;
+        if (*looked < SAMPLE)
+            p.index = i;
+        tern_status status = tern_state_load(&p, s, part->near != NULL, &state);
+        if (status == TERN_OK && state != TERN_FREE && tern_shape_counts(s))
+            status = tern_atomic_load(worker, tern_bucket_far(&p, s, 8), &counter);
+        if (status != TERN_OK)
+            return status;
+        *used += state != TERN_FREE;
+        *live += state != TERN_FREE && (state & TERN_ERASED) == 0 && !tern_counter_erased(counter);
+    }
+    return TERN_OK;
+}
+
+static tern_status begin(tern_worker *worker, tern_growth *growth, uint64_t count) {
+    const tern_hashtable *table = growth->table;
+    const size_t bytes = count * table->shape.stride;
+    tern_news news = growth->news;
+    tern_ptr memory = TERN_NULL;
+    tern_status status =
+        tern_alloc(worker, bytes, 0, (tern_domain)table->part[table->rank].buckets.domain, &memory);
+    if (status == TERN_OK) {
+        pthread_mutex_lock(&growth->lock);
+        growth->to = tern_growth_describe(worker, growth, table->rank, news.generation + 1,
+                                          memory.offset, count);
+        pthread_mutex_unlock(&growth->lock);
+        growth->cleared = growth->position = 0;
+        if (growth->to != NULL)
+            return TERN_OK;
+        tern_ignore(tern_free(worker, memory));
+    }
+    news.refused++;
+    return tern_growth_publish(worker, growth, &news);
+}
+
+/* A part that is wished to grow too often, as keys that are not spread well have it, is looked at
+ * less and less; one that is full, always. */
+static size_t consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
+    uint64_t looked, used, live;
+    if (wish == 1 && growth->ignored < (UINT32_C(1) << growth->declined)) {
+        growth->ignored++;
+        return 0;
+    }
+    growth->ignored = 0;
+    if (look_around(worker, growth, &looked, &used, &live) != TERN_OK)
+        return 0;
+    if (!is_full(used, looked)) {
+        growth->declined += growth->declined < 8;
+        return 0;
+    }
+    const uint32_t declined = growth->declined;
+    const uint64_t count = growth->from->count;
+    (void)begin(worker, growth, must_widen(live, looked) ? widened(count) : count);
+    /* Where there is no memory, the next wish most likely finds none either. */
+    growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
+    return 1;
+}
+
+/* The new array is clear: others may use it. Room for every key of the old one is kept, and a
+ * quarter stays free. */
+static tern_status announce(tern_worker *worker, tern_growth *growth) {
+    const tern_hashtable *table = growth->table;
+    const uint64_t most = growth->to->count / 4 * 3, kept = growth->from->count;
+    tern_news news = growth->news;
+    news.next_buckets = growth->to->buckets.offset;
+    news.next_count = growth->to->count;
+    news.refused = 0;
+    tern_status status = tern_atomic_store(
+        worker, tern_anchor_place(table, table->rank, offsetof(tern_anchor, room)),
+        most > kept ? most - kept : 0);
+    return status == TERN_OK ? tern_growth_publish(worker, growth, &news) : status;
+}
+
+static size_t clear_some(tern_worker *worker, tern_growth *growth) {
+    const tern_hashtable *table = growth->table;
+    tern_part *to = growth->to;
+    const uint64_t stride = table->shape.stride, left = to->count - growth->cleared;
+    uint64_t now = BYTES_PER_ROUND / stride > 0 ? BYTES_PER_ROUND / stride : 1;
+    now = now < left ? now : left;
+    char *buckets = tern_local(table->context, to->buckets);
+    tern_table_clear(table, buckets + growth->cleared * stride, now);
+    if (now == left && announce(worker, growth) != TERN_OK)
+        return 0;
+    growth->cleared += now;
+    return 1;
+}
+
+/* Room for entries while a bucket is moved. */
+typedef struct rooms {
+    tern_room entry, copy;
+} rooms;
+
+/* Takes the bucket in the new array that the key of p gets, making its state mine. [out] q: stands
+ * there. */
+static tern_status claim(const tern_growth *growth, const tern_search *p, uint64_t mine,
+                         uint64_t *seen, tern_search *q, tern_claim *claim) {
+    tern_shape s = growth->table->shape;
+    *q = search_at(p->worker, growth, growth->to, tern_part_bucket(growth->to, p->hash));
+    q->key = p->key;
+    q->hash = p->hash;
+    return q->part->near != NULL ? tern_probe_claim(q, s, true, false, mine, seen, claim)
+                                 : tern_probe_claim(q, s, false, false, mine, seen, claim);
+}
+
+/* Puts the key and the value of entry, or the counter, into the new array. copy: room. */
+static tern_status insert(const tern_growth *growth, const tern_search *p, const uint64_t *entry,
+                          uint64_t *copy) {
+    const tern_hashtable *table = growth->table;
+    tern_shape s = table->shape;
+    tern_search q;
+    tern_claim claimed = {false, false, TERN_FREE};
+    tern_status status =
+        claim(growth, p, tern_state_taken(p->hash, table->rank), copy, &q, &claimed);
+    if (status != TERN_OK || !claimed.created)
+        return status;
+    const uint64_t number = tern_counter_word(tern_counter_number(growth->counter));
+    if (tern_shape_counts(s) && q.part->near != NULL)
+        /* R9: tern_entry_put; before its release of the check */
+        __atomic_store_n(tern_counter_near(&q, s), number, __ATOMIC_RELAXED);
+    else if (tern_shape_counts(s))
+        status = tern_atomic_fetch_add(q.worker, tern_bucket_far(&q, s, 8), number, NULL);
+    if (status != TERN_OK)
+        return status;
+    memcpy(copy, entry, 8 * tern_entry_words(s));
+    tern_entry_seal(&q, s, copy, tern_stamp_inserted(table->rank));
+    return tern_entry_put(&q, s, q.part->near != NULL, false, copy);
+}
+
+/* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
+ * it leads to, sees the entry. */
+static tern_status leave(tern_growth *growth, const tern_search *p, const uint64_t *entry,
+                         bool erased) {
+    tern_shape s = growth->table->shape;
+    const bool near = p->part->near != NULL;
+    const uint64_t locked = tern_state_locked(p->hash, growth->table->rank);
+    uint64_t seen, check = tern_entry_check(p->part->nonce, p->index, s, entry,
+                                            erased ? TERN_STAMP_MOVED_ERASED : TERN_STAMP_MOVED);
+    tern_status status = TERN_OK;
+    if (near)
+        /* R7: tern_entry_copy; the copy is there before the mark, and is changed behind it */
+        __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), check,
+                         __ATOMIC_SEQ_CST);
+    else
+        status = tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), &check, sizeof check);
+    if (status == TERN_OK && !near)
+        status = tern_flush(p->worker, growth->table->rank);
+    if (status == TERN_OK)
+        status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
+    growth->held = growth->marked = growth->held && status != TERN_OK;
+    return status;
+}
+
+/* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
+ * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
+ * new array too, is told of the death. */
+static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uint64_t *entry,
+                        uint64_t *copy) {
+    tern_shape s = growth->table->shape;
+    tern_status status;
+    if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
+        tern_search q;
+        tern_claim claimed;
+        uint64_t now;
+        /* It may have unlocked before it died, and what tore the entry be alive. */
+        status = tern_state_reload(p, s, p->part->near != NULL, &now);
+        if (status != TERN_OK || now != state)
+            return status == TERN_OK ? TERN_ERR_AGAIN : status;
+        p->key = entry + 1;
+        p->hash = tern_key_hash(growth->table, p->key);
+        const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
+        status = claim(growth, p, locked, copy, &q, &claimed);
+        /* Its check fits nowhere: a grave for the next array, too. */
+        return status == TERN_OK ? tern_entry_put(&q, s, q.part->near != NULL, false, entry)
+                                 : status;
+    }
+    uint64_t was;
+    status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_LOST, &was);
+    return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
+}
+
+/* Whether the rank that state names died, or does not exist; or nobody writes the bucket, and yet
+ * its entry does not become whole. */
+static bool is_orphan(const tern_search *p, uint64_t state) {
+    tern_peers *peers = &p->worker->context->peers;
+    tern_wait_state wait = TERN_WAIT_START;
+    const uint32_t writer = tern_state_writer(state);
+    if (writer == TERN_NOBODY)
+        return tern_bucket_wait(p, &wait, state) == TERN_ERR_CORRUPT;
+    if (writer >= p->table->ranks)
+        return true;
+    tern_peers_look(peers);
+    if (!tern_peer_is_dead(peers, writer))
+        tern_bucket_doubt(p, state);
+    return tern_peer_is_dead(peers, writer);
+}
+
+/* Locks the bucket, whose entry is whole, and marks its counter. */
+static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t state) {
+    tern_shape s = growth->table->shape;
+    uint64_t seen = 0;
+    if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p, state))
+        return TERN_ERR_AGAIN;
+    tern_status status = tern_state_cas(p, s, p->part->near != NULL, state,
+                                        tern_state_locked(p->hash, growth->table->rank), &seen);
+    if (status == TERN_OK)
+        growth->held = seen == state;
+    return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
+}
+
+/* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
+static tern_status give_up(tern_growth *growth, const tern_search *p) {
+    const uint32_t rank = growth->table->rank;
+    tern_log(TERN_LOG_ERROR,
+             "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
+             "into rank %u's segment",
+             rank, rank);
+    const tern_status status =
+        tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_LOST);
+    growth->held = growth->marked = growth->held && status != TERN_OK;
+    return status;
+}
+
+/* Whether an insert into the next array came to what only damage can bring about. */
+static bool has_no_place(tern_status status) {
+    return status == TERN_ERR_FULL || status == TERN_ERR_CORRUPT || status == TERN_MOVED ||
+           status == TERN_BEYOND;
+}
+
+/* Moves what is in the bucket that p stands at, in this state. */
+static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uint64_t *entry,
+                        uint64_t *copy) {
+    tern_shape s = growth->table->shape;
+    const bool near = p->part->near != NULL;
+    bool orphan = false;
+    /* Looked at again behind the lock: it is not what it was. Looked at again, too, once the death
+     * of its writer is known, which may have finished it first. */
+    for (;;) {
+        tern_status status = tern_entry_get(p, s, near, entry);
+        if (status != TERN_OK)
+            return status;
+        if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
+            if (growth->held) /* by this move, so another rank has written over the entry */
+                return give_up(growth, p);
+            if (orphan)
+                return bury(growth, p, state, entry, copy);
+            p->key = entry + 1;
+            orphan = is_orphan(p, state);
+            if (!orphan)
+                return TERN_ERR_AGAIN;
+            continue;
+        }
+        p->key = entry + 1;
+        p->hash = tern_key_hash(growth->table, p->key);
+        if (growth->held)
+            break;
+        status = hold(growth, p, state);
+        if (status != TERN_OK)
+            return status;
+    }
+    tern_status status = TERN_OK;
+    if (tern_shape_counts(s) && !growth->marked)
+        status = tern_atomic_fetch_or(p->worker, tern_bucket_far(p, s, 8), TERN_COUNTER_MOVED,
+                                      &growth->counter);
+    if (status != TERN_OK)
+        return status;
+    growth->marked = true;
+    const bool erased = tern_shape_counts(s) ? tern_counter_erased(growth->counter)
+                                             : (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED;
+    if (!erased)
+        status = insert(growth, p, entry, copy);
+    const bool dropped = has_no_place(status);
+    if (dropped)
+        tern_log(
+            TERN_LOG_ERROR,
+            "a key is lost, since rank %u's next array of a hash table, which has room for it, "
+            "is damaged; look for what writes into rank %u's segment",
+            growth->table->rank, growth->table->rank);
+    return status == TERN_OK || dropped ? leave(growth, p, entry, erased || dropped) : status;
+}
+
+/* Freezes a free bucket, or moves what is there. */
+static tern_status empty(tern_worker *worker, tern_growth *growth, rooms *r) {
+    tern_shape s = growth->table->shape;
+    tern_search p = search_at(worker, growth, growth->from, growth->position);
+    const bool near = p.part->near != NULL;
+    uint64_t state;
+    tern_status status = tern_state_load(&p, s, near, &state);
+    if (status == TERN_OK && state == TERN_FREE)
+        status = tern_state_cas(&p, s, near, TERN_FREE, TERN_FROZEN, &state);
+    if (status != TERN_OK || state == TERN_FREE)
+        return status;
+    uint64_t *entry = tern_room_take(&r->entry, 8 * tern_entry_words(s));
+    uint64_t *copy = tern_room_take(&r->copy, 8 * tern_entry_words(s));
+    status = entry != NULL && copy != NULL ? move(growth, &p, state, entry, copy) : TERN_ERR_MEMORY;
+    tern_room_free(&r->entry);
+    tern_room_free(&r->copy);
+    return status;
+}
+
+static size_t end(tern_worker *worker, tern_growth *growth) {
+    const tern_news news = {.generation = growth->to->generation,
+                            .buckets = growth->to->buckets.offset,
+                            .count = growth->to->count};
+    if (tern_growth_publish(worker, growth, &news) != TERN_OK)
+        return 0;
+    growth->from = growth->to;
+    growth->to = NULL;
+    return 1;
+}
+
+size_t tern_growth_run(tern_worker *worker, tern_task *task) {
+    tern_growth *growth = (tern_growth *)(void *)task;
+    const tern_hashtable *table = growth->table;
+    if (growth->to == NULL) {
+        tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
+        unsigned char *wish = tern_local(table->context, place);
+        /* R4 */
+        unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
+        if (__builtin_expect(wished == 0, 1))
+            return 0;
+        __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
+        return consider(worker, growth, wished);
+    }
+    if (growth->cleared < growth->to->count)
+        return clear_some(worker, growth);
+    rooms r;
+    size_t moved = 0;
+    for (; moved < BUCKETS_PER_ROUND && growth->position < growth->from->count; moved++) {
+        if (empty(worker, growth, &r) != TERN_OK)
+            return moved;
+        growth->position++;
+    }
+    return growth->position < growth->from->count ? moved : end(worker, growth);
+}

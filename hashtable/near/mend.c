@@ -1,0 +1,129 @@
+#include "base/once.h"
+#include "hashtable/call.h"
+#include "hashtable/growth/growth.h"
+#include "hashtable/near/scratch.h"
+#include "src/log.h"
+
+/*
+ * Mending what damage would have others wait for. A bucket that says for long that a rank is
+ * writing it may be damaged, and only that rank knows: it writes a bucket that it reaches by load
+ * and store in one go, so a handler of its only worker never runs in the middle. Two cases are
+ * different, and the rank knows of them: while a modifier has a bucket, the modifier may make
+ * progress (modify.c), and the move of keys keeps a bucket from one round to the next (move.c). A
+ * rank that waits for the bucket asks that rank, which mends a bucket that names it wrongly. A rank
+ * that is slow answers late, and nothing is mended until then; what is asked in vain does no harm.
+ * A process of several workers cannot tell what the others are in, and mends nothing; the stuck
+ * report names it.
+ *
+ * In the same way the owner of a part is asked to write news again that do not pass their check.
+ */
+
+uint64_t tern_doubt_ns = 1000000000u;
+
+#define NEWS UINT64_MAX
+
+typedef struct doubt {
+    tern_table_head head;
+    uint64_t index; /* of the bucket; NEWS: of the part's news */
+    uint64_t state;
+    uint32_t owner, generation;
+} doubt;
+
+static void mend_bucket(tern_search p, uint64_t state) {
+    const tern_hashtable *table = p.table;
+    const tern_growth *growth = table->growth;
+    const tern_shape s = table->shape;
+    uint64_t now, seen;
+    if (growth != NULL && growth->held && growth->from == p.part && growth->position == p.index)
+        return; /* the move has it */
+    (void)tern_state_load(&p, s, true, &now);
+    tern_room room;
+    uint64_t *entry = now == state ? tern_room_take(&room, 8 * tern_entry_words(s)) : NULL;
+    if (entry == NULL)
+        return;
+    (void)tern_entry_get(&p, s, true, entry);
+    p.key = entry + 1;
+    const bool whole =
+        tern_entry_judge(p.part->nonce, p.index, s, entry, p.key) != TERN_ENTRY_INVALID;
+    uint64_t mended = TERN_LOST;
+    if (whole)
+        mended = tern_state_unlocked(tern_key_hash(table, p.key),
+                                     (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED);
+    tern_room_free(&room);
+    if (whole && (state & TERN_KIND) != TERN_LOCKED)
+        return; /* nobody waits for it */
+    (void)tern_state_cas(&p, s, true, state, mended, &seen);
+    if (seen == state)
+        tern_log(
+            TERN_LOG_ERROR,
+            "bucket %llu of rank %u's part of a hash table had the state %#llx, as if this rank "
+            "were writing it; it is %s now; look for what writes into rank %u's segment",
+            (unsigned long long)p.index, p.part->buckets.rank, (unsigned long long)state,
+            whole ? "unlocked" : "lost", p.part->buckets.rank);
+}
+
+static const tern_part *part_of(const tern_hashtable *table, uint32_t owner, uint32_t generation) {
+    const tern_part *part = owner < table->ranks ? &table->part[owner] : NULL;
+    while (part != NULL && part->generation != generation)
+        /* R1: apply */
+        part = atomic_load_explicit(&part->next, memory_order_acquire);
+    return part;
+}
+
+static void mend(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
+    if (table->context->workers > 1 ||
+        /* R5: run */
+        atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
+        return;
+    const tern_part *part = part_of(table, d->owner, d->generation);
+    if (d->index == NEWS && table->growth != NULL && d->owner == table->rank) {
+        const tern_news news = table->growth->news;
+        tern_ignore(tern_growth_publish(worker, table->growth, &news));
+    } else if (part != NULL && part->near != NULL && d->index < part->count &&
+               tern_state_writer(d->state) == table->rank) {
+        mend_bucket((tern_search){worker, table, part, NULL, 0, d->index, part->count}, d->state);
+    }
+}
+
+static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message,
+                                           size_t bytes) {
+    doubt d;
+    const tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof d);
+    if (table == NULL || bytes != sizeof d)
+        return TERN_OK; /* nobody waits any more */
+    tern_read_once(&d, message, sizeof d);
+    mend(call->worker, table, &d);
+    return TERN_OK;
+}
+TERN_FUNCTION(tern_hashtable_on_doubt)
+
+static void ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank, const doubt *d) {
+    _Atomic uint64_t *asked = &((tern_hashtable *)(uintptr_t)table)->asked;
+    const uint64_t now = tern_now();
+    /* R4 */
+    uint64_t last = atomic_load_explicit(asked, memory_order_relaxed);
+    if (now - last < tern_doubt_ns || table->context->workers > 1 ||
+        !atomic_compare_exchange_strong_explicit(asked, &last, now, memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return;
+    if (last == 0)
+        return; /* the first wait of all: give it the time, too */
+    if (rank == table->rank)
+        mend(worker, table, d);
+    else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
+                             d, sizeof *d) != TERN_OK)
+        tern_error_clear();
+}
+
+void tern_bucket_doubt(const tern_search *p, uint64_t state) {
+    const uint32_t writer = tern_state_writer(state);
+    const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
+                     p->part->generation};
+    if (p->part->near != NULL && writer < p->table->ranks)
+        ask(p->worker, p->table, writer, &d);
+}
+
+void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
+    const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0};
+    ask(worker, table, rank, &d);
+}

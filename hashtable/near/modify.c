@@ -1,0 +1,250 @@
+#include "tern/hashtable_modify.h"
+
+#include "base/once.h"
+#include "hashtable/call.h"
+#include "hashtable/growth/growth.h"
+#include "hashtable/near/lock.h"
+#include "hashtable/operations.h"
+#include "hashtable/near/scratch.h"
+
+/*
+ * Modifiers run at the owner with the bucket locked. A key that was not there gets its bucket
+ * locked from the start: to others it is a key that is being inserted, and if the modifier refuses,
+ * it is an erased one.
+ */
+
+/* Moves to the key's bucket and locks it. [out] existed; [out] before: the state to go back to,
+ * free if the bucket is a new one. */
+static tern_status open_bucket(tern_search *p, tern_absent absent, uint64_t *entry, bool *existed,
+                               uint64_t *before) {
+    const bool inserts = absent == TERN_ABSENT_INSERT;
+    tern_shape s = p->table->shape;
+    uint64_t guess;
+    tern_status status;
+    if (inserts) {
+        const uint64_t mine = tern_state_locked(p->hash, p->table->rank);
+        tern_claim claim = {false, false, TERN_FREE};
+        status = p->part->near != NULL ? tern_probe_claim(p, s, true, true, mine, entry, &claim)
+                                       : tern_probe_claim(p, s, false, true, mine, entry, &claim);
+        *before = TERN_FREE;
+        *existed = false;
+        if (status != TERN_OK || claim.created)
+            return status;
+        guess = claim.state;
+    } else {
+        status = tern_probe_locate(p, entry);
+        if (status != TERN_OK)
+            return status;
+        guess = tern_state_of_check(entry[0], p->hash);
+    }
+    status = tern_bucket_lock(p, guess, inserts ? TERN_LOCK_ANY : TERN_LOCK_LIVE, before);
+    *existed = status == TERN_OK && (*before & TERN_ERASED) == 0;
+    return status;
+}
+
+/* Ends it: stores what the modifier made, or puts everything back. */
+static tern_status close_bucket(const tern_search *p, tern_status outcome, uint64_t before,
+                                uint64_t *entry) {
+    if (outcome == TERN_OK)
+        return tern_bucket_write(p, entry, false);
+    tern_status status;
+    if (before == TERN_FREE) {
+        memset(entry + 1 + p->table->shape.key_words, 0, 8 * (size_t)p->table->shape.value_words);
+        status = tern_bucket_write(p, entry, true);
+    } else {
+        status = tern_bucket_unlock(p, before);
+    }
+    return status == TERN_OK ? outcome : status;
+}
+
+/* Runs the modifier, whose bucket is locked. It may make progress, and the handlers that run then
+ * must not take its bucket for one that nobody writes. */
+static tern_status run(tern_hashtable *table, tern_modify_function function, tern_modify_info *info,
+                       void *value) {
+    /* R5: mend; in a process of several workers nobody reads it */
+    atomic_fetch_add_explicit(&table->modifiers, 1, memory_order_relaxed);
+    const tern_status status = function(info, value);
+    atomic_fetch_sub_explicit(&table->modifiers, 1, memory_order_relaxed);
+    return status;
+}
+
+/* Runs function here, where info->key lies in the key's padded words. [out] existed. */
+static tern_status modify(tern_hashtable *table, uint64_t hash, tern_absent absent,
+                          tern_modify_function function, tern_modify_info *info) {
+    tern_shape s = table->shape;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
+    if (entry == NULL)
+        return TERN_ERR_MEMORY;
+    tern_search p = tern_probe_start(info->worker, table, info->key, hash);
+    uint64_t before = TERN_FREE;
+    bool existed = false;
+    tern_status status;
+    do
+        status = open_bucket(&p, absent, entry, &existed, &before);
+    while (tern_probe_again(&p, absent == TERN_ABSENT_INSERT, &status));
+    if (status != TERN_OK)
+        goto out;
+    if (before == TERN_FREE)
+        tern_probe_report(&p); /* a new bucket */
+    if (existed)
+        status = tern_bucket_read(&p, entry);
+    else
+        memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
+    info->existed = existed;
+    if (status == TERN_OK)
+        status = run(table, function, info, entry + 1 + s.key_words);
+    status = close_bucket(&p, status, before, entry);
+out:
+    tern_room_free(&room);
+    return status;
+}
+
+/* A message: this, the key's padded words, the argument. */
+typedef struct modify_head {
+    tern_table_head head;
+    uint64_t absent;
+    uint64_t bytes; /* of the argument */
+} modify_head;
+
+/* A reply: whether the key was there, and the result. */
+
+tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
+                                        tern_modify_function function) {
+    modify_head head;
+    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
+    if (table == NULL)
+        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+    tern_read_once(&head, message, sizeof head);
+    const size_t key_bytes = 8 * (size_t)table->shape.key_words;
+    const size_t argument_bytes = bytes - sizeof head - key_bytes;
+    if (tern_shape_counts(table->shape) || bytes < sizeof head + key_bytes ||
+        head.bytes != argument_bytes)
+        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
+    const char *key = (const char *)message + sizeof head;
+    uint64_t hash = tern_key_hash(table, key);
+    if (tern_hash_owner(table, hash) != table->rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
+                         tern_hash_owner(table, hash));
+    tern_modify_info info = {.worker = call->worker,
+                             .origin = call->origin,
+                             .key = key,
+                             .argument = key + key_bytes,
+                             .argument_bytes = argument_bytes,
+                             .result = (char *)call->result + sizeof(uint64_t)};
+    tern_status status = modify(
+        table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
+    if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
+        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+                         info.result_bytes, TERN_MODIFY_RESULT_MAX);
+    if (status == TERN_OK) {
+        uint64_t existed = (uint64_t)info.existed;
+        memcpy(call->result, &existed, sizeof existed);
+        call->result_bytes = sizeof existed + info.result_bytes;
+    }
+    return status;
+}
+
+/* The same result as by call. [out] reply, got. */
+static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table, const tern_key *key,
+                                   const tern_modifier *modifier, const void *argument,
+                                   size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
+    tern_modify_info info = {.worker = worker,
+                             .origin = tern_worker_self(worker),
+                             .key = key->words,
+                             .argument = argument,
+                             .argument_bytes = bytes,
+                             .result = reply + 1};
+    (void)tern_progress_round(worker);
+    tern_status status = modify(table, key->hash, absent, modifier->function, &info);
+    if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
+        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+                         info.result_bytes, TERN_MODIFY_RESULT_MAX);
+    reply[0] = (uint64_t)info.existed;
+    *got = sizeof *reply + info.result_bytes;
+    return status;
+}
+
+static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                                  const tern_key *key, const tern_modifier *modifier,
+                                  const void *argument, size_t bytes, tern_absent absent,
+                                  uint64_t *reply, size_t *got) {
+    size_t key_bytes = 8 * (size_t)table->shape.key_words;
+    size_t size = sizeof(modify_head) + key_bytes + bytes, most = tern_call_room(table->context);
+    if (bytes > most || size > most)
+        return tern_fail(TERN_ERR_RANGE,
+                         "key and argument have %zu bytes and a ring takes %zu at a time; raise "
+                         "TERN_RING_SIZE (now %zu)",
+                         size, most, table->context->config.ring_size);
+    tern_room room;
+    char *message = (char *)tern_room_take(&room, size);
+    if (message == NULL)
+        return TERN_ERR_MEMORY;
+    modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
+    memcpy(message, &head, sizeof head);
+    memcpy(message + sizeof head, key->words, key_bytes);
+    if (bytes > 0)
+        memcpy(message + sizeof head + key_bytes, argument, bytes);
+    const tern_worker_id application = {owner, table->part[owner].worker};
+    tern_status status = tern_call_return(
+        worker, modifier->any_thread != 0 ? tern_table_worker(table, owner) : application,
+        modifier->call, message, size, reply, TERN_RESULT_MAX, got);
+    tern_room_free(&room);
+    return status;
+}
+
+static tern_status check(const tern_worker *worker, const tern_hashtable *table, const void *key,
+                         const tern_modifier *modifier, const void *argument, size_t bytes,
+                         tern_absent absent, tern_promise promise, const void *result,
+                         size_t capacity) {
+    static const char name[] = "tern_hashtable_modify";
+    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
+                                              TERN_VIA_CALL, name);
+    if (status != TERN_OK)
+        return status;
+    if (modifier == NULL || (argument == NULL && bytes > 0) || (result == NULL && capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         modifier == NULL                ? "modifier"
+                         : argument == NULL && bytes > 0 ? "argument"
+                                                         : "result");
+    if ((unsigned)absent > TERN_ABSENT_INSERT)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
+    if (tern_shape_counts(table->shape))
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "%s: the table has counters; use tern_hashtable_compare_swap", name);
+    return TERN_OK;
+}
+
+tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, const void *key,
+                                  const tern_modifier *modifier, const void *argument, size_t bytes,
+                                  tern_absent absent, tern_promise promise, void *result,
+                                  size_t capacity, size_t *result_bytes, int *existed) {
+    tern_status status =
+        check(worker, table, key, modifier, argument, bytes, absent, promise, result, capacity);
+    if (status != TERN_OK)
+        return status;
+    tern_key k;
+    tern_key_load(table, key, &k);
+    uint32_t owner = tern_hash_owner(table, k.hash);
+    uint64_t reply[TERN_RESULT_MAX / 8];
+    size_t got = 0;
+    status = owner == table->rank ? modify_in_place(worker, table, &k, modifier, argument, bytes,
+                                                    absent, reply, &got)
+                                  : modify_by_call(worker, table, owner, &k, modifier, argument,
+                                                   bytes, absent, reply, &got);
+    if (status != TERN_OK)
+        return tern_hashtable_outcome(table, owner, status);
+    if (got < sizeof reply[0])
+        return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+    got -= sizeof reply[0];
+    if (got > capacity)
+        return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,
+                         capacity);
+    if (got > 0)
+        memcpy(result, reply + 1, got);
+    if (result_bytes != NULL)
+        *result_bytes = got;
+    if (existed != NULL)
+        *existed = reply[0] != 0;
+    return TERN_OK;
+}

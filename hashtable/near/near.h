@@ -1,0 +1,140 @@
+#ifndef TERN_HASHTABLE_NEAR_NEAR_H
+#define TERN_HASHTABLE_NEAR_NEAR_H
+
+/*
+ * The short way of one operation on one key, where load/store reaches its bucket: the probe of
+ * probe.h for tables of 8-byte keys with 8-byte values, or with counters, so that every size is a
+ * constant. It takes the plain cases alone: the probe ends at a free bucket or at the key's own,
+ * whose entry is whole and not erased, and one CAS succeeds at once, or tern_counter_add adds.
+ * Whatever else it meets (an entry on its way, a lock, an erased key, another key with the same
+ * tag, a bucket that is neither free nor taken nor locked, a full part) it leaves to the general
+ * operation, which begins anew: nothing has been changed by then.
+ *
+ * Linearization points and memory order are those of probe.h. One look differs: a bucket's key is
+ * read before its state. If it is the key that is looked for, the check decides, as it does for far
+ * readers; if not, the state that is read next says what the bucket is by then.
+ *
+ * Budget: in these cases no call and no loop but the probe's. A find takes some 145 instructions,
+ * an insert 170, of which two thirds are the two hashes and the 1.5 buckets that are looked at on
+ * average; the general way 430 and 440 (callgrind).
+ */
+
+#include "hashtable/near/lock.h"
+
+typedef enum tern_near {
+    TERN_NEAR_LEFT, /* nothing was done */
+    TERN_NEAR_FREE, /* the key is not there, or was not; p is at the free bucket that it takes */
+    TERN_NEAR_MINE  /* p is at its bucket */
+} tern_near;
+
+/* [out] entry: of the key, if that is there. */
+TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_search *p, tern_shape s, uint64_t *entry) {
+    do {
+        const uint64_t *there = (const void *)tern_bucket_near(p, s, s.entry_at);
+        /* R4; the check decides, or the state that is read next */
+        if (__atomic_load_n(there + 1, __ATOMIC_RELAXED) == p->key[0]) {
+            (void)tern_entry_get(p, s, true, entry);
+            return tern_entry_judge(p->part->nonce, p->index, s, entry, p->key) == TERN_ENTRY_MINE
+                       ? TERN_NEAR_MINE
+                       : TERN_NEAR_LEFT;
+        }
+        uint64_t state;
+        (void)tern_state_load(p, s, true, &state);
+        if (state == TERN_FREE)
+            return TERN_NEAR_FREE;
+        if (tern_state_may_hold(state, p->hash) || (state & TERN_KIND) == TERN_KIND)
+            return TERN_NEAR_LEFT;
+        tern_probe_next(p, s);
+    } while (p->left > 0);
+    return TERN_NEAR_LEFT;
+}
+
+/* Takes the free bucket that p stands at and puts the entry, whose value word is there already, and
+ * where keys have counters the number. */
+TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_search *p, tern_shape s,
+                                              tern_promise promise, uint64_t number,
+                                              uint64_t *entry) {
+    const uint32_t rank = p->table->rank;
+    uint64_t seen;
+    /* The general way asks for growth. */
+    if (__builtin_expect(p->table->growth != NULL && tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
+        return TERN_NEAR_LEFT;
+    (void)tern_state_cas(p, s, true, TERN_FREE, tern_state_taken(p->hash, rank), &seen);
+    if (__builtin_expect(seen != TERN_FREE, 0))
+        return TERN_NEAR_LEFT;
+    if (tern_shape_counts(s))
+        /* R9: tern_entry_put; before its release of the check */
+        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(number), __ATOMIC_RELAXED);
+    tern_entry_seal(p, s, entry, tern_stamp_inserted(rank));
+    (void)tern_entry_put(p, s, true, tern_promise_is_strict(promise), entry);
+    return TERN_NEAR_FREE;
+}
+
+/* Puts another value into the bucket that p stands at, with its entry in entry. */
+TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_search *p, tern_shape s, uint64_t value,
+                                               uint64_t *entry) {
+    const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
+    const uint64_t before = tern_state_of_check(entry[0], p->hash);
+    uint64_t seen;
+    (void)tern_state_cas(p, s, true, before, locked, &seen);
+    if (__builtin_expect(seen != before, 0))
+        return TERN_NEAR_LEFT;
+    entry[2] = value;
+    tern_entry_seal(p, s, entry, TERN_STAMP_UPDATED);
+    (void)tern_entry_replace(p, s, true, entry);
+    tern_state_unlock(p, s, tern_state_unlocked(p->hash, false));
+    return TERN_NEAR_MINE;
+}
+
+/* The operations. The search begins at the key's first bucket. */
+
+TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_search p, const void *value, bool only_new,
+                                              tern_promise promise) {
+    const tern_shape s = TERN_SHAPE_PAIR8;
+    uint64_t entry[3], word;
+    tern_near met = tern_near_probe(&p, s, entry);
+    if (met == TERN_NEAR_LEFT || (met == TERN_NEAR_MINE && only_new))
+        return met;
+    memcpy(&word, value, sizeof word);
+    if (met == TERN_NEAR_MINE)
+        return tern_near_replace(&p, s, word, entry);
+    entry[2] = word;
+    return tern_near_create(&p, s, promise, 0, entry);
+}
+
+TERN_ALWAYS_INLINE tern_near tern_near_add(tern_search p, uint64_t delta, tern_promise promise,
+                                           uint64_t *before) {
+    const tern_shape s = TERN_SHAPE_COUNT8;
+    uint64_t entry[2];
+    tern_near met = tern_near_probe(&p, s, entry);
+    if (met == TERN_NEAR_MINE)
+        return tern_counter_add(&p, s, true, delta, before) == TERN_OK ? met : TERN_NEAR_LEFT;
+    if (met == TERN_NEAR_FREE)
+        *before = 0;
+    return met == TERN_NEAR_FREE ? tern_near_create(&p, s, promise, delta, entry) : met;
+}
+
+/* [out] value: 8 bytes, the value or the number. */
+TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_search p, tern_shape s, void *value) {
+    uint64_t entry[3], word;
+    tern_near met = tern_near_probe(&p, s, entry);
+    if (met != TERN_NEAR_MINE)
+        return met;
+    word = entry[2];
+    if (tern_shape_counts(s)) {
+        /* R7: tern_counter_add */
+        word = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_SEQ_CST);
+        if (__builtin_expect(tern_counter_gone(word), 0))
+            return TERN_NEAR_LEFT;
+        word = tern_counter_number(word);
+    }
+    memcpy(value, &word, sizeof word);
+    return met;
+}
+
+TERN_ALWAYS_INLINE tern_near tern_near_find(tern_search p, bool counts, void *value) {
+    return __builtin_expect(counts, 0) ? tern_near_find_in(p, TERN_SHAPE_COUNT8, value)
+                                       : tern_near_find_in(p, TERN_SHAPE_PAIR8, value);
+}
+
+#endif

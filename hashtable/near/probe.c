@@ -1,0 +1,140 @@
+#include "hashtable/near/probe.h"
+
+#include "hashtable/near/scratch.h"
+#include "rma/transport/transport.h"
+
+tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
+    tern_context *context = worker->context;
+    const uint32_t rank = tern_state_writer(state);
+    if (worker->in_handler || worker->in_progress) {
+        /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
+        tern_peers_look(&context->peers);
+        if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
+            return tern_peer_fail(rank);
+        return tern_fail(TERN_ERR_AGAIN, "rank %u is writing the bucket", rank);
+    }
+    tern_status status = tern_puts_deliver(worker);
+    if (status != TERN_OK)
+        return status;
+    /* Nothing starts from the beginning where there was progress: each poll may be a message, and
+     * two ranks that wait for buckets at each other's make progress all the time. */
+    (void)tern_progress_round(worker);
+    return tern_probe_step(context, wait, rank);
+}
+
+tern_status tern_bucket_left(const tern_search *p) {
+    return tern_fail(TERN_ERR_CORRUPT,
+                     "a bucket of rank %u's part of a hash table says that its key has moved, and "
+                     "none is being moved; look for what writes into rank %u's segment",
+                     p->part->buckets.rank, p->part->buckets.rank);
+}
+
+static tern_status corrupt(const tern_search *p, uint64_t state, const char *what) {
+    return tern_fail(
+        TERN_ERR_CORRUPT,
+        "bucket %llu of rank %u's part of a hash table has the state %#llx%s; look for "
+        "what writes into rank %u's segment",
+        (unsigned long long)p->index, p->part->buckets.rank, (unsigned long long)state, what,
+        p->part->buckets.rank);
+}
+
+tern_status tern_bucket_check(const tern_search *p, uint64_t state) {
+    const uint32_t writer = tern_state_writer(state);
+    if ((state & TERN_STATE_UNUSED) != 0)
+        return corrupt(p, state, ", which has bits that no rank sets");
+    if (writer != TERN_NOBODY && writer >= p->table->ranks)
+        return corrupt(p, state, ", which names a rank that does not exist");
+    return TERN_OK;
+}
+
+/* Nobody is writing by the state. An update that came between the looks at the entry and at the
+ * state tore the entry, so the next look finds another state or an entry that is whole, unless an
+ * update comes between each time. */
+static tern_status look_again(const tern_search *p, uint64_t state) {
+    enum { LOOKS = 4096, FAR_LOOKS = 64 };
+
+    const bool near = p->part->near != NULL;
+    const tern_shape s = p->table->shape;
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s)), now = state;
+    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
+    bool whole = false;
+    for (int i = 0; i < (near ? LOOKS : FAR_LOOKS) && status == TERN_OK && now == state && !whole;
+         i++) {
+        status = tern_entry_get(p, s, near, entry);
+        whole = status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_INVALID;
+        if (status == TERN_OK)
+            status = tern_state_reload(p, s, near, &now);
+        tern_relax();
+    }
+    tern_room_free(&room);
+    return status != TERN_OK || now != state || whole
+               ? status
+               : corrupt(p, state, " and no whole entry, and nobody is writing it");
+}
+
+tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state) {
+    tern_status status = tern_bucket_check(p, state);
+    if (status != TERN_OK)
+        return status;
+    if (tern_state_writer(state) == TERN_NOBODY)
+        return look_again(p, state);
+    tern_bucket_doubt(p, state);
+    return tern_probe_wait(p->worker, wait, state);
+}
+
+tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
+    const tern_hashtable *table = p.table;
+    const bool near = p.part->near != NULL;
+    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
+    tern_room room;
+    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
+    while (status == TERN_OK) {
+        status = tern_entry_get(&p, table->shape, near, entry);
+        if (status != TERN_OK)
+            break;
+        tern_verdict found = tern_probe_judge(&p, table->shape, entry);
+        if (found != TERN_ENTRY_INVALID) {
+            *verdict = found;
+            break;
+        }
+        /* After the entry was read: what tore it may be an update of a key whose inserter, whom the
+         * state named before, is long done, and dead. */
+        uint64_t state;
+        status = tern_state_reload(&p, table->shape, near, &state);
+        if (status != TERN_OK)
+            break;
+        *verdict = TERN_ENTRY_OTHER;
+        if (state == TERN_LOST)
+            break;
+        /* Which delivers this worker's own put, if it is that. Seen moved, it was whole before. */
+        status = tern_bucket_wait(&p, &wait, state);
+    }
+    tern_room_free(&room);
+    return status;
+}
+
+/* States and counters come along, and others may be changing them: only entries are looked at. Each
+ * get is twice as large as the one before. */
+tern_status tern_probe_skip(tern_search *p) {
+    uint64_t room[2048];
+    tern_shape s = p->table->shape;
+    const uint64_t line = tern_shape_line(s), most = sizeof room / s.stride / line * line;
+    uint64_t run = most / 16 > line ? most / 16 / line * line : line;
+    while (p->left > 0 && run <= most) {
+        uint64_t first = p->index & ~(line - 1), count = p->part->count - first;
+        count = count < run ? count : run;
+        tern_status status =
+            tern_get(p->worker, room, tern_ptr_add(p->part->buckets, (int64_t)(first * s.stride)),
+                     count * s.stride);
+        if (status != TERN_OK)
+            return status;
+        for (; p->left > 0 && p->index - first < count; tern_probe_next(p, s))
+            if (tern_probe_judge(p, s, room + ((p->index - first) * s.stride + s.entry_at) / 8) !=
+                TERN_ENTRY_OTHER)
+                return TERN_OK;
+        run = 2 * run < most ? 2 * run : most;
+    }
+    return TERN_OK;
+}

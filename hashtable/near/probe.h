@@ -1,0 +1,445 @@
+#ifndef TERN_HASHTABLE_NEAR_PROBE_H
+#define TERN_HASHTABLE_NEAR_PROBE_H
+
+/*
+ * Probing: the one algorithm behind every operation, walking from a key's first bucket to its own
+ * or to the first free one: linear probing of cache lines, each seen whole before the next,
+ * wrapping inside the owner's part. It is compiled twice: near (load/store and the processor's
+ * atomics reach the bucket) and far (gets, puts and tern's atomics). Near, a bucket's state is
+ * looked at first, since it shares the entry's cache line; far, the entry is, since it says all in
+ * one get.
+ *
+ * Linearization. Whatever writes an entry: when the whole of it has arrived in its bucket. Counters
+ * that are there: the atomic that adds, swaps, erases, or finds. What leaves a key as it is: the
+ * read of the entry that says so, or the CAS that was to lock and met a state that says so; the
+ * state's erased bit says what the entry says whenever nobody holds the lock. What does not find
+ * its key: the look at the bucket that ended the probe, or at the last one where an insert had not
+ * arrived.
+ *
+ * A key has one bucket for good, so all of this is about one entry, one state and one counter. If
+ * the table grows that is so in each array; growth.h says why it is true of all of them together.
+ *
+ * One order for all keys. Near, each of these points is an access of a check, a state or a counter,
+ * and these accesses are sequentially consistent. So the operations of all threads, on whatever
+ * keys and tables, happen in one order, which agrees with the order in each thread: of two ranks
+ * that change a key each and then look at the other's, one sees the other's change. New entries of
+ * a phase of writes are put with a release alone, and so are those of a batch or of a call's
+ * handler, which ends with a sequentially consistent fence instead (tern_entries_take_effect).
+ *
+ * Memory order. A reader believes an entry that passes the check, in whatever order its words came.
+ * What lies outside the check is ordered by it: near, the inserter's first store to the counter is
+ * ordered before its release store of the check, which pairs with the acquire in tern_entry_get of
+ * any rank that then adds to the counter. Far, the first fetch-and-add has returned before the
+ * entry is put.
+ *
+ * An entry that does not pass says nothing, and the state says why. For that the state must be at
+ * least as new as the write that tore the entry. Two fences see to it: the writer's between its
+ * lock and the words (tern_entry_replace) and the reader's between the words and the state
+ * (tern_state_reload). Without either one a reader could see the words of a key's first update and
+ * a state from before it, and would take the key for one that is still being inserted.
+ *
+ * Waits happen where another origin has taken a bucket and its entry is on the way. They make
+ * progress; in a handler they are TERN_ERR_AGAIN before anything is changed; if the other origin
+ * died, TERN_ERR_PEER.
+ */
+
+#include "hashtable/table.h"
+#include "src/collective/barrier.h"
+#include "src/progress/wait.h"
+#include "tern/transfer.h"
+
+/* What a probe came to in an array that is left: do it again in the next one (growth.h). */
+#define TERN_MOVED ((tern_status)1001)  /* where the key is, if it is not erased */
+#define TERN_BEYOND ((tern_status)1002) /* where it is, if it is anywhere; it may be new there */
+
+typedef struct tern_search {
+    tern_worker *worker;
+    const tern_hashtable *table;
+    const tern_part *part; /* the owner's */
+    const uint64_t *key;
+    uint64_t hash;
+    uint64_t index; /* of the bucket that is looked at */
+    uint64_t left;  /* buckets to look at, this one included */
+} tern_search;
+
+TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
+                                                const uint64_t *key, uint64_t hash) {
+    /* tern_part_of, but predicted, so that the bucket of a part that has not grown does not wait
+     * for the owner. */
+    const tern_part *part = &table->part[tern_hash_owner(table, hash)];
+    /* R1: apply */
+    const tern_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
+    uint64_t count = table->buckets;
+    if (__builtin_expect(start != NULL, 0)) {
+        part = start;
+        count = start->count;
+    }
+    const uint64_t index = tern_multiply_high(hash << 32 | hash >> 32, count);
+    return (tern_search){worker, table, part, key, hash, index, count};
+}
+
+/* Buckets that a probe has passed. */
+TERN_ALWAYS_INLINE uint64_t tern_probe_passed(const tern_search *p) {
+    return p->part->count - p->left;
+}
+
+/* The next bucket of the same cache line, around it; after the last of these, of the next line. */
+TERN_ALWAYS_INLINE void tern_probe_next(tern_search *p, tern_shape s) {
+    const uint64_t rest = tern_shape_line(s) - 1;
+    p->index = (p->index & ~rest) | ((p->index + 1) & rest);
+    p->left--;
+    if ((tern_probe_passed(p) & rest) != 0)
+        return;
+    p->index += rest + 1;
+    if (p->index >= p->part->count)
+        p->index -= p->part->count;
+}
+
+TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_search *p, tern_shape s) {
+    return (uint64_t *)(void *)(p->part->near + p->index * s.stride + 8);
+}
+
+/* Where the bucket lies; at counts bytes from its start. */
+TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_search *p, tern_shape s, uint32_t at) {
+    return p->part->near + p->index * s.stride + at;
+}
+
+TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, uint32_t at) {
+    return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
+}
+
+/* What it says about entries is checked by reading them. */
+TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
+                                               uint64_t *state) {
+    if (!near)
+        return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
+    /* R7: tern_state_cas; a bucket that is free here is taken later in the one order */
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_SEQ_CST);
+    return TERN_OK;
+}
+
+/* The state after an entry that does not pass the check. The fence pairs with tern_entry_replace:
+ * the state is at least as new as what tore the entry. */
+TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shape s, bool near,
+                                                 uint64_t *state) {
+    /* R2: tern_entry_replace */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return tern_state_load(p, s, near, state);
+}
+
+/* [out] seen == expected: it was stored. */
+TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
+                                              uint64_t expected, uint64_t desired, uint64_t *seen) {
+    if (!near)
+        return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
+    /* R7: tern_state_load; locks are taken by it, too: R6 */
+    __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), &expected, desired,
+                                0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    *seen = expected;
+    return TERN_OK;
+}
+
+/* Near entries are copied word by word: others may be writing them. */
+TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
+    /* R7: tern_entry_put, leave; the words are checked: R2 */
+    entry[0] = __atomic_load_n(from, __ATOMIC_SEQ_CST);
+    for (size_t i = 1; i < words; i++)
+        entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+}
+
+TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s, bool near,
+                                              uint64_t *entry) {
+    size_t words = tern_entry_words(s);
+    if (!near)
+        return tern_get(p->worker, entry, tern_bucket_far(p, s, s.entry_at), 8 * words);
+    tern_entry_copy((const uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), words, entry);
+    return TERN_OK;
+}
+
+/* takes_effect: an operation does by it, while others may be looking for the key. */
+TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s, bool near,
+                                              bool takes_effect, const uint64_t *entry) {
+    size_t words = tern_entry_words(s);
+    if (!near)
+        return tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * words);
+    uint64_t *to = (uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
+    for (size_t i = 1; i < words; i++)
+        /* R1: tern_entry_copy; the words are checked: R2 */
+        __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
+    if (takes_effect)
+        /* R7: tern_entry_copy */
+        __atomic_store_n(to, entry[0], __ATOMIC_SEQ_CST);
+    else
+        /* R1: tern_entry_copy */
+        __atomic_store_n(to, entry[0], __ATOMIC_RELEASE);
+    return TERN_OK;
+}
+
+/* Puts an entry over one that readers may be looking at; the bucket is locked. The fence keeps the
+ * words behind the lock and pairs with tern_state_reload. An insert needs none: no reader looks at
+ * an entry before it has seen the state that the inserter made. */
+TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_search *p, tern_shape s, bool near,
+                                                  const uint64_t *entry) {
+    /* R2: tern_state_reload */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return tern_entry_put(p, s, near, true, entry);
+}
+
+/* Whether an operation takes effect when it puts a near entry; in a phase of writes that can wait
+ * for the phase's end. */
+static inline bool tern_promise_is_strict(tern_promise promise) {
+    return promise != TERN_PROMISE_WRITE_ONLY;
+}
+
+/* Behind near entries that were put as in a phase of writes, by a batch, or by a handler, which
+ * does not know what its caller has promised: all of them take effect before the caller goes on. */
+static inline void tern_entries_take_effect(void) {
+    /* R3: tern_entry_copy, tern_state_load; these loads are sequentially consistent */
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
+                                                 const uint64_t *entry) {
+    const tern_hashtable *t = p->table;
+    tern_verdict verdict = tern_entry_judge(p->part->nonce, p->index, s, entry, p->key);
+    if (__builtin_expect(verdict == TERN_ENTRY_OTHER && t->key_equal != NULL, 0) &&
+        t->key_equal(p->key, entry + 1, t->key_bytes, t->key_argument) != 0)
+        return tern_entry_of_key(entry);
+    return verdict;
+}
+
+/* tern_wait_step for a bucket that rank is writing. Of a death that is known its steps tell at
+ * once: tern_wait_step takes 5 ms, or hundreds of polls, for every such bucket again. */
+static inline tern_status tern_probe_step(tern_context *context, tern_wait_state *wait,
+                                          uint32_t rank) {
+    if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
+        return tern_peer_fail(rank);
+    return tern_wait_step(context, wait, rank);
+}
+
+/* One turn of a wait for the origin that state names. */
+tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
+
+/* TERN_ERR_CORRUPT if the state that was read of the bucket is one that no rank stores: it names a
+ * rank that there is not, or has bits that are always 0. */
+tern_status tern_bucket_check(const tern_search *p, uint64_t state);
+
+/* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
+ * not. Now and then, and without waiting. */
+void tern_bucket_doubt(const tern_search *p, uint64_t state);
+
+/* What a bucket that is left means where no keys are being moved: TERN_ERR_CORRUPT. */
+tern_status tern_bucket_left(const tern_search *p);
+
+/* tern_probe_wait for a bucket whose entry does not pass the check or whose lock is held. Where
+ * nobody is writing by the state, the bucket is looked at again instead. TERN_ERR_CORRUPT: as
+ * tern_bucket_check, or nobody is writing and the entry does not become whole. */
+tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state);
+
+/* Waits until the entry of a bucket that is not free is whole. [out] verdict. The probe goes by
+ * value, so that the hot path keeps its own in registers. */
+tern_status tern_probe_settle(tern_search p, tern_verdict *verdict);
+
+/* A far probe looks at so many buckets one by one; one that has to go on goes on in groups. */
+enum { TERN_PROBE_SINGLY = 8 };
+
+/* Far: passes over buckets whose entries are whole and hold other keys, many in one get. */
+tern_status tern_probe_skip(tern_search *p);
+
+TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_search *p) {
+    return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_SINGLY, 0);
+}
+
+/* What a claim came to. */
+typedef struct tern_claim {
+    bool created;   /* the bucket was free and is now taken: its entry is to be put */
+    bool erased;    /* it was there, and erased when its entry was read */
+    uint64_t state; /* what it was when last seen or guessed, if it was there */
+} tern_claim;
+
+/*
+ * Moves to the key's bucket, or takes the first free one, making its state mine. look: far, read an
+ * entry before trying to take its bucket, which pays if the key is likely to be there. entry: room
+ * to read into. TERN_ERR_FULL: every bucket of the array holds another key, and will for ever.
+ * TERN_MOVED, TERN_BEYOND.
+ */
+TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bool near, bool look,
+                                                uint64_t mine, uint64_t *entry, tern_claim *claim) {
+    for (; p->left > 0; tern_probe_next(p, s)) {
+        tern_status status;
+        tern_verdict verdict;
+        uint64_t state = TERN_FREE;
+        if (!near && tern_probe_is_long(p)) {
+            status = tern_probe_skip(p);
+            if (status != TERN_OK)
+                return status;
+            if (p->left == 0)
+                break;
+        }
+        if (near) {
+            (void)tern_state_load(p, s, near, &state);
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
+            if (state != TERN_FREE && !tern_state_may_hold(state, p->hash))
+                continue;
+        }
+        if (near ? state != TERN_FREE : look) {
+            status = tern_entry_get(p, s, near, entry);
+            if (__builtin_expect(status != TERN_OK, 0))
+                return status;
+            verdict = tern_probe_judge(p, s, entry);
+            if (verdict == TERN_ENTRY_OTHER)
+                continue;
+            if (__builtin_expect(verdict == TERN_ENTRY_MOVED, 0))
+                return TERN_MOVED;
+            if (verdict != TERN_ENTRY_INVALID) {
+                uint64_t there = near ? state : tern_state_of_check(entry[0], p->hash);
+                *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, there};
+                return TERN_OK;
+            }
+        }
+        if (state == TERN_FREE) {
+            status = tern_state_cas(p, s, near, TERN_FREE, mine, &state);
+            if (__builtin_expect(status != TERN_OK, 0))
+                return status;
+            if (state == TERN_FREE) {
+                *claim = (tern_claim){true, false, mine};
+                return TERN_OK;
+            }
+            if (state == TERN_FROZEN)
+                return TERN_BEYOND;
+            if (!tern_state_may_hold(state, p->hash))
+                continue;
+        }
+        if (TERN_BROKEN(TERN_BREAK_SETTLE))
+            continue;
+        status = tern_probe_settle(*p, &verdict);
+        if (status != TERN_OK)
+            return status;
+        if (verdict == TERN_ENTRY_MOVED)
+            return TERN_MOVED;
+        if (verdict != TERN_ENTRY_OTHER) {
+            *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, state};
+            return TERN_OK;
+        }
+    }
+    return TERN_ERR_FULL;
+}
+
+/* Near: moves to where a claim would find the key or would have to do more than read. True: the key
+ * is there, for ever. */
+TERN_ALWAYS_INLINE bool tern_probe_look(tern_search *p, tern_shape s) {
+    uint64_t entry[1 + TERN_KEY_MAX / 8];
+    for (; p->left > 0; tern_probe_next(p, s)) {
+        uint64_t state;
+        (void)tern_state_load(p, s, true, &state);
+        if (state == TERN_FREE || state == TERN_FROZEN)
+            break;
+        if (!tern_state_may_hold(state, p->hash))
+            continue;
+        (void)tern_entry_get(p, s, true, entry);
+        tern_verdict verdict = tern_probe_judge(p, s, entry);
+        if (verdict != TERN_ENTRY_OTHER)
+            return verdict == TERN_ENTRY_MINE;
+    }
+    return false;
+}
+
+/* Makes the entry of the key of p in entry, whose value words are there already. */
+TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint64_t *entry,
+                                        uint64_t stamp) {
+    for (uint32_t i = 0; i < s.key_words; i++)
+        entry[1 + i] = p->key[i];
+    entry[0] = tern_entry_check(p->part->nonce, p->index, s, entry, stamp);
+}
+
+/* Adds delta to a counter that an add has just met erased, with word in it: makes it delta. The
+ * atomic that does is what the whole add comes to, be it this CAS, or the fetch-and-add after
+ * another rank has brought the counter back. Waits only if it has moved. */
+tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before);
+
+/* Of a counter that has moved: waits until the key has, and returns TERN_MOVED then. */
+tern_status tern_counter_follow(tern_search p);
+
+/* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. TERN_MOVED:
+ * nothing was counted. */
+TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape s, bool near,
+                                                uint64_t delta, uint64_t *before) {
+    uint64_t word, step = tern_counter_word(delta);
+    if (near && TERN_BROKEN(TERN_BREAK_ADD)) {
+        /* R7; broken on purpose */
+        word = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
+        tern_relax();
+        __atomic_store_n(tern_counter_near(p, s), word + step, __ATOMIC_RELEASE);
+    } else if (near) {
+        /* R7: tern_near_find_in, take */
+        word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_SEQ_CST);
+    } else {
+        tern_status status =
+            tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), step, &word);
+        if (status != TERN_OK)
+            return status;
+    }
+    if (__builtin_expect(tern_counter_gone(word), 0))
+        return tern_counter_revive(*p, word + step, delta, before);
+    *before = tern_counter_number(word);
+    return TERN_OK;
+}
+
+/* Tells the owner of the array that p stands in that it is getting full, if the table grows. */
+void tern_growth_wish(tern_search p);
+
+/* A new key that was put so far from where its probe began is a sign of it: one in a hundred at two
+ * thirds of the buckets, where a table may stay. */
+enum { TERN_PROBE_LONG = 64 };
+
+TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
+    if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
+        tern_growth_wish(*p);
+}
+
+/* Adds delta to the counter of the key, which gets a bucket if it has none. strict: as
+ * tern_promise_is_strict says. [out] before. far_put: set where an entry was put that a flush
+ * should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
+TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
+                                              bool strict, uint64_t delta, uint64_t *entry,
+                                              uint64_t *before, bool *far_put) {
+    tern_claim claim = {false, false, TERN_FREE};
+    const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
+    tern_status status = tern_probe_claim(p, s, near, look, mine, entry, &claim);
+    if (__builtin_expect(status != TERN_OK, 0))
+        return status;
+    if (!claim.created)
+        return tern_counter_add(p, s, near, delta, before);
+    /* Nobody else touches the counter before the entry is there: whoever finds the key finds what
+     * was added. */
+    tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
+    if (near) {
+        /* R9: tern_entry_put; before its release of the check */
+        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(delta), __ATOMIC_RELAXED);
+    } else {
+        status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8),
+                                       tern_counter_word(delta), NULL);
+        if (status != TERN_OK)
+            return status;
+        *far_put = true;
+    }
+    *before = 0;
+    status = tern_entry_put(p, s, near, strict, entry);
+    tern_probe_report(p);
+    return status;
+}
+
+/* Finds the key in order to change it: unlike a find it waits for inserts that are under way, since
+ * in a phase of writes they may have returned. On TERN_OK p stands at the bucket, and the entry,
+ * not erased, is in entry. TERN_ERR_NOT_FOUND, TERN_MOVED, TERN_BEYOND. */
+tern_status tern_probe_locate(tern_search *p, uint64_t *entry);
+
+/* TERN_ERR_NOT_FOUND if the counter is erased already. */
+tern_status tern_counter_erase(tern_search *p);
+
+/* tern_probe_add for whatever table it is, in whatever array. */
+tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t delta,
+                               uint64_t *before, bool *far_put);
+
+#endif

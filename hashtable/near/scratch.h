@@ -1,0 +1,32 @@
+#ifndef TERN_HASHTABLE_NEAR_SCRATCH_H
+#define TERN_HASHTABLE_NEAR_SCRATCH_H
+
+/* Room for an entry while an operation runs: on the stack for all but large ones. */
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+typedef struct tern_room {
+    uint64_t small[64];
+    uint64_t *large;
+} tern_room;
+
+/* NULL with the detail set if the process has no memory. */
+static inline uint64_t *tern_room_take(tern_room *room, size_t bytes) {
+    room->large = NULL;
+    if (__builtin_expect(bytes <= sizeof room->small, 1))
+        return room->small;
+    room->large = malloc(bytes);
+    if (room->large == NULL)
+        (void)tern_fail(TERN_ERR_MEMORY, "no memory for an entry of %zu bytes", bytes);
+    return room->large;
+}
+
+static inline void tern_room_free(tern_room *room) {
+    if (__builtin_expect(room->large != NULL, 0))
+        free(room->large);
+}
+
+#endif

@@ -1,0 +1,169 @@
+#include "rma/memory/cma.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "rma/memory/owner_service.h"
+#include "rma/state.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+
+#define PIECE ((uint64_t)1 << 20) /* through a segment at a time */
+
+static tern_status no_way(uint32_t rank) {
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "this process may not reach into rank %u (TERN_CROSS_MEMORY=off, kernel.yama."
+                     "ptrace_scope, or a container without CAP_SYS_PTRACE); put, get or allocate "
+                     "with tern_alloc",
+                     rank);
+}
+
+/* Remembers that the system refused. Its rules are the same for all ranks of the node. */
+static void cross_refuse(tern_rma *rma, uint32_t rank) {
+    /* R4 */
+    if (!atomic_exchange_explicit(&rma->cross_refused, true, memory_order_relaxed))
+        tern_log(TERN_LOG_INFO,
+                 "the system does not let this process reach into rank %u; registered memory is "
+                 "copied by its owner's progress",
+                 rank);
+}
+
+static pid_t pid_of(const tern_worker *worker, uint32_t rank) {
+    const tern_context *context = worker->context;
+    return rank == context->rank ? getpid() : (pid_t)context->peers.pid[rank];
+}
+
+static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, char *local,
+                               uint64_t bytes, tern_direction direction) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    const pid_t pid = pid_of(worker, rank);
+    const bool own = rank == context->rank;
+    if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
+        /* R4 */
+        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
+        return no_way(rank);
+    while (bytes > 0) {
+        /* The number of a process that is gone could be another's. */
+        tern_peer_state state = own ? TERN_PEER_ALIVE : tern_peer_look(&context->peers, rank);
+        if (state != TERN_PEER_ALIVE)
+            return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
+        struct iovec here = {local, bytes}, far = {there, bytes};
+        ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &far, 1, 0)
+                                                  : process_vm_readv(pid, &here, 1, &far, 1, 0);
+        if (done < 0 && (errno == EPERM || errno == ENOSYS)) {
+            cross_refuse(rma, rank);
+            return no_way(rank);
+        }
+        if (done < 0 && errno == ESRCH)
+            return tern_peer_fail(rank);
+        if (done <= 0)
+            return tern_fail_system("copying between processes");
+        local += done;
+        there += done;
+        bytes -= (uint64_t)done;
+    }
+    return TERN_OK;
+}
+
+tern_status tern_cross_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
+                            uint64_t bytes) {
+    if (!tern_is_near(worker->context, rank))
+        return no_way(rank);
+    return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
+}
+
+/* The system looks at permissions before it looks at the address, at which nothing is mapped. */
+bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    const bool own = rank == context->rank;
+    if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF || !tern_is_near(context, rank) ||
+        /* R4 */
+        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed) ||
+        (!own && tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE))
+        return false;
+    char byte;
+    struct iovec here = {&byte, 1}, far = {(char *)1, 1};
+    if (process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT)
+        return true;
+    if (!own && (errno == EPERM || errno == ENOSYS))
+        cross_refuse(rma, rank);
+    return false;
+}
+
+static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction direction) {
+    if (direction == TERN_PUT_INTO)
+        tern_copy(region, local, bytes);
+    else
+        tern_copy(local, region, bytes);
+}
+
+tern_status tern_cross_copy_now(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+                                uint64_t bytes, tern_direction direction) {
+    tern_hold hold;
+    tern_status status = tern_region_hold(worker->context, rank, place, bytes, &hold);
+    if (status != TERN_OK)
+        return status;
+    if (rank == worker->context->rank)
+        plain_copy(hold.address, local, bytes, direction);
+    else
+        status = system_copy(worker, rank, hold.address, local, bytes, direction);
+    tern_region_release(&hold);
+    return status;
+}
+
+/* Piece by piece through this rank's own heap, which the owner maps. */
+static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+                                 uint64_t bytes, tern_direction direction) {
+    tern_context *context = worker->context;
+    tern_status status = tern_worker_may_wait(worker, "a transfer that its target has to copy");
+    uint64_t piece = bytes < PIECE ? bytes : PIECE, offset = 0;
+    tern_memory_request room = {.bytes = piece,
+                                .alignment = TERN_HEAP_GRANULE,
+                                .numa = TERN_NUMA_ANY,
+                                .near_worker = worker->index};
+    if (status == TERN_OK)
+        status = tern_memory_take(context, &room, &offset);
+    if (status != TERN_OK)
+        return status;
+    char *staged = tern_rma_of(context)->reach[context->rank].base + offset;
+    for (; bytes > 0 && status == TERN_OK; bytes -= piece, place += piece, local += piece) {
+        piece = bytes < PIECE ? bytes : PIECE;
+        if (direction == TERN_PUT_INTO)
+            memcpy(staged, local, piece);
+        status = tern_service_copy(worker, rank, place, piece, offset, direction);
+        if (status == TERN_OK && direction == TERN_GET_FROM)
+            memcpy(local, staged, piece);
+        worker->stats.bytes_staged += piece;
+    }
+    (void)tern_memory_give(context, offset);
+    return status;
+}
+
+tern_status tern_cross_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+                            uint64_t bytes, tern_direction direction) {
+    tern_status status = tern_cross_copy_now(worker, rank, place, local, bytes, direction);
+    if (status != TERN_ERR_UNSUPPORTED)
+        return status;
+    tern_error_clear();
+    return copy_by_owner(worker, rank, place, local, bytes, direction);
+}
+
+tern_status tern_cross_serve(tern_worker *worker, uint32_t origin, uint64_t place, uint64_t bytes,
+                             uint64_t heap_offset, tern_direction direction) {
+    tern_context *context = worker->context;
+    const tern_reach *reach = &tern_rma_of(context)->reach[origin];
+    if (!tern_place_is_region(place) || bytes > reach->bytes || heap_offset > reach->bytes - bytes)
+        return tern_fail(TERN_ERR_RANGE, "a copy that lies outside a segment");
+    tern_hold hold;
+    tern_status status = tern_region_hold(context, context->rank, place, bytes, &hold);
+    if (status != TERN_OK)
+        return status;
+    plain_copy(hold.address, reach->base + heap_offset, bytes, direction);
+    tern_region_release(&hold);
+    return TERN_OK;
+}

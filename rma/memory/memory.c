@@ -1,0 +1,142 @@
+#include "tern/memory.h"
+
+#include "base/error.h"
+#include "rma/memory/owner_service.h"
+#include "rma/state.h"
+#include "src/destroyed.h"
+
+#define ALIGNMENT_MAX TERN_HUGE
+
+static char *own_region(const tern_context *context, tern_ptr p) {
+    uint64_t place = 0;
+    return tern_region_place(p, &place) == TERN_OK ? tern_region_look(context, p.rank, place, 1)
+                                                   : NULL;
+}
+
+void *tern_local(const tern_context *context, tern_ptr p) {
+    if (context == NULL || p.rank >= context->size)
+        return NULL;
+    if (p.segment != 0)
+        return p.rank == context->rank ? own_region(context, p) : NULL;
+    const tern_reach *reach = &tern_rma_of(context)->reach[p.rank];
+    uint64_t at = p.offset - TERN_PTR_ORIGIN;
+    return at < reach->bytes ? reach->base + at : NULL;
+}
+
+void tern_segment_get_info(const tern_context *context, tern_segment_info *info) {
+    if (tern_is_destroyed(context)) {
+        *info = (tern_segment_info){0};
+        return;
+    }
+    tern_rma *rma = tern_rma_of(context);
+    const tern_segment *mine = &rma->segment[context->rank];
+    *info = (tern_segment_info){.bytes = rma->layout.heap_bytes,
+                                .page_size = mine->transparent ? TERN_HUGE : mine->page,
+                                .parts = rma->parts};
+    pthread_mutex_lock(&rma->heap_lock);
+    for (size_t i = 0; i < rma->parts; i++)
+        info->in_use += tern_heap_in_use(rma->heap[i]);
+    pthread_mutex_unlock(&rma->heap_lock);
+}
+
+tern_status tern_memory_take(tern_context *context, const tern_memory_request *request,
+                             uint64_t *offset) {
+    tern_rma *rma = tern_rma_of(context);
+    size_t part = request->near_worker % rma->parts;
+    if (request->numa != TERN_NUMA_ANY) {
+        for (part = 0; part < rma->parts && rma->numa[part] != request->numa; part++)
+            ;
+        if (part == rma->parts)
+            return tern_fail(TERN_ERR_UNSUPPORTED,
+                             "rank %u has no memory on NUMA node %d; use TERN_NUMA_ANY",
+                             context->rank, request->numa);
+    }
+    pthread_mutex_lock(&rma->heap_lock);
+    tern_status status = TERN_ERR_MEMORY;
+    /* Near by preference; anywhere before nowhere, unless a node was asked for. */
+    for (size_t i = 0; i < rma->parts && status == TERN_ERR_MEMORY; i++) {
+        status = tern_heap_take(rma->heap[(part + i) % rma->parts], request->bytes,
+                                request->alignment, offset);
+        if (request->numa != TERN_NUMA_ANY)
+            break;
+    }
+    pthread_mutex_unlock(&rma->heap_lock);
+    return status;
+}
+
+tern_status tern_memory_give(tern_context *context, uint64_t offset) {
+    tern_rma *rma = tern_rma_of(context);
+    pthread_mutex_lock(&rma->heap_lock);
+    tern_status status = TERN_ERR_ARGUMENT;
+    for (size_t i = 0; i < rma->parts && status == TERN_ERR_ARGUMENT; i++)
+        status = tern_heap_give(rma->heap[i], offset);
+    pthread_mutex_unlock(&rma->heap_lock);
+    return status;
+}
+
+static tern_status allocate(tern_worker *worker, tern_worker_id target, int numa, size_t bytes,
+                            size_t alignment, tern_domain domain, tern_ptr *p) {
+    if (worker == NULL || p == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: NULL argument");
+    tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_alloc");
+    if (target.rank >= context->size || target.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no worker %u of rank %u",
+                         target.index, target.rank);
+    if (bytes == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: 0 bytes; ask for 1 or more");
+    if ((alignment & (alignment - 1)) != 0 || alignment > ALIGNMENT_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_alloc: alignment %zu; use a power of two up to %zu", alignment,
+                         ALIGNMENT_MAX);
+    if ((unsigned)domain > TERN_DOMAIN_OWNER)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no atomic domain %d",
+                         (int)domain);
+    tern_memory_request request = {.bytes = bytes,
+                                   .alignment = alignment < TERN_HEAP_GRANULE ? TERN_HEAP_GRANULE
+                                                                              : alignment,
+                                   .numa = numa,
+                                   .near_worker = target.index};
+    uint64_t offset = 0;
+    tern_status status = target.rank == context->rank
+                             ? tern_memory_take(context, &request, &offset)
+                             : tern_service_allocate(worker, target.rank, &request, &offset);
+    if (status == TERN_OK)
+        *p = (tern_ptr){target.rank, 0, (uint16_t)domain, TERN_PTR_ORIGIN + offset};
+    return status;
+}
+
+tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
+                       tern_ptr *p) {
+    tern_worker_id self = {0, 0};
+    if (worker != NULL)
+        self = (tern_worker_id){worker->context->rank, worker->index};
+    return allocate(worker, self, TERN_NUMA_ANY, bytes, alignment, domain, p);
+}
+
+tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa, size_t bytes,
+                          size_t alignment, tern_domain domain, tern_ptr *p) {
+    return allocate(worker, (tern_worker_id){rank, 0}, numa, bytes, alignment, domain, p);
+}
+
+tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target, size_t bytes,
+                                 size_t alignment, tern_domain domain, tern_ptr *p) {
+    return allocate(worker, target, TERN_NUMA_ANY, bytes, alignment, domain, p);
+}
+
+tern_status tern_free(tern_worker *worker, tern_ptr p) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_free: worker is NULL");
+    if (tern_ptr_is_null(p))
+        return TERN_OK;
+    tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_free");
+    if (p.rank >= context->size || p.segment != 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_free: rank %u, segment %u is no allocation%s",
+                         p.rank, p.segment,
+                         p.segment != 0 ? "; registered memory is given to tern_deregister" : "");
+    return p.rank == context->rank ? tern_memory_give(context, p.offset - TERN_PTR_ORIGIN)
+                                   : tern_service_free(worker, p.rank, p.offset - TERN_PTR_ORIGIN);
+}

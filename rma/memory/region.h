@@ -1,0 +1,93 @@
+#ifndef TERN_RMA_MEMORY_REGION_H
+#define TERN_RMA_MEMORY_REGION_H
+
+/*
+ * Regions: registered memory, as its owner keeps it and as ranks of its node read it.
+ *
+ * Inside tern a place in a region is a number like the offset of one in the segment, with its top
+ * bit set, so every path that transfers take carries it:
+ *
+ *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
+ *
+ * A slot that is used again has another generation: what still names the old region is refused.
+ * Slots are taken in turn, so a name comes back after eight million registrations.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "src/context.h"
+#include "tern/registration.h"
+
+/* What ranks of the node read of a region, in its owner's segment; all zero: none was ever there.
+ */
+typedef struct tern_region {
+    _Atomic uint64_t state; /* see region.c */
+    _Atomic uint64_t base;  /* address in the owner's process */
+    _Atomic uint64_t bytes;
+} tern_region;
+
+/* The owner's own books: what lies in shared memory is never used as an address of this process. */
+typedef struct tern_registration {
+    char *base;
+    uint64_t bytes;
+    uint32_t generation;
+    uint32_t count;   /* 0: free */
+    uint8_t *holders; /* by rank: has been given the key; NULL: nobody */
+    bool closing;     /* keys are being taken back: none is given */
+} tern_registration;
+
+typedef struct tern_regions {
+    pthread_mutex_t lock; /* inside the MPI lock, where both are taken */
+    tern_registration *entry;
+    uint32_t slots; /* that have ever been used */
+    uint32_t last;  /* the slot that was taken last */
+    uint32_t live;
+    struct tern_key *keys; /* rma/memory/rkey.h */
+} tern_regions;
+
+#define TERN_PLACE_REGION ((uint64_t)1 << 63)
+#define TERN_PLACE_BYTE (TERN_REGION_BYTES_MAX - 1)
+
+static inline bool tern_place_is_region(uint64_t place) { return (place & TERN_PLACE_REGION) != 0; }
+
+static inline uint32_t tern_place_slot(uint64_t place) {
+    return (uint32_t)(place >> 51) & TERN_REGIONS_MAX;
+}
+
+/* Whether a number that came from elsewhere could name a region. */
+static inline bool tern_place_may_be_region(uint64_t place) {
+    return tern_place_is_region(place) && tern_place_slot(place) < TERN_REGIONS_MAX;
+}
+
+/* What a region is called by: all but the byte. */
+static inline uint64_t tern_place_region(uint64_t place) { return place & ~TERN_PLACE_BYTE; }
+
+/* [out] place. TERN_ERR_RANGE: p is no pointer into a region. */
+tern_status tern_region_place(tern_ptr p, uint64_t *place);
+
+/* The use of a region by this process, which keeps it registered. */
+typedef struct tern_hold {
+    _Atomic uint64_t *state; /* NULL: none */
+    char *address;           /* of the place, in the owner's process */
+} tern_hold;
+
+/* [out] hold, of [place, place + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
+ * not registered. Any thread. */
+tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
+                             uint64_t bytes, tern_hold *hold);
+void tern_region_release(tern_hold *hold);
+/* The same without keeping it: where the place is now, or NULL. */
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
+
+/* Nothing, if [place, place + bytes) of this rank is registered and given to holder, a rank of
+ * another node. [out] base and bytes of the region. TERN_ERR_AGAIN: not now. */
+tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
+                                 uint64_t key[2]);
+
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
+
+void tern_regions_open(tern_regions *regions);
+void tern_regions_close(tern_regions *regions);
+
+#endif

@@ -1,0 +1,95 @@
+#ifndef TERN_RMA_MEMORY_SEGMENT_H
+#define TERN_RMA_MEMORY_SEGMENT_H
+
+/*
+ * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node.
+ * It holds, in this order:
+ *
+ *     header   one page: identity, and on rank 0 where all ranks meet (src/collective/meeting.h)
+ *     boards   one per worker: bells, ring table, credit cells, reply cells
+ *     rings    headers of the rings into this rank, one cache line each
+ *     regions  registered memory of this rank (rma/memory/region.h)
+ *     arena    the rings' records
+ *     heap     what tern_alloc hands out; the only part that tern_ptr names
+ *
+ * All of it is zero at first and takes memory only when touched. The layout is a pure function of
+ * the job's size and configuration, so every rank computes everybody's.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/peer/activity.h"
+#include "src/collective/meeting.h"
+
+#define TERN_LINE 64u
+#define TERN_PAGE 4096u
+#define TERN_HUGE ((size_t)2 << 20)
+/* A record that names a ring has 24 bits for it. */
+#define TERN_RINGS_MAX ((size_t)1 << 24)
+
+/* A word with a cache line to itself. */
+typedef struct tern_line {
+    _Alignas(TERN_LINE) _Atomic uint64_t word;
+} tern_line;
+
+typedef struct tern_segment_header {
+    uint64_t magic;
+    uint64_t nonce;       /* of the context */
+    tern_meeting meeting; /* rank 0 */
+    tern_activity activity;
+} tern_segment_header;
+
+/* Offsets in bytes from the start of the segment; of a board, from the board's start. */
+typedef struct tern_layout {
+    size_t boards, board_bytes;
+    /* By line: a worker of the job on one of its channels. */
+    size_t bells;   /* board: _Atomic uint64_t[], a bit per line */
+    size_t table;   /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
+    size_t credits; /* board: _Atomic uint64_t[], what each line's other end has consumed */
+    size_t cells;   /* board: tern_cell[TERN_FUTURES] */
+    size_t rings, ring_count;
+    size_t regions; /* tern_region[TERN_REGIONS_MAX] */
+    size_t arena, ring_bytes;
+    size_t heap, heap_bytes;
+    size_t bytes;
+} tern_layout;
+
+void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout);
+
+/* base NULL: of a rank of another node. */
+typedef struct tern_segment {
+    char *base;       /* a multiple of page, and of 2 MiB */
+    size_t bytes;     /* a multiple of page */
+    size_t page;      /* of the mapping: TERN_PAGE, 2 MiB or 1 GiB */
+    bool transparent; /* the kernel may join ordinary pages of the heap to 2 MiB */
+} tern_segment;
+
+/* Makes this rank's segment of the pages that config asks for, or of the next smaller ones that
+ * the system has, and logs in one line which it got. [out] fd: to share it by; the caller's. */
+tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
+                                tern_segment *segment, int *fd);
+
+/* A page lies on one NUMA node. So the heap is cut where pages end, into at most wanted parts: one
+ * for each page if it has fewer pages. tern_segment_parts: how many; tern_segment_cut: offset in
+ * the heap where part index begins, heap_bytes for index == parts. */
+size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted);
+size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, size_t index);
+
+/* Binds part i of the heap to NUMA node numa[i], and touches the heap if config says so. Pages of a
+ * NUMA node that has none left come from another one. */
+void tern_segment_place(const tern_config *config, const tern_layout *layout,
+                        const tern_segment *segment, const int *numa, size_t parts);
+
+/* Maps the segment of another rank of the node; fd stays the caller's. */
+tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
+                             tern_segment *segment);
+void tern_segment_destroy(tern_segment *segment);
+
+/* Collective: hands fd, or if it is -1 nothing, to every rank of the node and takes theirs: fds[r]
+ * for ranks of this node that give one. fds: -1 before, and after for the others and this one. */
+tern_status tern_segment_share(tern_context *context, int fd, int *fds);
+
+#endif

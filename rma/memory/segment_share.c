@@ -1,0 +1,204 @@
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "rma/memory/segment.h"
+#include "src/collective/collective.h"
+#include "src/progress/wait.h"
+
+/*
+ * Segments travel as file descriptors over datagram sockets in the abstract namespace, so nothing
+ * lies in a file system. Each rank binds a socket under a random name that only the ranks of the
+ * job learn, sends its descriptor to every rank of its node and takes as many; a datagram counts
+ * only if it carries the context's nonce and comes from a process of the same user.
+ */
+
+/* A rank of the node that does not answer for so long has failed in a way of its own. */
+#define PATIENCE_NS ((uint64_t)60 * 1000000000u)
+
+typedef struct address {
+    struct sockaddr_un name;
+    socklen_t length;
+} address;
+
+typedef struct greeting {
+    uint64_t nonce;
+    uint32_t rank;
+    uint32_t gives; /* 1: a descriptor comes along */
+} greeting;
+
+static address make_address(const uint64_t name[2]) {
+    address a;
+    memset(&a, 0, sizeof a);
+    a.name.sun_family = AF_UNIX;
+    int length = snprintf(a.name.sun_path + 1, sizeof a.name.sun_path - 1, "tern-%016llx%016llx",
+                          (unsigned long long)name[0], (unsigned long long)name[1]);
+    a.length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    return a;
+}
+
+static int open_socket(const uint64_t name[2]) {
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    address a = make_address(name);
+    int on = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
+        bind(fd, (struct sockaddr *)&a.name, a.length) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Puts the descriptor into the message. */
+static void attach_fd(struct msghdr *message, void *room, size_t bytes, int fd) {
+    message->msg_control = room;
+    message->msg_controllen = bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+}
+
+/* fd -1: the greeting alone. 1: sent, 0: the receiver's queue is full, -1: failed. */
+static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, int fd) {
+    address a = make_address(to);
+    greeting copy = *hello;
+    struct iovec data = {&copy, sizeof copy};
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof control);
+    struct msghdr message = {
+        .msg_name = &a.name, .msg_namelen = a.length, .msg_iov = &data, .msg_iovlen = 1};
+    if (fd >= 0)
+        attach_fd(&message, control.room, sizeof control.room, fd);
+    if (sendmsg(socket_fd, &message, MSG_NOSIGNAL) >= 0)
+        return 1;
+    return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? 0 : -1;
+}
+
+/* What a rank has received so far. */
+typedef struct inflow {
+    int *fds;
+    uint32_t missing; /* ranks that have sent nothing yet */
+    uint32_t lost;    /* descriptors that found none free in this process */
+} inflow;
+
+/* Takes one datagram if there is one. The descriptor of anything that does not count is closed. */
+static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
+    greeting hello;
+    memset(&hello, 0, sizeof hello);
+    struct iovec data = {&hello, sizeof hello};
+    union {
+        char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control.room,
+                             .msg_controllen = sizeof control.room};
+    ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0)
+        return;
+    int fd = -1;
+    struct ucred sender = {0, (uid_t)-1, (gid_t)-1};
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(&message); h != NULL; h = CMSG_NXTHDR(&message, h)) {
+        if (h->cmsg_level != SOL_SOCKET)
+            continue;
+        if (h->cmsg_type == SCM_RIGHTS)
+            memcpy(&fd, CMSG_DATA(h), sizeof fd);
+        else if (h->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&sender, CMSG_DATA(h), sizeof sender);
+    }
+    bool cut = fd < 0 && (message.msg_flags & MSG_CTRUNC) != 0;
+    bool counts = (fd >= 0 || cut || hello.gives == 0) && got == (ssize_t)sizeof hello &&
+                  hello.nonce == context->nonce && sender.uid == geteuid() &&
+                  hello.rank < context->size && hello.rank != context->rank &&
+                  tern_same_node(context, hello.rank) && in->fds[hello.rank] < 0;
+    if (counts) {
+        in->fds[hello.rank] = fd;
+        in->missing--;
+        in->lost += cut;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* The kernel drops a descriptor where the receiver has no number left for it. */
+static tern_status lost_fail(uint32_t lost) {
+    char what[128];
+    snprintf(what, sizeof what,
+             "receiving the segments of this node's ranks, for which %u more files are open for a "
+             "moment",
+             lost);
+    errno = EMFILE;
+    return tern_fail_system(what);
+}
+
+/* Sends while receiving, since a full queue blocks nobody that way. A rank that has lost
+ * descriptors goes on to the end: others wait for its own one. */
+static tern_status exchange(tern_context *context, int socket_fd, const uint64_t (*names)[2],
+                            int fd, int *fds) {
+    greeting hello = {context->nonce, context->rank, fd >= 0};
+    inflow in = {fds, 0, 0};
+    uint32_t next = 0;
+    for (uint32_t r = 0; r < context->size; r++)
+        in.missing += r != context->rank && tern_same_node(context, r);
+    tern_wait_state wait = TERN_WAIT_START;
+    uint64_t deadline = tern_now() + PATIENCE_NS;
+    while (in.missing > 0 || next < context->size) {
+        while (next < context->size) {
+            if (next != context->rank && tern_same_node(context, next)) {
+                int sent = send_fd(socket_fd, names[next], &hello, fd);
+                if (sent < 0)
+                    return tern_fail_system("sending the segment to a rank of this node");
+                if (sent == 0)
+                    break;
+            }
+            next++;
+        }
+        receive_fd(context, socket_fd, &in);
+        tern_status status = tern_wait_step(context, &wait, TERN_ANYBODY);
+        if (status == TERN_OK && wait.rounds % 1024 == 0 && tern_now() > deadline)
+            status = tern_fail(TERN_ERR_TIMEOUT,
+                               "the segments of %u ranks of this node did not come", in.missing);
+        if (status != TERN_OK)
+            return status;
+    }
+    return in.lost > 0 ? lost_fail(in.lost) : TERN_OK;
+}
+
+tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
+    uint64_t name[2];
+    uint64_t(*names)[2] = calloc(context->size, sizeof *names);
+    int socket_fd = -1;
+    tern_status status = TERN_OK;
+    if (names == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
+    else if (getrandom(name, sizeof name, 0) != (ssize_t)sizeof name)
+        status = tern_fail_system("getrandom");
+    else if ((socket_fd = open_socket(name)) < 0)
+        status = tern_fail_system("a socket to pass segments over");
+    status = tern_collective_agree(context, NULL, status, "sharing segments");
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, NULL, name, sizeof name, names);
+    if (status == TERN_OK)
+        status = exchange(context, socket_fd, (const uint64_t(*)[2])names, fd, fds);
+    /* Nobody closes its socket before everybody has got everything. */
+    status = tern_collective_agree(context, NULL, status, "sharing segments");
+    if (socket_fd >= 0)
+        close(socket_fd);
+    free(names);
+    return status;
+}

@@ -1,0 +1,52 @@
+#include "rma/memory/tables.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "rma/transport/inbox.h"
+#include "rma/transport/posts.h"
+#include "rma/ring/ring.h"
+
+static size_t place(size_t *at, size_t bytes) {
+    size_t begin = *at;
+    *at = (begin + bytes + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
+    return begin;
+}
+
+void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) {
+    size_t total = (size_t)ranks * workers, at = 0;
+    tern_tables t;
+    t.segment = place(&at, ranks * sizeof(tern_segment));
+    t.reach = place(&at, ranks * sizeof(tern_reach));
+    t.sent = place(&at, ranks * sizeof(uint64_t));
+    t.served = place(&at, ranks * sizeof(uint64_t));
+    t.mail = place(&at, total * TERN_MAIL_LANES * sizeof(uint64_t));
+    t.workers = at;
+    at = 0;
+    t.dirty = place(&at, ranks);
+    t.posts = place(&at, ranks * sizeof(tern_posts));
+    t.owed = place(&at, ranks * TERN_MAIL_LANES * sizeof(uint32_t));
+    t.out = place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
+    t.in = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.active = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.worker_bytes = at;
+    t.bytes = t.workers + workers * t.worker_bytes;
+    *tables = t;
+}
+
+size_t tern_tables_touched(uint32_t ranks) {
+    return ranks * (sizeof(tern_segment) + sizeof(tern_reach));
+}
+
+char *tern_tables_map(const tern_tables *tables) {
+    char *base = mmap(NULL, tables->bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    return base;
+}
+
+void tern_tables_unmap(const tern_tables *tables, char *base) {
+    if (base != NULL)
+        munmap(base, tables->bytes);
+}

@@ -1,0 +1,40 @@
+#ifndef TERN_RMA_MEMORY_TABLES_H
+#define TERN_RMA_MEMORY_TABLES_H
+
+/*
+ * Tables: what the rma layer of a process keeps for every rank and every worker of the job. They
+ * lie in one mapping of their own, which takes memory only where it is touched: before first
+ * contact that is what ranks of the own node have in the tables of segments and reach.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Offsets in bytes from the start. */
+typedef struct tern_tables {
+    size_t segment; /* tern_segment[], by rank */
+    size_t reach;   /* tern_reach[], by rank */
+    size_t sent;    /* uint64_t[], messages sent, by rank */
+    size_t served;  /* uint64_t[], messages served, by rank */
+    size_t mail;    /* uint64_t[], windows of mail, by worker of the job and lane */
+    size_t workers; /* of each worker: the tables below */
+    size_t worker_bytes;
+    size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */
+    size_t posts;  /* tern_posts[], by rank */
+    size_t owed;   /* uint32_t[], by rank and lane: mail that was taken and not told */
+    size_t out;    /* tern_out *[], by line */
+    size_t in;     /* tern_in *[], by line */
+    size_t active; /* tern_in *[], for each channel as many as there are workers */
+    size_t bytes;
+} tern_tables;
+
+void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables);
+
+/* What of them is touched before first contact, if all ranks share memory. */
+size_t tern_tables_touched(uint32_t ranks);
+
+/* NULL: no memory. */
+char *tern_tables_map(const tern_tables *tables);
+void tern_tables_unmap(const tern_tables *tables, char *base);
+
+#endif

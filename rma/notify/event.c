@@ -1,0 +1,339 @@
+#include "base/error.h"
+#include "rma/ring/doorbell.h"
+#include "rma/notify/request.h"
+#include "rma/state.h"
+#include "src/destroyed.h"
+#include "src/progress/wait.h"
+
+/*
+ * Probing. Hot path: the queue of local events, then one look at each active ring, and a record's
+ * own lines; no system call, lock or allocation, and no progress where an event is found. Guarded
+ * by `tern-bench notify`.
+ */
+
+enum {
+    BURST = 64,   /* events in a row from one ring before others are looked at */
+    STREAK = 64,  /* events that make a stream */
+    QUIET = 4,    /* probes in vain in a row that end one */
+    PAUSES = 64u, /* after a stream, see below; doubled each time that it goes on, at most */
+    STREAMS_MOST = 3u,
+    ROUNDS = 32u, /* probes in vain for one round of progress where it has nothing urgent */
+};
+
+/* What a record says, each number read once and checked. */
+typedef struct notice {
+    const char *cid, *data;
+    size_t cid_bytes;
+    uint64_t bytes, place;
+    unsigned type;
+} notice;
+
+static inline bool parse(const tern_notify *n, const tern_in *in, uint64_t header, notice *r) {
+    uint32_t id = tern_record_id(header);
+    size_t room = tern_record_bytes(header), padding = id >> 9 & 7;
+    r->type = id >> 12;
+    r->cid_bytes = id & 0x1ff;
+    size_t head = tern_words(r->cid_bytes) + (r->type == TERN_NOTICE_PURE ? 0 : 8);
+    if (tern_record_kind(header) != TERN_RECORD_NOTIFY || !tern_ring_check(in, header) ||
+        room % 8 != 0 || room < head || r->cid_bytes > TERN_CID_MAX)
+        return false;
+    const char *payload = tern_ring_payload(in);
+    uint64_t word = 0;
+    if (r->type != TERN_NOTICE_PURE)
+        word = *(const volatile uint64_t *)(const void *)payload;
+    r->cid = payload + (r->type == TERN_NOTICE_PURE ? 0 : 8);
+    r->data = payload + head;
+    if (r->type == TERN_NOTICE_PACKED) {
+        r->bytes = room - head - padding;
+        r->place = word;
+        return room - head > padding &&
+               ((r->bytes <= n->heap_bytes && r->place <= n->heap_bytes - r->bytes) ||
+                tern_place_may_be_region(r->place));
+    }
+    r->bytes = word;
+    return r->type <= TERN_NOTICE_GET && room == head && padding == 0;
+}
+
+static inline void copy_small(void *to, const void *from, size_t bytes) {
+    if (bytes == 8 && ((uintptr_t)to & 7) == 0)
+        /* R10 */
+        __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELAXED);
+    else
+        tern_copy(to, from, bytes);
+}
+
+/* TERN_ERR_RANGE: the region has ended since the put was asked for. */
+static tern_status fill_region(const tern_worker *worker, const notice *r) {
+    tern_hold hold;
+    const tern_context *context = worker->context;
+    tern_status status = tern_region_hold(context, context->rank, r->place, r->bytes, &hold);
+    if (status != TERN_OK)
+        return status;
+    copy_small(hold.address, r->data, r->bytes);
+    tern_region_release(&hold);
+    return TERN_OK;
+}
+
+/* Brings the record's data to its place and fills event, cid aside. NULL: refused. The record stays
+ * where it is. */
+static inline const char *meet(tern_worker *worker, const tern_notify *n, tern_in *in,
+                               uint64_t header, tern_event *event) {
+    notice r;
+    if (__builtin_expect(!parse(n, in, header, &r), 0)) {
+        tern_ring_refuse(worker, in, header, "no notification, or one out of the segment");
+        return NULL;
+    }
+    event->kind = TERN_EVENT_REMOTE;
+    event->status = TERN_OK;
+    if (r.type == TERN_NOTICE_PACKED && __builtin_expect(tern_place_is_region(r.place), 0))
+        event->status = fill_region(worker, &r);
+    else if (r.type == TERN_NOTICE_PACKED)
+        copy_small(n->heap + r.place, r.data, r.bytes);
+    event->peer = in->origin_id;
+    event->local_cid = 0;
+    event->bytes = r.bytes;
+    event->is_get = r.type == TERN_NOTICE_GET;
+    event->cid_bytes = (uint32_t)r.cid_bytes;
+    return r.cid;
+}
+
+static inline void leave(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_ring_advance(in, header);
+    worker->stats.records_received++;
+    if (__builtin_expect(in->position - in->reported > in->mask / 2, 0))
+        tern_ring_report(worker, in);
+}
+
+static void drop_ring(tern_notify *n, tern_worker *worker, uint32_t i) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    n->ring[i]->active = false;
+    n->ring[i] = n->ring[--mine->active[TERN_CHANNEL_NOTIFY].count];
+}
+
+/* A ring with a record of its own at its head, looking from where the last one was found, or NULL.
+ * [out] header. */
+static inline tern_in *find(tern_worker *worker, tern_notify *n, uint64_t *header) {
+    uint32_t count = (uint32_t)*n->rings;
+    for (uint32_t looked = 0; looked < count;) {
+        if (__builtin_expect(n->at >= count, 0))
+            n->at = 0;
+        tern_in *in = n->ring[n->at];
+        uint64_t head = tern_ring_peek(worker, in);
+        if (__builtin_expect(head != 0 && tern_record_kind(head) != TERN_RECORD_NOTIFY, 0) &&
+            tern_ring_pass(worker, in, head))
+            continue;
+        if (head != 0 && (n->burst < BURST || count == 1)) {
+            n->burst++;
+            *header = head;
+            return in;
+        }
+        n->burst = 0;
+        n->at++;
+        looked += head == 0; /* one that was left for a turn is looked at again */
+    }
+    return NULL;
+}
+
+static inline bool next_local(tern_worker *worker, tern_notify *n, tern_event *event) {
+    if (n->done_head == n->done_tail)
+        return false;
+    const tern_done *d = &n->done[n->done_head++ & n->done_mask];
+    event->kind = TERN_EVENT_LOCAL;
+    event->status = (tern_status)d->status;
+    event->peer = (tern_worker_id){d->target / worker->context->workers,
+                                   d->target % worker->context->workers};
+    event->local_cid = d->cid;
+    event->bytes = d->bytes;
+    event->is_get = d->is_get;
+    event->cid_bytes = 0;
+    return true;
+}
+
+static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *event) {
+    uint64_t header = 0;
+    tern_in *in = find(worker, n, &header);
+    if (in == NULL)
+        return false;
+    const char *cid = meet(worker, n, in, header, event);
+    if (__builtin_expect(cid == NULL, 0)) {
+        drop_ring(n, worker, n->at);
+        return false;
+    }
+    if (event->cid_bytes == 8)
+        memcpy(event->cid, cid, 8);
+    else
+        memcpy(event->cid, cid, event->cid_bytes);
+    leave(worker, in, header);
+    n->streak++;
+    return true;
+}
+
+/* Rings that were found empty. */
+static void tend_rings(tern_worker *worker, tern_notify *n) {
+    for (uint32_t i = 0; i < *n->rings; i++) {
+        tern_in *in = n->ring[i];
+        if (tern_ring_peek(worker, in) != 0) {
+            in->empty = 0;
+            continue;
+        }
+        /* What the transport had no room for, or bytes that were only left out. */
+        tern_ring_report(worker, in);
+        if (tern_ring_rest(worker, in, *n->rings))
+            drop_ring(n, worker, i--);
+    }
+}
+
+/* After a probe in vain. A consumer at the producer's heels makes every cache line travel once a
+ * record: after a stream it leaves the rings alone for a moment, longer each time that the stream
+ * goes on. One that has caught up finds a record or two between two misses; that is a stream too,
+ * the slowest kind. An answer to something takes longer than QUIET misses. */
+static void follow_stream(tern_notify *n) {
+    if (n->streak >= (uint32_t)STREAK) {
+        n->streak = n->streak_seen = 0;
+        for (uint32_t i = 0; i < (uint32_t)PAUSES << n->streams; i++)
+            tern_relax();
+        n->streams += n->streams < STREAMS_MOST;
+        n->quiet = 0;
+    } else if (n->streak != n->streak_seen) {
+        n->streak_seen = n->streak;
+        n->quiet = 0;
+    } else if (n->quiet < QUIET && ++n->quiet == QUIET) {
+        n->streak = n->streak_seen = 0;
+        n->streams = 0;
+    }
+}
+
+/* Nothing was found: time for progress. While no bell has rung and nothing waits here, not at every
+ * probe: a round costs more than a look. But where records come through MPI, it has to be asked. */
+static void stir(tern_worker *worker, tern_notify *n) {
+    if (n->streak != n->streak_seen)
+        worker->vain = 0;
+    follow_stream(n);
+    if (worker->in_progress)
+        return;
+    tern_look_vainly(worker);
+    uint32_t miss = n->misses++;
+    const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->board;
+    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    /* R4 */
+    bool urgent = n->waiting != NULL || atomic_load_explicit(rung, memory_order_relaxed) != 0;
+    if (urgent || miss % ROUNDS == 0)
+        (void)tern_progress_round(worker);
+    else if (far != NULL)
+        (void)far->poll(worker);
+    if (miss % ROUNDS == 0)
+        tend_rings(worker, n);
+}
+
+static tern_status check(const tern_worker *worker, unsigned which, const void *pointer) {
+    if (worker == NULL || pointer == NULL || which == 0 || which > TERN_PROBE_ANY)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "a probe for %#x: NULL argument, or not TERN_PROBE_LOCAL, _REMOTE or _ANY",
+                         which);
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail("a probe");
+    if (tern_notify_of(worker)->in_handler)
+        return tern_fail(TERN_ERR_STATE, "probing is not allowed inside a handler of events");
+    return TERN_OK;
+}
+
+static inline bool next(tern_worker *worker, tern_notify *n, unsigned which, tern_event *event) {
+    return ((which & TERN_PROBE_LOCAL) != 0 && next_local(worker, n, event)) ||
+           ((which & TERN_PROBE_REMOTE) != 0 && next_remote(worker, n, event));
+}
+
+static __attribute__((noinline)) tern_status probe_again(tern_worker *worker, unsigned which,
+                                                         tern_event *event) {
+    tern_notify *n = tern_notify_of(worker);
+    stir(worker, n);
+    return next(worker, n, which, event) ? TERN_OK : TERN_ERR_EMPTY;
+}
+
+tern_status tern_probe(tern_worker *worker, unsigned which, tern_event *event) {
+    if (__builtin_expect(worker == NULL || event == NULL || which - 1 > 2 ||
+                             tern_notify_of(worker)->in_handler,
+                         0))
+        return check(worker, which, event);
+    if (next(worker, tern_notify_of(worker), which, event))
+        return TERN_OK;
+    return probe_again(worker, which, event);
+}
+
+tern_status tern_event_wait(tern_worker *worker, unsigned which, tern_event *event) {
+    tern_status status = check(worker, which, event);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, "tern_event_wait");
+    tern_wait_state wait = TERN_WAIT_START;
+    while (status == TERN_OK) {
+        status = tern_probe(worker, which, event);
+        if (status != TERN_ERR_EMPTY)
+            return status;
+        status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+    }
+    return status;
+}
+
+/* From one ring, until it is empty or its turn is over. */
+static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_t header,
+                       tern_event_handler handler, void *argument, size_t limit) {
+    tern_event event;
+    size_t count = 0;
+    while (count < limit) {
+        const char *cid = meet(worker, n, in, header, &event);
+        if (cid == NULL) {
+            drop_ring(n, worker, n->at);
+            break;
+        }
+        handler(worker, &event, cid, argument);
+        leave(worker, in, header);
+        count++;
+        header = tern_ring_peek(worker, in);
+        if (tern_record_kind(header) != TERN_RECORD_NOTIFY)
+            break;
+    }
+    n->streak += (uint32_t)count;
+    return count;
+}
+
+static size_t hand_out_all(tern_worker *worker, unsigned which, tern_event_handler handler,
+                           void *argument, size_t limit) {
+    tern_notify *n = tern_notify_of(worker);
+    tern_event event;
+    uint64_t header = 0;
+    size_t count = 0;
+    while (count < limit && (which & TERN_PROBE_LOCAL) != 0 && next_local(worker, n, &event)) {
+        handler(worker, &event, event.cid, argument);
+        count++;
+    }
+    tern_in *in;
+    while (count < limit && (which & TERN_PROBE_REMOTE) != 0 &&
+           (in = find(worker, n, &header)) != NULL) {
+        size_t most = *n->rings == 1 || limit - count < BURST ? limit - count : BURST;
+        count += hand_out(worker, n, in, header, handler, argument, most);
+        n->burst = BURST; /* another ring's turn */
+    }
+    return count;
+}
+
+tern_status tern_probe_each(tern_worker *worker, unsigned which, tern_event_handler handler,
+                            void *argument, size_t limit, size_t *handled) {
+    tern_status status = check(worker, which, (const void *)(uintptr_t)handler);
+    if (status != TERN_OK)
+        return status;
+    tern_notify *n = tern_notify_of(worker);
+    for (int look = 0; look < 2; look++) {
+        /* Waits are refused in the handler, and its calls queued where they would wait. */
+        bool in_handler = worker->in_handler, in_progress = worker->in_progress;
+        n->in_handler = worker->in_handler = worker->in_progress = true;
+        size_t count = hand_out_all(worker, which, handler, argument, limit);
+        worker->in_handler = in_handler;
+        worker->in_progress = in_progress;
+        n->in_handler = false;
+        if (handled != NULL)
+            *handled = count;
+        if (count > 0 || look == 1)
+            break;
+        stir(worker, n);
+    }
+    return TERN_OK;
+}

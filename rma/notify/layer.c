@@ -1,0 +1,91 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/layer.h"
+#include "rma/notify/rendezvous.h"
+#include "rma/notify/request.h"
+#include "rma/state.h"
+#include "src/destroyed.h"
+
+/* The life of notifications in a context. */
+
+/* What a destroyed worker has: its probes are refused (rma/notify/event.c). */
+static tern_notify closed_notify = {.in_handler = true};
+
+/* What fits a record beside its place and the largest cid, of a ring that holds some. */
+static uint64_t packed_max(const tern_context *context, size_t wanted) {
+    size_t most = context->config.ring_size / 4 - 8 - TERN_CID_MAX;
+    return wanted < most ? wanted : most;
+}
+
+static void close_layer(tern_context *context) {
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *worker = context->worker[i];
+        tern_notify *n = tern_notify_of(worker);
+        if (n == NULL)
+            continue;
+        tern_requests_discard(worker);
+        tern_collectives_discard(worker);
+        tern_rendezvous_discard(worker);
+        for (uint32_t t = 0; t < context->size * context->workers; t++)
+            if (n->out[t] != NULL)
+                free(n->out[t]->requests);
+        free(n->done);
+        free(n);
+        worker->layer[TERN_LAYER_NOTIFY] = &closed_notify;
+    }
+}
+
+static tern_status open_layer(tern_context *context) {
+    const tern_rma *rma = tern_rma_of(context);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *worker = context->worker[i];
+        tern_rma_worker *rings = tern_rma_worker_of(worker);
+        size_t bytes = (sizeof(tern_notify) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
+        tern_notify *n = aligned_alloc(TERN_LINE, bytes);
+        if (n == NULL) {
+            close_layer(context);
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+        }
+        memset(n, 0, bytes);
+        n->out = rings->out + tern_line_of(context, TERN_CHANNEL_NOTIFY, 0);
+        n->reach = rma->reach;
+        n->size = context->size;
+        n->workers = context->workers;
+        n->packed_near = packed_max(context, context->config.packed_max);
+        n->packed_far = packed_max(context, context->config.packed_max_far);
+        n->ring = rings->active[TERN_CHANNEL_NOTIFY].ring;
+        n->rings = &rings->active[TERN_CHANNEL_NOTIFY].count;
+        n->relaxed = context->config.order == TERN_ORDER_RELAXED;
+        n->heap = rma->mine + rma->layout.heap;
+        n->heap_bytes = rma->layout.heap_bytes;
+        worker->layer[TERN_LAYER_NOTIFY] = n;
+    }
+    tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
+    tern_record_handle(context, TERN_RECORD_RENDEZVOUS, tern_rendezvous_consume);
+    return TERN_OK;
+}
+
+/* Events that nobody probed for are forgotten; memory that MPI still writes is not. */
+static tern_status drain(tern_context *context, tern_worker *worker) {
+    (void)worker;
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < context->workers && status == TERN_OK; i++)
+        status = tern_requests_settle(context->worker[i]);
+    for (uint32_t i = 0; i < context->workers; i++)
+        tern_requests_discard(context->worker[i]);
+    return status;
+}
+
+static size_t progress(tern_worker *worker) {
+    return tern_requests_advance(worker) + tern_rendezvous_advance(worker) +
+           (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
+}
+
+const tern_layer tern_notify_layer = {
+    .name = "opening notifications",
+    .open = open_layer,
+    .drain = drain,
+    .close = close_layer,
+    .progress = progress,
+};

@@ -1,0 +1,294 @@
+#include "rma/notify/notify.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/notify/request.h"
+#include "rma/state.h"
+#include "src/destroyed.h"
+#include "src/progress/wait.h"
+
+/*
+ * Asking for notified operations. Hot path, a packed put over shm: bounds checks, room for the
+ * local event, the pair's ring, the cid and the data straight into the target's memory, two header
+ * words; no system call, lock or allocation, and no line of the target's but those of the record.
+ * Guarded by `tern-bench notify`.
+ */
+
+enum { PAUSES = 1000 };
+
+/* Doubles the queue of local events if the limit allows. */
+static tern_status make_done_room(tern_worker *worker) {
+    tern_notify *n = tern_notify_of(worker);
+    if (tern_done_has_room(n))
+        return TERN_OK;
+    uint64_t limit = worker->context->config.notify_events;
+    uint64_t size = n->done == NULL ? 0 : n->done_mask + 1;
+    if (n->done_room >= limit)
+        return tern_fail(TERN_ERR_AGAIN,
+                         "%llu local events have not been probed for; probe, or raise "
+                         "TERN_NOTIFY_EVENTS",
+                         (unsigned long long)limit);
+    uint64_t larger = size == 0 ? 64 : size * 2;
+    tern_done *done = malloc(larger * sizeof *done);
+    if (done == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %llu local events",
+                         (unsigned long long)larger);
+    for (uint64_t i = n->done_head; i != n->done_tail; i++)
+        done[i & (larger - 1)] = n->done[i & n->done_mask];
+    free(n->done);
+    n->done = done;
+    n->done_mask = larger - 1;
+    n->done_room = larger < limit ? larger : limit;
+    return TERN_OK;
+}
+
+/* What needs no room in any ring: the data is moved, and its record, if any, was committed. */
+static void conclude(tern_worker *worker, const tern_operation *o) {
+    if (o->local)
+        tern_done_push(tern_notify_of(worker), o->target, o->local_cid, o->bytes,
+                       o->type == TERN_NOTICE_GET, TERN_OK);
+}
+
+/* At once, if nothing has to be waited for. TERN_ERR_AGAIN: something has; nothing was done. */
+static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
+    if (!out->near && tern_operation_moves(o))
+        return TERN_ERR_AGAIN;
+    size_t bytes = tern_operation_record(o);
+    void *room = NULL;
+    tern_status status = TERN_OK;
+    if (o->remote) {
+        status = tern_ring_try(worker, out, bytes, &room);
+        if (status != TERN_OK)
+            return status;
+    }
+    /* Before the record is published: its release store is what tells that the data is there. */
+    if (out->near)
+        status = tern_operation_move_near(worker, o);
+    if (status != TERN_OK)
+        return status;
+    if (o->remote) {
+        tern_ring_commit(out, tern_operation_compose(o, room));
+        tern_ring_publish(worker, out);
+    }
+    conclude(worker, o);
+    return TERN_OK;
+}
+
+/* A ring that is full because its target is a little slower is cheaper to wait for than to queue
+ * behind: some microseconds, the time in which a target consumes half a ring of small records. Only
+ * the first operation that finds it full does so; later ones find the queue. */
+static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operation *o) {
+    if (!out->near || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
+        return false;
+    uint64_t size = tern_record_size(tern_operation_record(o)) + 8;
+    for (int i = 0; i < PAUSES; i++) {
+        if (tern_ring_has_room(worker, out, size))
+            return true;
+        tern_relax();
+    }
+    return false;
+}
+
+static tern_status post(tern_worker *worker, const tern_operation *o) {
+    tern_context *context = worker->context;
+    tern_notify *n = tern_notify_of(worker);
+    uint32_t rank = tern_rank_of(context, o->target);
+    if (tern_peer_is_dead(&context->peers, rank))
+        return tern_peer_fail(rank);
+    tern_status status = o->local ? make_done_room(worker) : TERN_OK;
+    if (status != TERN_OK)
+        return status;
+    tern_out *out = NULL;
+    status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, o->target, &out);
+    bool opening = status == TERN_ERR_AGAIN;
+    if (opening)
+        out = n->out[o->target];
+    if ((status != TERN_OK && !opening) || out == NULL)
+        return status;
+    bool behind = tern_requests_wait(out) && !n->relaxed;
+    if (behind && out->near) {
+        (void)tern_requests_advance(worker);
+        behind = tern_requests_wait(out);
+        if (tern_peer_is_dead(&context->peers, rank))
+            return tern_peer_fail(rank);
+    }
+    status = opening || behind ? TERN_ERR_AGAIN : post_now(worker, out, o);
+    if (status == TERN_ERR_AGAIN && !opening && wait_a_moment(worker, out, o))
+        status = post_now(worker, out, o);
+    if (status == TERN_ERR_AGAIN)
+        status = tern_request_queue(worker, out, o);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.notices_packed += o->type == TERN_NOTICE_PACKED;
+    worker->stats.notices_ledger += o->type == TERN_NOTICE_PUT || o->type == TERN_NOTICE_GET;
+    return TERN_OK;
+}
+
+/* What both operations are asked with. */
+typedef struct question {
+    const char *function;
+    tern_worker_id other;
+    tern_ptr place;
+    const void *memory;
+    size_t bytes;
+    uint64_t local_cid;
+    const void *cid;
+    size_t cid_bytes;
+    unsigned flags;
+    bool is_get;
+} question;
+
+static tern_status check(tern_worker *worker, const question *q) {
+    if (worker == NULL || (q->cid == NULL && q->cid_bytes > 0) ||
+        (q->memory == NULL && q->bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
+    const tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail(q->function);
+    if (q->other.rank >= context->size || q->other.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", q->function,
+                         q->other.index, q->other.rank);
+    if (q->cid_bytes > TERN_CID_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: a cid of %zu bytes; %u are the limit", q->function,
+                         q->cid_bytes, TERN_CID_MAX);
+    if ((q->flags & ~(TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE)) != 0)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: flags %#x; there are TERN_NOTIFY_NO_LOCAL and TERN_NOTIFY_NO_REMOTE",
+                         q->function, q->flags);
+    if (q->bytes == 0)
+        return TERN_OK;
+    if (q->place.rank != q->other.rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u, but the worker is one of %u",
+                         q->function, q->place.rank, q->other.rank);
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(context, q->place, q->bytes, &offset);
+    if (status == TERN_OK && q->place.segment != 0 && !tern_is_near(context, q->place.rank))
+        status = tern_key_check(worker, q->place.rank, offset, q->bytes);
+    return status;
+}
+
+static tern_status ask(tern_worker *worker, const question *q) {
+    tern_status status = check(worker, q);
+    if (status != TERN_OK)
+        return status;
+    const tern_notify *n = tern_notify_of(worker);
+    tern_operation o = {.target = tern_worker_number(worker->context, q->other),
+                        .type = q->is_get ? TERN_NOTICE_GET : TERN_NOTICE_PUT,
+                        .remote = (q->flags & TERN_NOTIFY_NO_REMOTE) == 0,
+                        .local = (q->flags & TERN_NOTIFY_NO_LOCAL) == 0,
+                        .memory = (char *)(uintptr_t)q->memory,
+                        .bytes = q->bytes,
+                        .local_cid = q->local_cid,
+                        .cid = q->cid,
+                        .cid_bytes = q->cid_bytes};
+    uint64_t most = tern_is_near(worker->context, q->other.rank) ? n->packed_near : n->packed_far;
+    if (q->bytes > 0 && q->place.segment != 0)
+        (void)tern_region_place(q->place, &o.place); /* has been checked */
+    else if (q->bytes > 0)
+        o.place = q->place.offset - TERN_PTR_ORIGIN;
+    else if (!q->is_get)
+        o.type = TERN_NOTICE_PURE;
+    if (o.type == TERN_NOTICE_PUT && o.remote && q->bytes <= most)
+        o.type = TERN_NOTICE_PACKED;
+    return post(worker, &o);
+}
+
+static inline __attribute__((always_inline)) void copy_words(char *to, const void *from,
+                                                             size_t bytes) {
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes > 0)
+        memcpy(to, from, bytes);
+}
+
+/* The short way of ledger mode over shm: the data straight to its place, then the record. false: it
+ * is shut, or something is to be refused; nothing was done. */
+static bool move_and_tell(tern_worker *worker, const question *q) {
+    tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
+    if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||
+        (q->cid == NULL && q->cid_bytes > 0) || (q->flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
+        q->other.rank >= n->size || q->other.index >= n->workers ||
+        q->place.rank != q->other.rank || q->place.segment != 0 ||
+        (!q->is_get && q->bytes <= n->packed_near))
+        return false;
+    const tern_reach *reach = &n->reach[q->other.rank];
+    uint64_t place = q->place.offset - TERN_PTR_ORIGIN;
+    uint32_t number = q->other.rank * n->workers + q->other.index;
+    tern_out *out = n->out[number];
+    bool local = q->flags == 0;
+    if (q->bytes > reach->bytes || place > reach->bytes - q->bytes || out == NULL ||
+        (local && !tern_done_has_room(n)))
+        return false;
+    uint64_t size = 16 + tern_words(q->cid_bytes);
+    char *record = tern_lane_reserve(&out->lane, size);
+    if (record == NULL)
+        return false;
+    if (q->is_get)
+        tern_copy((char *)(uintptr_t)q->memory, reach->base + place, q->bytes);
+    else
+        tern_copy(reach->base + place, q->memory, q->bytes);
+    memcpy(record + 8, &q->bytes, 8);
+    copy_words(record + 16, q->cid, q->cid_bytes);
+    uint64_t header = tern_notice_header(q->is_get ? TERN_NOTICE_GET : TERN_NOTICE_PUT,
+                                         q->cid_bytes, 0, size - 8);
+    /* Its release store is what tells that the data is there, or has been read. */
+    if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
+        tern_ring_ring_bell(worker, out);
+    if (local)
+        tern_done_push(n, number, q->local_cid, q->bytes, q->is_get, TERN_OK);
+    worker->stats.notices_ledger++;
+    return true;
+}
+
+static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker, const question *q) {
+    return move_and_tell(worker, q) ? TERN_OK : ask(worker, q);
+}
+
+tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr to,
+                            const void *from, size_t bytes, uint64_t local_cid, const void *cid,
+                            size_t cid_bytes, unsigned flags) {
+    tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
+    if (__builtin_expect(n == NULL || bytes - 1 >= n->packed_near || cid_bytes > TERN_CID_MAX ||
+                             (flags & ~TERN_NOTIFY_NO_LOCAL) != 0 || target.rank >= n->size ||
+                             target.index >= n->workers || to.rank != target.rank ||
+                             to.segment != 0 || from == NULL || (cid == NULL && cid_bytes > 0),
+                         0))
+        goto slowly;
+    uint64_t place = to.offset - TERN_PTR_ORIGIN, reach = n->reach[to.rank].bytes;
+    uint32_t number = target.rank * n->workers + target.index;
+    tern_out *out = n->out[number];
+    bool local = flags == 0;
+    if (__builtin_expect(bytes > reach || place > reach - bytes || out == NULL ||
+                             (local && !tern_done_has_room(n)),
+                         0))
+        goto slowly;
+    size_t cid_room = tern_words(cid_bytes), data_room = tern_words(bytes);
+    uint64_t size = 16 + cid_room + data_room;
+    char *record = tern_lane_reserve(&out->lane, size);
+    if (__builtin_expect(record == NULL, 0))
+        goto slowly;
+    memcpy(record + 8, &place, 8);
+    copy_words(record + 16, cid, cid_bytes);
+    copy_words(record + 16 + cid_room, from, bytes);
+    uint64_t header =
+        tern_notice_header(TERN_NOTICE_PACKED, cid_bytes, data_room - bytes, size - 8);
+    if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
+        tern_ring_ring_bell(worker, out);
+    if (local)
+        tern_done_push(n, number, local_cid, bytes, false, TERN_OK);
+    worker->stats.notices_packed++;
+    return TERN_OK;
+slowly:;
+    question q = {"tern_put_notify", target, to,        from,  bytes,
+                  local_cid,         cid,    cid_bytes, flags, false};
+    return put_slowly(worker, &q);
+}
+
+tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from,
+                            size_t bytes, uint64_t local_cid, const void *cid, size_t cid_bytes,
+                            unsigned flags) {
+    question q = {"tern_get_notify", owner, from,      to,    bytes,
+                  local_cid,         cid,   cid_bytes, flags, true};
+    return move_and_tell(worker, &q) ? TERN_OK : ask(worker, &q);
+}

@@ -1,0 +1,99 @@
+#ifndef TERN_RMA_NOTIFY_NOTIFY_H
+#define TERN_RMA_NOTIFY_NOTIFY_H
+
+/*
+ * Notifications from inside (tern/notify.h). Each pair of workers has a ring of its own for them
+ * (TERN_CHANNEL_NOTIFY), whose records only probes consume, so an event that nobody probes for
+ * holds back nothing but the events behind it, and needs no memory but the ring.
+ *
+ * A record, in words of 8 bytes; its header's id is {cid bytes:9, padding of the data:3, type:12}:
+ *
+ *     header | cid ...                    pure
+ *     header | place | cid ... | data ... packed; place counts from the start of the heap
+ *     header | bytes | cid ...            ledger put and get: the data has moved already
+ *
+ * With 8 bytes of data and a cid of 8 that is half a cache line.
+ */
+
+#include "rma/ring/ring.h"
+#include "tern/notify.h"
+
+enum { TERN_NOTICE_PURE, TERN_NOTICE_PACKED, TERN_NOTICE_PUT, TERN_NOTICE_GET };
+
+/* Kinds of collectives (rma/notify/collectives.c). */
+enum { TERN_NOTIFY_BARRIER, TERN_NOTIFY_BROADCAST, TERN_NOTIFY_ALLREDUCE, TERN_NOTIFY_KINDS };
+
+/* A local event; a worker's events of all peers wait in one queue. */
+typedef struct tern_done {
+    uint64_t cid, bytes;
+    uint32_t target; /* worker number */
+    uint16_t status, is_get;
+} tern_done;
+
+/* What the layer hangs on a worker; written by its thread only. */
+typedef struct tern_notify {
+    /* What a packed put over shm reads. */
+    tern_out **out; /* by worker number */
+    const tern_reach *reach;
+    uint32_t size, workers;
+    uint64_t packed_near, packed_far; /* the largest packed data */
+    /* Local events [head, tail), positions that only grow; promised ones are of requests that wait.
+     * used + promised < room before anything is accepted; room is at most TERN_NOTIFY_EVENTS. */
+    uint64_t done_head, done_tail, done_promised, done_room, done_mask;
+    tern_done *done;
+    /* Probing. */
+    tern_in **ring; /* active ones */
+    const size_t *rings;
+    uint32_t at, burst; /* the ring to look at first, and how many events in a row came from it */
+    uint32_t streak;    /* events since the last stream was left alone or ended */
+    uint32_t streak_seen, quiet; /* streak at the last probe in vain; such in a row */
+    uint32_t streams;            /* left alone one after the other, with no end between */
+    uint32_t misses;
+    bool in_handler; /* of tern_probe_each */
+    bool relaxed;
+    char *heap; /* this rank's */
+    uint64_t heap_bytes;
+    /* Collectives (rma/notify/collectives.c). */
+    uint64_t sequence;  /* of the one that it is in */
+    uint32_t kind;      /* TERN_NOTIFY_*, of the one that it is in */
+    bool hailed;        /* it has told the rank that it waits for */
+    uint64_t called_to; /* a rank has called all to a meeting: its number + 1 */
+    uint64_t met_by;    /* a rank waits in a meeting: the same */
+    uint64_t failures;  /* bit n: the last but n has failed */
+    struct tern_part *parts;
+    tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
+    struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
+} tern_notify;
+
+static inline tern_notify *tern_notify_of(const tern_worker *worker) {
+    return worker->layer[TERN_LAYER_NOTIFY];
+}
+
+/* Parts of collectives: records that progress consumes (rma/notify/collectives.c). */
+size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
+void tern_collectives_discard(tern_worker *worker);
+
+/* Tells ranks that wait for the worker in one of these collectives if it waits in a meeting
+ * instead, or has failed there. Returns to how many. */
+size_t tern_collectives_answer(tern_worker *worker);
+
+static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+static inline uint64_t tern_notice_header(unsigned type, size_t cid_bytes, size_t padding,
+                                          size_t record_bytes) {
+    uint32_t id = (uint32_t)cid_bytes | (uint32_t)padding << 9 | (uint32_t)type << 12;
+    return tern_record_header(TERN_RECORD_NOTIFY, id, record_bytes);
+}
+
+/* Room for one was reserved. */
+static inline void tern_done_push(tern_notify *n, uint32_t target, uint64_t cid, uint64_t bytes,
+                                  bool is_get, tern_status status) {
+    n->done[n->done_tail++ & n->done_mask] =
+        (tern_done){cid, bytes, target, (uint16_t)status, is_get};
+}
+
+static inline bool tern_done_has_room(const tern_notify *n) {
+    return n->done_tail - n->done_head + n->done_promised < n->done_room;
+}
+
+#endif

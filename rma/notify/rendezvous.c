@@ -1,0 +1,242 @@
+#include "rma/notify/rendezvous.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/state.h"
+#include "src/destroyed.h"
+#include "src/progress/wait.h"
+
+static tern_status no_such_worker(const char *function, tern_worker_id id) {
+    return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", function, id.index,
+                     id.rank);
+}
+
+static bool is_worker(const tern_context *context, tern_worker_id id) {
+    return id.rank < context->size && id.index < context->workers;
+}
+
+static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_t type,
+                               const tern_offer *offered, tern_post *post) {
+    const char *function = type == TERN_OFFER_SEND ? "tern_post_send" : "tern_post_receive";
+    if (worker == NULL || post == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail(function);
+    if (!is_worker(context, peer))
+        return no_such_worker(function, peer);
+    tern_status status = TERN_OK;
+    uint64_t offset = 0;
+    tern_hold hold = {NULL, NULL};
+    if (offered->bytes > 0 && offered->place.rank != context->rank)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u; offer your own", function,
+                           offered->place.rank);
+    else if (offered->bytes > 0)
+        status = tern_segment_check(context, offered->place, offered->bytes, &offset);
+    if (status == TERN_OK)
+        status = tern_glance(worker, peer.rank);
+    tern_rendezvous *v = status == TERN_OK ? tern_rendezvous_of(worker) : NULL;
+    uint32_t target = tern_worker_number(context, peer);
+    if (status == TERN_OK && v == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for posts to other workers");
+    else if (status == TERN_OK && v->with[target].open >= TERN_POSTS_MAX)
+        status = tern_fail(TERN_ERR_AGAIN,
+                           "%s: %u posts to worker %u of rank %u have not been waited for; wait "
+                           "for one",
+                           function, TERN_POSTS_MAX, peer.index, peer.rank);
+    uint64_t id = 0;
+    if (status == TERN_OK)
+        status = tern_slot_take(v, target, offered->bytes, &id);
+    if (status == TERN_OK && tern_place_is_region(offset)) {
+        status = tern_region_hold(context, context->rank, offset, offered->bytes, &hold);
+        if (status != TERN_OK)
+            tern_slot_give(v, tern_slot_find(v, id));
+    }
+    if (status != TERN_OK)
+        return status;
+    tern_slot_find(v, id)->hold = hold;
+    tern_parcel p = {.target = target, .type = type, .payload.offer = *offered};
+    p.payload.offer.id = id;
+    if (offered->bytes == 0) /* one that takes transfers of nothing */
+        p.payload.offer.place = (tern_ptr){context->rank, 0, 0, TERN_PTR_ORIGIN};
+    status = tern_parcel_send(worker, v, &p);
+    if (status == TERN_OK)
+        post->id = id;
+    else
+        tern_slot_give(v, tern_slot_find(v, id));
+    return status;
+}
+
+tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer, uint64_t tag,
+                              tern_ptr buffer, size_t bytes, tern_post *post) {
+    tern_offer o = {0, tag, buffer, bytes};
+    return post_buffer(worker, peer, TERN_OFFER_RECEIVE, &o, post);
+}
+
+tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, uint64_t tag, tern_ptr buffer,
+                           size_t bytes, tern_post *post) {
+    tern_offer o = {0, tag, buffer, bytes};
+    return post_buffer(worker, peer, TERN_OFFER_SEND, &o, post);
+}
+
+/* Ends the post if it is over. TERN_ERR_AGAIN: it is open. */
+static tern_status look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
+    if (worker == NULL || post == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "a test or a wait for a post: NULL argument");
+    uint64_t moved = 0;
+    tern_status status = TERN_OK;
+    if (post->id != 0) {
+        tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
+        tern_slot *s = tern_slot_find(v, post->id);
+        if (s == NULL)
+            return tern_fail(TERN_ERR_ARGUMENT, "a post that is over, or another worker's");
+        uint32_t rank = tern_rank_of(worker->context, s->target);
+        status = s->status;
+        if (status != TERN_OK && tern_peer_is_dead(&worker->context->peers, rank))
+            status = tern_peer_fail(rank);
+        else if (status != TERN_ERR_AGAIN && status != TERN_OK)
+            status = tern_fail(status, "a post of %llu bytes to rank %u was ended with %llu: %s",
+                               (unsigned long long)s->posted, rank, (unsigned long long)s->moved,
+                               tern_strerror(status));
+        if (status == TERN_ERR_AGAIN)
+            return status;
+        moved = s->moved;
+        tern_slot_give(v, s);
+        post->id = 0;
+    }
+    if (status == TERN_OK && bytes != NULL)
+        *bytes = moved;
+    return status;
+}
+
+/* Progress for what was not there, and a look after rank. */
+static void stir(tern_worker *worker, uint32_t rank) {
+    tern_progress_round(worker);
+    tern_look_vainly(worker);
+    if (rank < worker->context->size && tern_glance(worker, rank) != TERN_OK)
+        tern_error_clear(); /* the look that follows tells of a death */
+}
+
+tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done, uint64_t *bytes) {
+    if (done == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_post_test: done is NULL");
+    tern_status status = look(worker, post, bytes);
+    if (status == TERN_ERR_AGAIN) {
+        const tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
+        stir(worker, tern_rank_of(worker->context, tern_slot_find(v, post->id)->target));
+        status = look(worker, post, bytes);
+    }
+    if (status == TERN_OK || status == TERN_ERR_AGAIN)
+        *done = status == TERN_OK;
+    return status == TERN_ERR_AGAIN ? TERN_OK : status;
+}
+
+tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = look(worker, post, bytes);
+    if (status == TERN_ERR_AGAIN && worker->in_handler)
+        return tern_worker_may_wait(worker, "tern_post_wait");
+    while (status == TERN_ERR_AGAIN) {
+        if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
+            TERN_OK)
+            tern_error_clear(); /* the look tells, if it was this post's rank that died */
+        status = look(worker, post, bytes);
+    }
+    return status;
+}
+
+static bool is_anybody(tern_worker_id id) {
+    return id.rank == UINT32_MAX && id.index == UINT32_MAX;
+}
+
+static tern_status check_source(const tern_worker *worker, const char *function,
+                                tern_worker_id source, unsigned which, const void *descriptor) {
+    if (worker == NULL || descriptor == NULL || which == 0 || which > TERN_POSTED_ANY)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s for %#x: NULL argument, or not TERN_POSTED_RECEIVE, _SEND or _ANY",
+                         function, which);
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail(function);
+    return is_anybody(source) || is_worker(worker->context, source)
+               ? TERN_OK
+               : no_such_worker(function, source);
+}
+
+/* Whether there was one. */
+static bool take(tern_worker *worker, tern_worker_id source, unsigned which, uint64_t tag,
+                 tern_descriptor *descriptor) {
+    tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
+    if (v == NULL)
+        return false;
+    uint32_t b = tern_tag_bucket(tag);
+    tern_arrival **link = &v->bucket[b].first, *a;
+    for (; (a = *link) != NULL; link = &a->next) {
+        const tern_descriptor *d = &a->descriptor;
+        if (d->tag == tag && (d->which & which) != 0 &&
+            (is_anybody(source) || (d->peer.rank == source.rank && d->peer.index == source.index)))
+            break;
+    }
+    if (a == NULL)
+        return false;
+    *link = a->next;
+    if (a->next == NULL)
+        v->bucket[b].last = link;
+    v->with[tern_worker_number(worker->context, a->descriptor.peer)].arrived--;
+    *descriptor = a->descriptor;
+    free(a);
+    return true;
+}
+
+tern_status tern_descriptor_test(tern_worker *worker, tern_worker_id source, unsigned which,
+                                 uint64_t tag, tern_descriptor *descriptor) {
+    tern_status status = check_source(worker, "tern_descriptor_test", source, which, descriptor);
+    if (status != TERN_OK || take(worker, source, which, tag, descriptor))
+        return status;
+    stir(worker, source.rank);
+    if (take(worker, source, which, tag, descriptor))
+        return TERN_OK;
+    return !is_anybody(source) && tern_peer_is_dead(&worker->context->peers, source.rank)
+               ? tern_peer_fail(source.rank)
+               : TERN_ERR_EMPTY;
+}
+
+tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source, unsigned which,
+                                 uint64_t tag, tern_descriptor *descriptor) {
+    tern_status status = check_source(worker, "tern_descriptor_wait", source, which, descriptor);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, "tern_descriptor_wait");
+    tern_wait_state wait = TERN_WAIT_START;
+    while (status == TERN_OK && !take(worker, source, which, tag, descriptor))
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
+                                 is_anybody(source) ? TERN_ANYBODY : source.rank);
+    return status;
+}
+
+tern_status tern_rendezvous_finish(tern_worker *worker, tern_descriptor *descriptor,
+                                   uint64_t bytes) {
+    const char *function = "tern_rendezvous_finish";
+    if (worker == NULL || descriptor == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    if (descriptor->id == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: no descriptor, or a finished one", function);
+    if (!is_worker(worker->context, descriptor->peer))
+        return no_such_worker(function, descriptor->peer);
+    if (bytes > descriptor->bytes)
+        return tern_fail(TERN_ERR_RANGE, "%s: %llu bytes; the buffer of rank %u has %llu", function,
+                         (unsigned long long)bytes, descriptor->peer.rank,
+                         (unsigned long long)descriptor->bytes);
+    tern_status status = tern_glance(worker, descriptor->peer.rank);
+    tern_rendezvous *v = status == TERN_OK ? tern_rendezvous_of(worker) : NULL;
+    if (status == TERN_OK && v == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for rendezvous");
+    if (status != TERN_OK)
+        return status;
+    tern_parcel p = {.target = tern_worker_number(worker->context, descriptor->peer),
+                     .type = TERN_END,
+                     .payload.end = {descriptor->id, bytes}};
+    status = tern_parcel_send(worker, v, &p);
+    if (status == TERN_OK)
+        memset(descriptor, 0, sizeof *descriptor);
+    return status;
+}

@@ -1,0 +1,364 @@
+#include "rma/notify/request.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/memory/cma.h"
+#include "rma/state.h"
+#include "rma/transport/mpi_rma.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+
+#define GET_PIECE ((uint64_t)1 << 30) /* MPI counts in int */
+
+size_t tern_operation_record(const tern_operation *operation) {
+    size_t cid = tern_words(operation->cid_bytes);
+    if (operation->type == TERN_NOTICE_PURE)
+        return cid;
+    return 8 + cid + (operation->type == TERN_NOTICE_PACKED ? tern_words(operation->bytes) : 0);
+}
+
+uint64_t tern_operation_compose(const tern_operation *operation, void *payload) {
+    char *at = payload;
+    size_t padding = 0;
+    if (operation->type != TERN_NOTICE_PURE) {
+        bool packed = operation->type == TERN_NOTICE_PACKED;
+        memcpy(at, packed ? &operation->place : &operation->bytes, 8);
+        at += 8;
+    }
+    if (operation->cid_bytes > 0)
+        memcpy(at, operation->cid, operation->cid_bytes);
+    at += tern_words(operation->cid_bytes);
+    if (operation->type == TERN_NOTICE_PACKED) {
+        memcpy(at, operation->memory, operation->bytes);
+        padding = tern_words(operation->bytes) - operation->bytes;
+    }
+    return tern_notice_header(operation->type, operation->cid_bytes, padding,
+                              tern_operation_record(operation));
+}
+
+tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *o) {
+    if (!tern_operation_moves(o))
+        return TERN_OK;
+    uint32_t rank = tern_rank_of(worker->context, o->target);
+    bool get = o->type == TERN_NOTICE_GET;
+    if (tern_place_is_region(o->place))
+        return tern_cross_copy_now(worker, rank, o->place, o->memory, o->bytes,
+                                   get ? TERN_GET_FROM : TERN_PUT_INTO);
+    char *there = tern_rma_of(worker->context)->reach[rank].base + o->place;
+    tern_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
+    return TERN_OK;
+}
+
+static uint64_t offset_of(const tern_worker *worker, const tern_operation *operation) {
+    if (tern_place_is_region(operation->place))
+        return operation->place;
+    return tern_rma_of(worker->context)->layout.heap + operation->place;
+}
+
+/* What moves has a request of its own, or waits for a flush. */
+static bool tells_itself(const tern_waiting *w) { return w->request.state[0] != 0; }
+
+/* Messages are served in order: the answer to a get of nothing tells that the put is there. */
+static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
+                                                o->place, o->memory, 0, &w->request);
+    w->state = status == TERN_OK ? TERN_MOVING : TERN_WAITING;
+    return status;
+}
+
+static tern_status start_put(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    uint32_t rank = tern_rank_of(worker->context, o->target);
+    while (w->moved < o->bytes) {
+        uint64_t piece = 0;
+        tern_status status = out->via->post(worker, rank, offset_of(worker, o) + w->moved,
+                                            o->memory + w->moved, o->bytes - w->moved, &piece);
+        worker->stats.puts += w->moved == 0 && piece > 0;
+        w->moved += piece;
+        if (status != TERN_OK)
+            return status;
+    }
+    w->state = out->via->posts_in_order ? TERN_LANDED : TERN_MOVING;
+    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->place);
+    return by_messages ? ask_after_put(worker, w) : TERN_OK;
+}
+
+static tern_status start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
+    tern_status status =
+        out->via->get(worker, tern_rank_of(worker->context, o->target),
+                      offset_of(worker, o) + w->moved, o->memory + w->moved, piece, &w->request);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.gets += w->moved == 0;
+    w->moved += piece;
+    w->state = TERN_MOVING;
+    return TERN_OK;
+}
+
+/* TERN_ERR_AGAIN: later. */
+static tern_status start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    if (tern_operation_moves(o) && !out->near)
+        return o->type == TERN_NOTICE_GET ? start_get(worker, out, w) : start_put(worker, out, w);
+    w->state = TERN_LANDED;
+    return tern_operation_move_near(worker, o);
+}
+
+/* Later operations must not overtake those that wait. */
+static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
+    tern_notify *n = tern_notify_of(worker);
+    tern_requests *requests = out->requests;
+    if (requests->last != NULL) {
+        requests->last->next = w;
+    } else {
+        requests->first = w;
+        requests->next = n->waiting;
+        n->waiting = out;
+        tern_ring_hold(worker, out, !n->relaxed);
+    }
+    requests->last = w;
+    requests->count++;
+    requests->unlanded += w->state != TERN_LANDED;
+    n->done_promised += w->operation.local;
+    worker->stats.notices_queued++;
+}
+
+static void drop(tern_worker *worker, tern_waiting *w) {
+    if (w->key != NULL)
+        tern_key_release(worker, w->key, false);
+    free(w);
+}
+
+tern_status tern_request_queue(tern_worker *worker, tern_out *out,
+                               const tern_operation *operation) {
+    uint32_t rank = tern_rank_of(worker->context, operation->target);
+    size_t limit = worker->context->config.notify_queue;
+    if (out->requests != NULL && out->requests->count >= limit) {
+        tern_status status = tern_glance(worker, rank);
+        return status != TERN_OK
+                   ? status
+                   : tern_fail(TERN_ERR_AGAIN,
+                               "%zu notified operations wait for worker %u to probe or for "
+                               "progress here; make progress, or raise TERN_NOTIFY_QUEUE",
+                               limit, operation->target);
+    }
+    tern_waiting *w = calloc(1, sizeof *w + tern_operation_record(operation));
+    if (out->requests == NULL)
+        out->requests = calloc(1, sizeof *out->requests);
+    if (w == NULL || out->requests == NULL) {
+        free(w);
+        return tern_fail(TERN_ERR_MEMORY, "no memory to queue a notified operation");
+    }
+    w->operation = *operation;
+    w->header = tern_operation_compose(operation, w->payload);
+    w->operation.cid = NULL;
+    /* Behind one that the transport had no room for, nothing is tried. */
+    tern_status status = TERN_OK;
+    if (!out->near && tern_operation_moves(operation) && tern_place_is_region(operation->place))
+        status = tern_key_hold(worker, rank, operation->place, operation->bytes, &w->key);
+    if (status != TERN_OK) {
+        free(w);
+        return status;
+    }
+    status = TERN_ERR_AGAIN;
+    if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING || out->near)
+        status = start(worker, out, w);
+    if (status != TERN_OK && status != TERN_ERR_AGAIN) {
+        drop(worker, w);
+        return status;
+    }
+    append(worker, out, w);
+    tern_error_clear_again();
+    return TERN_OK;
+}
+
+static void finish(tern_worker *worker, tern_requests *requests, tern_waiting *w,
+                   tern_status status) {
+    tern_notify *n = tern_notify_of(worker);
+    requests->count--;
+    if (w->operation.local) {
+        n->done_promised--;
+        tern_done_push(n, w->operation.target, w->operation.local_cid, w->operation.bytes,
+                       w->operation.type == TERN_NOTICE_GET, status);
+    }
+    drop(worker, w);
+}
+
+/* One look at a get under way. */
+static tern_status look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+    int done = 0;
+    tern_status status = out->via->test(worker, &w->request, &done);
+    if (status != TERN_OK || !done)
+        return status;
+    w->request.state[0] = 0;
+    w->state = w->moved < w->operation.bytes ? TERN_WAITING : TERN_LANDED;
+    return TERN_OK;
+}
+
+/* Starts what waits and looks at what moves; a flush, if one is needed, is for all puts that move.
+ * An error is the whole queue's: nothing may overtake what failed. */
+static tern_status land(tern_worker *worker, tern_out *out) {
+    tern_requests *requests = out->requests;
+    bool flush = false, blocked = false;
+    tern_status status = TERN_OK;
+    for (tern_waiting *w = requests->first; w != NULL && status == TERN_OK; w = w->next) {
+        if (w->state == TERN_MOVING && tells_itself(w))
+            status = look(worker, out, w);
+        if (w->state == TERN_WAITING && !blocked && status == TERN_OK) {
+            status = start(worker, out, w);
+            blocked = status == TERN_ERR_AGAIN;
+            if (blocked)
+                status = TERN_OK;
+        }
+        flush = flush || (w->state == TERN_MOVING && !tells_itself(w));
+    }
+    if (flush && status == TERN_OK)
+        status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
+    requests->unlanded = 0;
+    for (tern_waiting *w = requests->first; w != NULL; w = w->next) {
+        if (flush && status == TERN_OK && w->state == TERN_MOVING && !tells_itself(w))
+            w->state = TERN_LANDED;
+        requests->unlanded += w->state != TERN_LANDED;
+    }
+    return status;
+}
+
+/* Commits the record, which is published with others. TERN_ERR_AGAIN: no room. */
+static tern_status post(tern_worker *worker, tern_out *out, const tern_waiting *w) {
+    size_t bytes = tern_record_bytes(w->header);
+    if (!w->operation.remote)
+        return TERN_OK;
+    void *room = NULL;
+    tern_status status = tern_ring_try(worker, out, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, w->payload, bytes);
+    tern_ring_commit(out, w->header);
+    return TERN_OK;
+}
+
+static size_t post_landed(tern_worker *worker, tern_out *out) {
+    bool relaxed = tern_notify_of(worker)->relaxed;
+    tern_requests *requests = out->requests;
+    tern_waiting **link = &requests->first, *before = NULL;
+    size_t posted = 0;
+    while (*link != NULL) {
+        tern_waiting *w = *link;
+        if (w->state == TERN_LANDED) {
+            tern_status status = post(worker, out, w);
+            if (status == TERN_ERR_AGAIN)
+                break;
+            *link = w->next;
+            if (requests->last == w)
+                requests->last = before;
+            finish(worker, requests, w, status);
+            posted++;
+        } else if (relaxed) {
+            before = w;
+            link = &w->next;
+        } else {
+            break;
+        }
+    }
+    tern_ring_publish(worker, out);
+    return posted;
+}
+
+/* All of a target's requests end with this status. */
+static size_t fail_all(tern_worker *worker, tern_out *out, tern_status status) {
+    tern_requests *requests = out->requests;
+    size_t count = requests->count;
+    tern_log(TERN_LOG_WARN, "%zu notified operations on rank %u are given up: %s", count,
+             tern_rank_of(worker->context, out->target), tern_strerror(status));
+    while (requests->first != NULL) {
+        tern_waiting *w = requests->first;
+        requests->first = w->next;
+        finish(worker, requests, w, status);
+    }
+    requests->last = NULL;
+    requests->unlanded = 0;
+    return count;
+}
+
+static size_t advance(tern_worker *worker, tern_out *out) {
+    uint32_t rank = tern_rank_of(worker->context, out->target);
+    tern_requests *requests = out->requests;
+    tern_status status = tern_glance(worker, rank);
+    if (status == TERN_OK && out->opening) {
+        tern_out *opened = NULL;
+        status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, out->target, &opened);
+    }
+    if (status == TERN_OK && requests->unlanded > 0)
+        status = land(worker, out);
+    if (status == TERN_ERR_AGAIN) /* the ring is not there yet */
+        return 0;
+    return status == TERN_OK ? post_landed(worker, out) : fail_all(worker, out, status);
+}
+
+size_t tern_requests_advance(tern_worker *worker) {
+    tern_notify *n = tern_notify_of(worker);
+    tern_out **link = &n->waiting;
+    size_t finished = 0;
+    while (*link != NULL) {
+        tern_out *out = *link;
+        finished += advance(worker, out);
+        if (out->requests->first == NULL) {
+            *link = out->requests->next;
+            tern_ring_hold(worker, out, false);
+        } else {
+            link = &out->requests->next;
+        }
+    }
+    return finished;
+}
+
+bool tern_requests_moving(const tern_worker *worker, uint32_t rank) {
+    for (const tern_out *out = tern_notify_of(worker)->waiting; out != NULL;
+         out = out->requests->next) {
+        if (tern_rank_of(worker->context, out->target) != rank)
+            continue;
+        for (const tern_waiting *w = out->requests->first; w != NULL; w = w->next)
+            if (w->operation.type == TERN_NOTICE_PUT &&
+                (w->state == TERN_WAITING || (w->state == TERN_MOVING && tells_itself(w))))
+                return false;
+    }
+    return true;
+}
+
+/* What has not begun to move never will. */
+static bool gets_are_over(tern_worker *worker) {
+    for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
+        for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)
+            if (w->state == TERN_MOVING && tells_itself(w) &&
+                (look(worker, out, w) != TERN_OK || w->state == TERN_MOVING))
+                return false;
+    return true;
+}
+
+tern_status tern_requests_settle(tern_worker *worker) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    while (status == TERN_OK && !gets_are_over(worker)) {
+        far->poll(worker);
+        status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
+    }
+    return status;
+}
+
+void tern_requests_discard(tern_worker *worker) {
+    tern_notify *n = tern_notify_of(worker);
+    while (n->waiting != NULL) {
+        tern_requests *requests = n->waiting->requests;
+        while (requests->first != NULL) {
+            tern_waiting *w = requests->first;
+            requests->first = w->next;
+            free(w);
+        }
+        n->waiting = requests->next;
+    }
+}

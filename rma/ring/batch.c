@@ -1,0 +1,149 @@
+#include "rma/ring/batch.h"
+
+#include <stddef.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/once.h"
+#include "rma/ring/growth.h"
+#include "rma/state.h"
+
+/* Mixing position and lengths into the seed spares a second pass over the header. */
+static uint64_t checksum(const tern_context *context, uint32_t line, uint32_t target,
+                         const tern_batch *batch, const void *records) {
+    uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
+                         (uint64_t)line << 32 | target};
+    uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
+    return XXH3_64bits_withSeed(records, batch->bytes, seed);
+}
+
+uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
+    tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
+                        out->batch_skip, 0};
+    char *at = out->lane.data + (out->batch & out->lane.mask);
+    batch.check =
+        checksum(worker->context, tern_line_of(worker->context, out->channel, out->origin),
+                 out->target, &batch, at + TERN_BATCH_BYTES);
+    memcpy(at, &batch, sizeof batch);
+    return out->lane.write - out->batch;
+}
+
+/* Bytes before the end of the lap that the open batch, or the next one, begins in: 0 if the open
+ * batch ends with the lap. */
+static uint64_t left_in_lap(const tern_out *out) {
+    uint64_t begin = out->batch_open ? out->batch : out->lane.write;
+    return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
+}
+
+void tern_batch_open(tern_out *out) {
+    out->batch_open = true;
+    out->batch = out->lane.write;
+    out->batch_skip = 0;
+    out->lane.write += TERN_BATCH_BYTES;
+}
+
+/* Ends the lap: the open batch, or an empty one, tells the target to leave out the rest of the
+ * ring. Where not even a batch header fits, both sides leave it out unasked. */
+static tern_status wrap(tern_worker *worker, tern_out *out) {
+    uint64_t left = left_in_lap(out);
+    if (!out->batch_open && left < TERN_BATCH_BYTES) {
+        out->lane.write += left;
+        return TERN_OK;
+    }
+    if (!out->batch_open) {
+        if (!tern_ring_has_room(worker, out, left + TERN_MOVE_ROOM))
+            return TERN_ERR_AGAIN;
+        tern_batch_open(out);
+        left -= TERN_BATCH_BYTES;
+    }
+    out->batch_skip = (uint32_t)left;
+    tern_status status = out->via->publish(worker, out);
+    if (status != TERN_OK)
+        return status;
+    out->lane.first_header = 0;
+    worker->stats.batches_sent++;
+    return TERN_OK;
+}
+
+/* Those puts may have been another worker's, whom the ring was lent to; MPI does not tell them
+ * apart, only the books of what is dirty do. */
+tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
+    uint32_t rank = tern_rank_of(worker->context, out->target);
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    return out->via->flush(worker, rank);
+}
+
+tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+    uint64_t left = left_in_lap(out);
+    if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
+        tern_status status = wrap(worker, out);
+        if (status != TERN_OK)
+            return status;
+    }
+    uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
+    if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
+        return TERN_ERR_AGAIN;
+    /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
+     * memory is written again; and at the target too, or a late piece of them would spoil what this
+     * lap puts there. One flush a lap (Seriema 4.1, selective signaling). */
+    uint64_t lap = out->lane.write / (out->lane.mask + 1);
+    if (lap != out->lap) {
+        tern_status status = tern_batch_settle(worker, out);
+        if (status != TERN_OK)
+            return status;
+        out->lap = lap;
+    }
+    if (!out->batch_open)
+        tern_batch_open(out);
+    return TERN_OK;
+}
+
+/* With TERN_RMA_COMMIT=flush the origin put this after the batch had landed. */
+static bool is_published(const tern_in *in) {
+    /* R1: tern_batch_seal; put by a far origin that has flushed */
+    uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
+    uint64_t inverse = atomic_load_explicit(&in->header->published[1], memory_order_acquire);
+    return position == ~inverse && (int64_t)(position - in->position) > 0;
+}
+
+uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
+    tern_context *context = worker->context;
+    bool checksums = context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+    for (;;) {
+        in->position += in->skip;
+        in->limit = in->position;
+        in->skip = 0;
+        uint64_t left = in->mask + 1 - (in->position & in->mask);
+        if (left < TERN_BATCH_BYTES) {
+            in->skip = left;
+            continue;
+        }
+        char *at = in->data + (in->position & in->mask);
+        /* R2: tern_batch_seal; MPI writes while we look: each word is read once, position first */
+        if (atomic_load_explicit((_Atomic uint64_t *)(void *)at, memory_order_acquire) !=
+                in->position ||
+            (!checksums && !is_published(in)))
+            return 0;
+        tern_batch batch;
+        tern_read_once(&batch, at, sizeof batch);
+        batch.position = in->position;
+        if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
+            batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
+            (checksums &&
+             batch.check != checksum(context, tern_line_of(context, in->channel, in->origin),
+                                     worker->id, &batch, at + TERN_BATCH_BYTES))) {
+            worker->stats.batches_torn++;
+            return 0;
+        }
+        /* R2: tern_batch_seal; what the origin wrote before the batch is read after it */
+        atomic_thread_fence(memory_order_acquire);
+        in->position += TERN_BATCH_BYTES;
+        in->limit = in->position + batch.bytes;
+        in->skip = batch.skip;
+        if (batch.bytes > 0)
+            /* R9: tern_batch_accept; behind its fence */
+            return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
+                                        memory_order_acquire);
+    }
+}

@@ -1,0 +1,136 @@
+#include "rma/ring/growth.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/ring/arena.h"
+#include "rma/ring/batch.h"
+#include "rma/transport/remote.h"
+#include "rma/state.h"
+
+/* How many times a full ring is met before memory that was refused is asked for again. */
+#define GROW_AGAIN 4096u
+
+static bool is_batched(const tern_out *out) { return out->via->reads_own_batches; }
+
+/* What the MOVED record takes. */
+static uint64_t move_bytes(const tern_out *out) {
+    return 8 + (is_batched(out) ? TERN_BATCH_BYTES : 0);
+}
+
+static bool may_grow(tern_worker *worker, tern_out *out) {
+    const tern_config *config = &worker->context->config;
+    uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
+    if (out->lane.first_header != 0 || size >= config->ring_size * config->ring_growth)
+        return false;
+    if (is_batched(out) && (size - at < move_bytes(out) || out->lane.write / size != out->lap))
+        return false;
+    return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
+}
+
+/* Asks for the larger ring, or takes it where the memory is mapped. TERN_ERR_AGAIN: not asked. */
+static tern_status ask(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    uint64_t bytes = (out->lane.mask + 1) * 2, start = out->lane.write + move_bytes(out);
+    uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
+    if (out->near)
+        return tern_arena_claim(context, tern_rank_of(context, out->target),
+                                tern_line_of(context, out->channel, out->origin), pieces, start,
+                                &out->next_ring);
+    if (out->next_data == NULL)
+        out->next_data = malloc(bytes);
+    if (out->next_data == NULL)
+        return TERN_ERR_MEMORY;
+    return tern_far_ask_ring(worker, out, pieces, start);
+}
+
+static void commit_move(tern_out *out) {
+    uint64_t header = tern_record_header(TERN_RECORD_MOVED, out->next_ring, 0);
+    if (is_batched(out))
+        tern_batch_open(out);
+    if (!out->near)
+        /* R9: tern_batch_seal; put by MPI with its batch */
+        atomic_store_explicit(tern_out_word(out, out->lane.write), header, memory_order_relaxed);
+    out->lane.first = out->lane.write;
+    out->lane.first_header = header;
+    out->lane.limit = 0;
+    out->lane.write += 8;
+}
+
+/* The target goes to the new ring once it has read all of the old one; here that is at once. */
+static tern_status leave(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    if (out->near) {
+        tern_ring_use_near(context, out, out->next_ring);
+    } else {
+        /* MPI may still read the old staging memory. */
+        tern_status status = is_batched(out) ? tern_batch_settle(worker, out) : TERN_OK;
+        if (status != TERN_OK)
+            return status;
+        free(out->lane.data);
+        out->lane.data = out->next_data;
+        out->next_data = NULL;
+        out->ring = out->next_ring;
+    }
+    uint64_t bytes = (out->lane.mask + 1) * 2;
+    worker->stats.rings_outgrown += bytes / 2 == context->config.ring_size;
+    out->lane.mask = bytes - 1;
+    out->limit = out->lane.write + bytes;
+    out->lap = out->lane.write / bytes;
+    out->growth = TERN_GROWTH_NONE;
+    tern_ring_open_lane(worker, out);
+    worker->stats.rings_grown++;
+    return TERN_OK;
+}
+
+tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
+    tern_status status = TERN_OK;
+    if (out->growth == TERN_GROWTH_NONE) {
+        if (out->grow_wait > 0) {
+            out->grow_wait--;
+            return TERN_ERR_AGAIN;
+        }
+        if (!may_grow(worker, out))
+            return TERN_ERR_AGAIN;
+        status = ask(worker, out);
+        if (status == TERN_ERR_AGAIN)
+            return status;
+        out->growth = TERN_GROWTH_ASKED;
+    }
+    if (out->growth == TERN_GROWTH_ASKED) {
+        if (status == TERN_OK && !out->near)
+            status = tern_far_ring_asked(out, &out->next_ring);
+        if (status == TERN_ERR_AGAIN)
+            return status;
+        if (status != TERN_OK) {
+            /* It stays as large as it is. */
+            free(out->next_data);
+            out->next_data = NULL;
+            out->growth = TERN_GROWTH_NONE;
+            out->grow_wait = GROW_AGAIN;
+            return TERN_ERR_AGAIN;
+        }
+        commit_move(out);
+        out->growth = TERN_GROWTH_MOVING;
+    }
+    tern_ring_publish(worker, out);
+    return out->lane.first_header == 0 ? leave(worker, out) : TERN_ERR_AGAIN;
+}
+
+bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_context *context = worker->context;
+    uint32_t ring = tern_record_id(header);
+    uint64_t bytes = (in->mask + 1) * 2;
+    uint32_t line = tern_line_of(context, in->channel, in->origin);
+    if (!tern_ring_check(in, header) ||
+        !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
+        return false;
+    tern_ring_advance(in, header);
+    tern_arena_release(context, in->ring, in->mask + 1);
+    in->ring = ring;
+    in->data = tern_ring_data_at(context, context->rank, ring);
+    in->mask = bytes - 1;
+    in->header = tern_ring_header_at(context, context->rank, ring);
+    in->reported = in->position;
+    return true;
+}

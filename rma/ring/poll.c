@@ -1,0 +1,235 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/ring/batch.h"
+#include "rma/ring/doorbell.h"
+#include "rma/ring/growth.h"
+#include "rma/rounds.h"
+#include "rma/state.h"
+#include "src/log.h"
+#include "src/progress/membarrier.h"
+
+/*
+ * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
+ * idle and left to its bell, unless so few are active that polling them is cheaper. The cost of a
+ * round grows with active senders, not with ranks.
+ */
+
+/* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely,
+ * unless there are few. */
+#define RARE_ROUNDS 64u
+
+static void activate(tern_rma_worker *mine, tern_in *in) {
+    if (in->active || in->closed)
+        return;
+    in->active = true;
+    in->empty = 0;
+    mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
+}
+
+/* Meets the ring that an origin has announced. The entry comes from shared memory: it is read once
+ * and checked. */
+static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
+    uint32_t total = worker->context->size * worker->context->workers, origin = line % total;
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
+    /* R1: announce */
+    uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
+    if (entry == 0)
+        return NULL;
+    uint32_t ring = (uint32_t)(entry - 1);
+    tern_ring_header *header =
+        entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
+    /* R6: take */
+    if (header == NULL || atomic_load(&header->owner) != (uint64_t)line + 1) {
+        worker->stats.records_malformed++;
+        tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own", origin,
+                 (unsigned long long)entry);
+        return NULL;
+    }
+    tern_in *in = calloc(1, sizeof *in);
+    if (in == NULL) {
+        /* Its origin rings once: without this nobody would look at the ring again. */
+        tern_bell_ring(mine->board, rma->layout.bells, line);
+        return NULL;
+    }
+    in->data = tern_ring_data_at(context, context->rank, ring);
+    in->mask = context->config.ring_size - 1;
+    in->header = header;
+    in->ring = ring;
+    in->channel = line / total;
+    in->origin = origin;
+    in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
+    in->via = tern_way_to(context, in->origin_id.rank);
+    in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
+    mine->in[line] = in;
+    return in;
+}
+
+static void hear_bells(tern_worker *worker) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (!tern_bell_rung(mine->board))
+        return;
+    if (tern_mail_due(worker))
+        tern_ring_warm(worker);
+    _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
+    uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
+    for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
+        /* R4 */
+        if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
+            continue;
+        /* R8: tern_bell_ring */
+        uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
+        for (; rung != 0; rung &= rung - 1) {
+            uint32_t line = w * 64 + (uint32_t)__builtin_ctzll(rung);
+            if (line >= lines)
+                continue;
+            tern_in *in = mine->in[line];
+            if (in == NULL)
+                in = accept_ring(worker, line);
+            if (in == NULL)
+                continue;
+            /* R4 */
+            atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+            activate(mine, in);
+        }
+    }
+}
+
+/* Marks the ring idle, then looks once more. The membarrier makes every running sender either have
+ * its header visible to that look or see the mark; with fences the sender's own fence does. */
+static bool may_sleep(tern_worker *worker, tern_in *in) {
+    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
+    atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
+    tern_membarrier(worker->context);
+    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (tern_ring_peek(worker, in) == 0)
+        return true;
+    /* R4 */
+    atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+    return false;
+}
+
+bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
+    if (in->empty < worker->context->config.idle_polls) {
+        in->empty++;
+        return false;
+    }
+    if (in->via->reads_own_batches || active <= worker->context->config.active_rings ||
+        !may_sleep(worker, in))
+        return false;
+    worker->stats.rings_idled++;
+    in->active = false;
+    return true;
+}
+
+static void report(tern_worker *worker, tern_in *in) {
+    if (in->via->report(worker, in) == TERN_OK)
+        in->reported = in->position;
+}
+
+void tern_ring_report(tern_worker *worker, tern_in *in) {
+    if (in->position - in->reported > in->mask / 2)
+        report(worker, in);
+}
+
+bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
+    unsigned kind = tern_record_kind(header);
+    if (kind == TERN_RECORD_SKIP && tern_ring_check(in, header)) {
+        tern_ring_advance(in, header);
+        tern_ring_report(worker, in);
+        return true;
+    }
+    return kind == TERN_RECORD_MOVED && tern_ring_follow(worker, in, header);
+}
+
+static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    unsigned kind = tern_record_kind(header);
+    if (tern_ring_pass(worker, in, header))
+        return 1;
+    if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {
+        tern_ring_refuse(worker, in, header, "of no known kind");
+        return 0;
+    }
+    size_t handled = rma->handler[kind](worker, in);
+    worker->stats.records_received += handled;
+    worker->stats.runs_received += handled > 0;
+    /* A record that has to stay may wait for room that its origin cannot make: little credit is
+     * better than none. */
+    if (handled == 0 && in->position != in->reported && !in->closed)
+        report(worker, in);
+    tern_ring_report(worker, in);
+    return handled;
+}
+
+/* Where no rank is far the only reasons are calls by message: as long as one is due, MPI is asked.
+ */
+static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    size_t served = far != NULL ? far->poll(worker) : tern_message_poll(worker);
+    mine->warm -= mine->warm > 0;
+    if (served > 0 || (far == NULL && mine->warm == 0 && tern_mail_due(worker)))
+        tern_ring_warm(worker);
+    return served;
+}
+
+size_t tern_ring_poll(tern_worker *worker) {
+    tern_context *context = worker->context;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    size_t events = 0;
+    uint32_t round = mine->rounds++;
+    tern_rounds_count(mine->board, mine->rounds);
+    hear_bells(worker);
+    tern_in **ring = mine->active[TERN_CHANNEL_CALLS].ring;
+    size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;
+    for (size_t i = 0; i < *count; i++) {
+        tern_in *in = ring[i];
+        bool quiet = in->empty >= context->config.idle_polls;
+        if (quiet && *count > context->config.active_rings && in->via->reads_own_batches &&
+            round % RARE_ROUNDS != 0)
+            continue;
+        uint64_t header = tern_ring_peek(worker, in);
+        if (header != 0) {
+            in->streaming = in->empty == 0 && !mine->corked && in->via == &tern_transport_shm &&
+                            in->origin != worker->id;
+            in->empty = 0;
+            if (in->via != &tern_transport_shm)
+                tern_ring_warm(worker);
+            events += consume(worker, in, header);
+        } else {
+            /* What the transport had no room for, or bytes that were only left out. */
+            tern_ring_report(worker, in);
+            (void)tern_ring_rest(worker, in, *count);
+        }
+        if (in->closed || !in->active) {
+            in->active = false;
+            ring[i--] = ring[--*count];
+        }
+    }
+    if (mine->pending != NULL)
+        tern_ring_publish_pending(worker);
+    const tern_transport_ops *far = tern_rma_of(context)->far;
+    if (mine->warm > 0 ||
+        (far != NULL && (events > 0 || round % context->config.mpi_interval == 0)))
+        events += ask_mpi(worker, far);
+    return events;
+}
+
+void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
+    worker->stats.records_malformed++;
+    in->closed = true;
+    tern_log(TERN_LOG_ERROR,
+             "record %016llx from rank %u worker %u at position %llu is malformed: %s; its ring is "
+             "closed",
+             (unsigned long long)header, in->origin_id.rank, in->origin_id.index,
+             (unsigned long long)in->position, what);
+}
+
+void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler) {
+    tern_rma_of(context)->handler[kind] = handler;
+}

@@ -1,0 +1,370 @@
+#include "rma/ring/ring.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/ring/arena.h"
+#include "rma/ring/batch.h"
+#include "rma/ring/doorbell.h"
+#include "rma/transport/remote.h"
+#include "rma/ring/growth.h"
+#include "rma/state.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+
+size_t tern_ring_record_max(const tern_context *context) {
+    return context->config.ring_size / 2 - 64;
+}
+
+/* Tells the target worker of a ring that was claimed: its table first, then its bell. The release
+ * store pairs with the acquire load in accept. */
+static void announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
+    char *board = tern_board(context, target);
+    _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    /* R1: accept_ring; the table first, then the bell */
+    atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
+    tern_bell_ring(board, tern_rma_of(context)->layout.bells, line);
+}
+
+tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
+                            uint32_t target_index, uint32_t pieces, uint64_t start,
+                            uint32_t *ring) {
+    uint32_t line = tern_line_of(context, channel, origin);
+    tern_status status = tern_arena_claim(context, context->rank, line, pieces, start, ring);
+    /* A larger one is named by the ring that it follows. */
+    if (status == TERN_OK && pieces == 1)
+        announce(context, context->rank * context->workers + target_index, line, *ring);
+    return status;
+}
+
+void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring) {
+    uint32_t rank = tern_rank_of(context, out->target);
+    out->ring = ring;
+    out->lane.data = tern_ring_data_at(context, rank, ring);
+    out->header = tern_ring_header_at(context, rank, ring);
+    out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
+}
+
+tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    uint32_t line = tern_line_of(context, out->channel, out->origin), ring;
+    tern_status status =
+        tern_arena_claim(context, tern_rank_of(context, out->target), line, 1, 0, &ring);
+    if (status != TERN_OK)
+        return status;
+    tern_ring_use_near(context, out, ring);
+    out->near = true;
+    out->limit = out->lane.mask + 1;
+    announce(context, out->target, line, ring);
+    return TERN_OK;
+}
+
+/* In the place of lent rings: shut, and never written. */
+static tern_out lent_ring;
+
+tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
+    if (!out->opening)
+        return TERN_OK;
+    tern_status status = out->via->open(worker, out);
+    if (status == TERN_ERR_AGAIN)
+        return tern_fail(status, "the ring to worker %u is being set up", out->target);
+    out->opening = status != TERN_OK;
+    return status;
+}
+
+tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
+                                   tern_out **out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    const tern_config *config = &worker->context->config;
+    tern_out **slot = &mine->out[tern_line_of(worker->context, channel, target)];
+    tern_out *fresh = *slot;
+    if (fresh == NULL) {
+        fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
+        if (fresh == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a ring");
+        memset(fresh, 0, sizeof *fresh);
+        fresh->channel = channel;
+        fresh->origin = worker->id;
+        fresh->target = target;
+        fresh->lane.mask = config->ring_size - 1;
+        fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
+        fresh->policy = (uint8_t)config->publish;
+        if (channel == TERN_CHANNEL_CALLS && config->publish == TERN_PUBLISH_TRAD)
+            fresh->lane.gather = config->publish_bytes;
+        tern_status status = fresh->via->open(worker, fresh);
+        if (status != TERN_OK && status != TERN_ERR_AGAIN) {
+            free(fresh);
+            return status;
+        }
+        fresh->opening = status == TERN_ERR_AGAIN;
+        *slot = fresh;
+        worker->stats.rings_opened++;
+    }
+    if (fresh == &lent_ring)
+        return tern_fail(TERN_ERR_AGAIN, "calls to worker %u wait for room; let progress run",
+                         target);
+    *out = fresh;
+    return tern_ring_opened(worker, fresh);
+}
+
+/* Takes what the target has given back. */
+static void refresh_limit(tern_worker *worker, tern_out *out) {
+    uint64_t limit = out->via->consumed(worker, out) + out->lane.mask + 1;
+    /* An older or an impossible value is not taken: consumed never passes what was written. */
+    if (limit - out->limit <= out->lane.write - (out->limit - out->lane.mask - 1))
+        out->limit = limit;
+}
+
+/* Where publishing needs a fence, nothing is sent the short way. */
+void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
+    if (!out->near)
+        return;
+    uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
+    bool shut = out->held || worker->context->fences;
+    out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
+}
+
+void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
+    out->held = held;
+    tern_ring_open_lane(worker, out);
+}
+
+void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
+    /* R1: tern_ring_peek, tern_calls_execute */
+    atomic_store_explicit(tern_out_word(out, out->lane.first), out->lane.first_header,
+                          memory_order_release);
+    out->lane.first_header = 0;
+    if (__builtin_expect(worker->context->fences, 0))
+        /* R3: may_sleep */
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    /* R3: may_sleep; the mark may be read early, since its membarrier comes between */
+    if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
+        tern_ring_ring_bell(worker, out);
+    tern_ring_open_lane(worker, out);
+}
+
+bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
+    if (out->lane.write + bytes <= out->limit)
+        return true;
+    refresh_limit(worker, out);
+    return out->lane.write + bytes <= out->limit;
+}
+
+/* The rest of the ring that is too short is skipped first, with a record of its own, so that the
+ * target can consume it and the record needs at most half a ring of credit: that always comes. */
+static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
+    uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
+    uint64_t spare = out->near ? 8 : TERN_MOVE_ROOM;
+    if (left < size) {
+        if (!tern_ring_has_room(worker, out, left + spare))
+            return TERN_ERR_AGAIN;
+        tern_ring_commit(out, tern_record_header(TERN_RECORD_SKIP, 0, (size_t)left - 8));
+    }
+    return tern_ring_has_room(worker, out, size + spare) ? TERN_OK : TERN_ERR_AGAIN;
+}
+
+static tern_status reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+    if (out->growth != TERN_GROWTH_NONE)
+        return TERN_ERR_AGAIN;
+    return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
+                                       : reserve_plain(worker, out, size);
+}
+
+tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
+    uint64_t size = tern_record_size(bytes);
+    tern_status status = reserve(worker, out, size);
+    if (status == TERN_ERR_AGAIN) {
+        /* What is not published can never be consumed. */
+        tern_ring_publish(worker, out);
+        status = tern_ring_grow(worker, out);
+        if (status == TERN_OK)
+            status = reserve(worker, out, size);
+    }
+    worker->stats.credits_waited += status == TERN_ERR_AGAIN;
+    if (status == TERN_OK)
+        *room = out->lane.data + (out->lane.write & out->lane.mask) + 8;
+    return status;
+}
+
+tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
+    if (bytes > tern_ring_record_max(worker->context))
+        return tern_fail(TERN_ERR_RANGE,
+                         "a record of %zu bytes; a ring of TERN_RING_SIZE, %zu, takes %zu", bytes,
+                         worker->context->config.ring_size, tern_ring_record_max(worker->context));
+    tern_status status = tern_ring_try(worker, out, bytes, room);
+    if (status == TERN_ERR_AGAIN)
+        return tern_fail(status,
+                         "the ring to worker %u is full; let progress run, or raise "
+                         "TERN_RING_SIZE",
+                         out->target);
+    return status;
+}
+
+static void leave_to_progress(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (out->pending || out->lent)
+        return;
+    out->pending = true;
+    out->next_pending = mine->pending;
+    mine->pending = out;
+}
+
+void tern_ring_publish(tern_worker *worker, tern_out *out) {
+    if (out->lane.first_header == 0)
+        return;
+    if (out->near) {
+        tern_ring_publish_near(worker, out);
+        return;
+    }
+    tern_ring_warm(worker);
+    if (out->via->publish(worker, out) == TERN_OK) {
+        out->lane.first_header = 0;
+        worker->stats.batches_sent++;
+        return;
+    }
+    tern_error_clear(); /* progress tries again; of a death others tell */
+    if (!tern_peer_is_dead(&worker->context->peers, tern_rank_of(worker->context, out->target)))
+        leave_to_progress(worker, out);
+}
+
+void tern_ring_lend(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out **link = &mine->pending;
+    while (out->pending && *link != out)
+        link = &(*link)->next_pending;
+    if (out->pending)
+        *link = out->next_pending;
+    out->pending = false;
+    out->lent = true;
+    mine->out[tern_line_of(worker->context, out->channel, out->target)] = &lent_ring;
+}
+
+void tern_ring_give_back(tern_worker *worker, tern_out *out) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    mine->out[tern_line_of(worker->context, out->channel, out->target)] = out;
+    out->lent = false;
+    if (out->lane.first_header != 0)
+        leave_to_progress(worker, out);
+}
+
+static bool is_due(const tern_out *out) {
+    return out->lane.write - out->lane.first >= out->lane.gather;
+}
+
+void tern_ring_publish_due(tern_worker *worker, tern_out *out) {
+    if (is_due(out) && (out->near || !tern_rma_worker_of(worker)->corked)) {
+        tern_ring_publish(worker, out);
+    } else {
+        tern_ring_open_lane(worker, out);
+        leave_to_progress(worker, out);
+    }
+}
+
+void tern_ring_attend(tern_worker *worker, tern_out *out) {
+    if (out->lane.first_header != 0)
+        leave_to_progress(worker, out);
+    else
+        tern_ring_ring_bell(worker, out);
+}
+
+/* patient: what still grows is left alone. Records to which nothing was added between two rounds
+ * are published, so a wait leaves nothing behind, and neither do handlers that never rest. */
+static void publish_pending(tern_worker *worker, bool patient) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_out *out = mine->pending;
+    mine->pending = NULL;
+    while (out != NULL) {
+        tern_out *next = out->next_pending;
+        out->pending = false;
+        bool grows = out->looked != out->lane.write && !is_due(out);
+        out->looked = out->lane.write;
+        if (patient && grows && out->lane.first_header != 0)
+            leave_to_progress(worker, out);
+        else
+            tern_ring_publish(worker, out);
+        out = next;
+    }
+}
+
+void tern_ring_publish_pending(tern_worker *worker) {
+    if (!tern_rma_worker_of(worker)->corked)
+        publish_pending(worker, true);
+}
+
+void tern_ring_publish_all(tern_worker *worker) { publish_pending(worker, false); }
+
+void tern_ring_cork(tern_worker *worker) { tern_rma_worker_of(worker)->corked = true; }
+
+void tern_ring_uncork(tern_worker *worker) {
+    tern_rma_worker_of(worker)->corked = false;
+    publish_pending(worker, true);
+}
+
+void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
+    worker->stats.bells_rung++;
+    tern_bell_ring(tern_board(worker->context, out->target),
+                   tern_rma_of(worker->context)->layout.bells,
+                   tern_line_of(worker->context, out->channel, out->origin));
+}
+
+void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
+                      const char *records, size_t bytes, bool last) {
+    tern_ring_header *header = tern_ring_header_at(context, context->rank, place->ring);
+    char *data = tern_ring_data_at(context, context->rank, place->ring);
+    const uint64_t mask = place->bytes - 1;
+    /* published[0] is where the batch under way begins, published[1] its withheld first header: the
+     * words are this thread's own here, since only rma uses them otherwise. A word that another
+     * rank has written over still names a word of the ring. */
+    /* R9: tern_mpi_lock */
+    uint64_t first =
+        atomic_load_explicit(&header->published[0], memory_order_relaxed) & ~(uint64_t)7;
+    uint64_t first_header = atomic_load_explicit(&header->published[1], memory_order_relaxed);
+    if (first_header == 0) {
+        memcpy(&first_header, records, sizeof first_header);
+        first = position;
+        memcpy(data + (position & mask) + 8, records + 8, bytes - 8);
+    } else {
+        memcpy(data + (position & mask), records, bytes);
+    }
+    if (last) {
+        /* R9: tern_ring_append; before its release store */
+        atomic_store_explicit(tern_ring_word(data, mask, position + bytes), 0,
+                              memory_order_relaxed);
+        /* R1: tern_ring_peek */
+        atomic_store_explicit(tern_ring_word(data, mask, first), first_header,
+                              memory_order_release);
+        first_header = 0;
+        /* R3: may_sleep */
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
+            uint32_t target = context->rank * context->workers + place->target_index;
+            tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
+                           place->line);
+        }
+    }
+    /* R9: tern_mpi_lock */
+    atomic_store_explicit(&header->published[0], first, memory_order_relaxed);
+    atomic_store_explicit(&header->published[1], first_header, memory_order_relaxed);
+}
+
+/* What MPI was given to write an answer into must not be freed before. */
+tern_status tern_ring_settle(tern_worker *worker) {
+    tern_context *context = worker->context;
+    uint32_t lines = tern_line_of(context, TERN_CHANNELS, 0);
+    for (uint32_t i = 0; i < lines; i++) {
+        tern_out *out = tern_rma_worker_of(worker)->out[i];
+        if (out == NULL || out->near || (!out->opening && out->growth != TERN_GROWTH_ASKED))
+            continue;
+        tern_wait_state wait = TERN_WAIT_START;
+        uint32_t ring;
+        while (tern_far_ring_asked(out, &ring) == TERN_ERR_AGAIN) {
+            tern_progress_round(worker);
+            tern_status status = tern_wait_step(context, &wait, tern_rank_of(context, out->target));
+            if (status != TERN_OK)
+                return status;
+        }
+    }
+    return TERN_OK;
+}

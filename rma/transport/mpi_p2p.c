@@ -1,0 +1,230 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/transport/remote.h"
+#include "rma/state.h"
+#include "src/mpi/mpi.h"
+
+/*
+ * p2p: ranks of different nodes where MPI's one-sided operations are emulated. Every operation is a
+ * message that the target's progress serves; messages of a pair are served in order, so a fence is
+ * nothing and a flush is a question.
+ */
+
+#define PIECE ((size_t)1 << 30)
+
+/* One message, by a function that waits for a free buffer or one that does not. */
+static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                             uint64_t bytes, uint64_t *posted, bool wait) {
+    size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
+    tern_message message = {
+        .kind = TERN_MESSAGE_PUT, .origin = worker->id, .offset = offset, .bytes = piece};
+    tern_status status = wait ? tern_message_send_all(worker, rank, &message, from, piece)
+                              : tern_message_send(worker, rank, &message, from, piece);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    worker->stats.bytes_staged += piece;
+    *posted = piece;
+    return TERN_OK;
+}
+
+/* The source is copied: the request is complete at once. */
+static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    (void)request;
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    const char *source = from;
+    for (uint64_t moved = 0, piece; status == TERN_OK && moved < bytes; moved += piece) {
+        piece = 0;
+        status =
+            put_piece(worker, rank, offset + moved, source + moved, bytes - moved, &piece, true);
+    }
+    tern_far_release(worker, key, false);
+    return status;
+}
+
+static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                            uint64_t bytes, uint64_t *posted) {
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status == TERN_OK)
+        status = put_piece(worker, rank, offset, from, bytes, posted, false);
+    tern_far_release(worker, key, false);
+    return status;
+}
+
+/* MPI counts in int: all but the last gigabyte is waited for. */
+static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                           size_t bytes, tern_request *request) {
+    tern_message message = {
+        .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = PIECE};
+    MPI_Request receive;
+    tern_key *key = NULL;
+    char *memory = to;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    for (; status == TERN_OK && bytes > PIECE; bytes -= PIECE, memory += PIECE) {
+        status = tern_message_question(worker, rank, &message, memory, PIECE);
+        message.offset += PIECE;
+    }
+    message.bytes = bytes;
+    if (status == TERN_OK)
+        status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
+    if (status == TERN_OK)
+        tern_request_set(request, rank, receive, key);
+    else
+        tern_far_release(worker, key, false);
+    return status;
+}
+
+tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                tern_atomic_op op, unsigned width, uint64_t operand,
+                                uint64_t expected, uint64_t *old) {
+    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
+                            .origin = worker->id,
+                            .offset = offset,
+                            .bytes = (uint64_t)op | (uint64_t)width << 8,
+                            .operand = {operand, expected}};
+    return tern_message_question(worker, rank, &message, old, sizeof *old);
+}
+
+static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->dirty[rank] == 0)
+        return TERN_OK;
+    worker->stats.flushes++;
+    tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
+    char nothing = 0;
+    tern_status status = tern_message_question(worker, rank, &message, &nothing, 0);
+    if (status == TERN_OK)
+        tern_dirty_clear(mine, rank);
+    return status;
+}
+
+tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
+    tern_message message = {.kind = TERN_MESSAGE_OPEN,
+                            .origin = out->origin,
+                            .target = out->target,
+                            .offset = start,
+                            .operand = {out->channel, pieces}};
+    return tern_message_ask(worker, tern_rank_of(worker->context, out->target), &message,
+                            out->open_reply, sizeof out->open_reply, &out->open_request.mpi);
+}
+
+tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring) {
+    int done = 0;
+    tern_status status = TERN_MPI(PMPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
+    if (status != TERN_OK || !done)
+        return status != TERN_OK ? status : TERN_ERR_AGAIN;
+    *ring = (uint32_t)out->open_reply[1];
+    if (out->open_reply[0] == TERN_OK)
+        return TERN_OK;
+    return tern_fail((tern_status)out->open_reply[0],
+                     "worker %u has no ring left; raise TERN_RING_MEMORY or lower TERN_RING_SIZE",
+                     out->target);
+}
+
+tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
+    if (out->lane.data == NULL) {
+        char *staging = malloc(out->lane.mask + 1);
+        if (staging == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
+        tern_status status = tern_far_ask_ring(worker, out, 1, 0);
+        if (status != TERN_OK) {
+            free(staging);
+            return status;
+        }
+        out->lane.data = staging;
+    }
+    tern_status status = tern_far_ring_asked(out, &out->ring);
+    if (status == TERN_OK)
+        out->limit = out->lane.mask + 1;
+    return status;
+}
+
+static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    uint32_t rank = tern_rank_of(context, out->target);
+    /* One message a batch, unless it is larger than a message or wraps. */
+    while (out->lane.first != out->lane.write) {
+        uint64_t at = out->lane.first & out->lane.mask, bytes = out->lane.write - out->lane.first;
+        if (bytes > out->lane.mask + 1 - at)
+            bytes = out->lane.mask + 1 - at;
+        if (bytes > TERN_MESSAGE_MAX)
+            bytes = TERN_MESSAGE_MAX;
+        tern_message message = {.kind = TERN_MESSAGE_BATCH,
+                                .origin = out->origin,
+                                .target = out->ring,
+                                .offset = out->lane.first,
+                                .bytes = bytes,
+                                .operand = {out->target % context->workers,
+                                            out->lane.first + bytes == out->lane.write}};
+        tern_status status = tern_message_send(worker, rank, &message, out->lane.data + at, bytes);
+        if (status != TERN_OK)
+            return status;
+        out->lane.first += bytes;
+    }
+    return TERN_OK;
+}
+
+/* Pairs with serve_credit: what is told to be consumed has been read. */
+uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
+    _Atomic uint64_t *credits = (void *)(tern_board(worker->context, out->origin) +
+                                         tern_rma_of(worker->context)->layout.credits);
+    /* R1: serve_credit; what is told to be consumed has been read */
+    return atomic_load_explicit(&credits[tern_line_of(worker->context, out->channel, out->target)],
+                                memory_order_acquire);
+}
+
+tern_status tern_far_report(tern_worker *worker, tern_in *in) {
+    tern_message message = {.kind = TERN_MESSAGE_CREDIT,
+                            .origin = worker->id,
+                            .target = in->origin,
+                            .offset = in->position,
+                            .operand = {in->channel, 0}};
+    return tern_message_send(worker, in->origin_id.rank, &message, NULL, 0);
+}
+
+static tern_status p2p_reply(tern_worker *worker, uint32_t target,
+                             const tern_return_address *address, const tern_cell *image) {
+    tern_message message = {
+        .kind = TERN_MESSAGE_REPLY,
+        .origin = worker->id,
+        .target = target,
+        .offset = address->cell,
+        /* R5: tern_reply_send */
+        .operand = {atomic_load_explicit(&image->sequence, memory_order_relaxed), image->status}};
+    return tern_message_send_all(worker, tern_rank_of(worker->context, target), &message,
+                                 image->payload, image->bytes);
+}
+
+tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done) {
+    MPI_Request mpi;
+    memcpy(&mpi, &request->state[1], sizeof mpi);
+    tern_status status = TERN_MPI(PMPI_Test(&mpi, done, MPI_STATUS_IGNORE));
+    memcpy(&request->state[1], &mpi, sizeof mpi);
+    if (status == TERN_OK && *done) {
+        tern_far_release(worker, (tern_key *)(uintptr_t)request->state[2], false);
+        request->state[2] = 0;
+    }
+    return status;
+}
+
+const tern_transport_ops tern_transport_p2p = {
+    .name = TERN_P2P,
+    .posts_in_order = true,
+    .replies_compared = true,
+    .put = p2p_put,
+    .post = p2p_post,
+    .get = p2p_get,
+    .atomic = tern_message_atomic,
+    .flush = p2p_flush,
+    .test = tern_far_test,
+    .open = tern_far_open_ring,
+    .publish = p2p_publish,
+    .consumed = tern_far_consumed,
+    .report = tern_far_report,
+    .reply = p2p_reply,
+    .poll = tern_message_poll,
+};

@@ -1,0 +1,573 @@
+#include "rma/transport/mpi_rma.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/ring/batch.h"
+#include "rma/transport/remote.h"
+#include "rma/state.h"
+#include "src/collective/collective.h"
+#include "src/log.h"
+#include "src/mpi/mpi.h"
+#include "src/peer/stuck.h"
+#include "src/progress/wait.h"
+
+/*
+ * rma: ranks of different nodes through MPI's one-sided operations, on one window over the
+ * segments. Gets, puts and fetching atomics are request-based and tested, the MPI lock held per
+ * test. CAS and flush have no such form in MPI-3: MPI_Win_flush and MPI_Win_flush_local hold the
+ * lock until they are done. They nearly are when they begin, since a request behind them has been
+ * waited for (rma_atomic, echo), but for a CAS and a settle where MPI needs no help of its target,
+ * and a flush behind puts alone: these hang, with the lock, if the target dies meanwhile.
+ */
+
+#define STAGES 8u /* replies under way */
+#define PIECE ((size_t)1 << 30)
+
+typedef struct stage {
+    MPI_Request mpi;
+    tern_cell image;
+} stage;
+
+struct tern_window {
+    MPI_Win win;
+    MPI_Win regions;           /* dynamic, for registered memory */
+    const tern_put_hook *hook; /* of tests */
+    bool mpi_atomics;
+    bool emulated; /* operations need their target's help, so its death can keep them for ever */
+    stage stage[STAGES]; /* under the MPI lock */
+};
+
+/* TERN_MPI of a call that may never end if rank dies meanwhile. */
+#define TERN_MPI_TOWARDS(worker, rank, call)                                                       \
+    __extension__({                                                                                \
+        tern_mpi_lock();                                                                           \
+        tern_stuck_enter(&(worker)->context->peers, rank);                                         \
+        int tern_mpi_code = (call);                                                                \
+        tern_stuck_leave(&(worker)->context->peers);                                               \
+        tern_mpi_unlock();                                                                         \
+        tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
+    })
+
+static MPI_Win win_of(const tern_worker *worker) {
+    return tern_rma_of(worker->context)->window->win;
+}
+
+/* What MPI calls a place: a window and a displacement in it. */
+typedef struct spot {
+    MPI_Win win;
+    MPI_Aint at;
+} spot;
+
+static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
+    if (!tern_place_is_region(place))
+        return (spot){win_of(worker), (MPI_Aint)place};
+    return (spot){tern_rma_of(worker->context)->window->regions,
+                  (MPI_Aint)tern_key_address(worker, rank, place)};
+}
+
+bool tern_window_has_regions(const tern_window *window) { return window->regions != MPI_WIN_NULL; }
+
+bool tern_window_by_messages(const tern_worker *worker, uint64_t place) {
+    return tern_place_is_region(place) &&
+           !tern_window_has_regions(tern_rma_of(worker->context)->window);
+}
+
+/* A flush of the window says nothing of messages, so the put waits until it is there. */
+static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t place,
+                                   const void *from, size_t bytes) {
+    tern_status status = tern_transport_p2p.put(worker, rank, place, from, bytes, NULL);
+    tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
+    char nothing = 0;
+    return status == TERN_OK ? tern_message_question(worker, rank, &message, &nothing, 0) : status;
+}
+
+static tern_status lock_for_all(MPI_Win win) {
+    tern_status status = TERN_MPI(PMPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    return status == TERN_OK ? TERN_MPI(PMPI_Win_lock_all(MPI_MODE_NOCHECK, win)) : status;
+}
+
+/* Open MPI's dynamic windows are unsound: osc/ucx writes out of bounds when regions lie side by
+ * side (issues 12892 and 13561 of open-mpi/ompi), osc/rdma hangs after an attach that was refused
+ * (4.1.4). There transfers of registered memory go by messages. */
+#ifdef OPEN_MPI
+enum { DYNAMIC_WINDOWS = 0 };
+#else
+enum { DYNAMIC_WINDOWS = 1 };
+#endif
+
+static tern_status open_regions(tern_context *context, tern_window *window) {
+    window->regions = MPI_WIN_NULL;
+    if (!DYNAMIC_WINDOWS)
+        return TERN_OK;
+    tern_status status =
+        TERN_MPI(PMPI_Win_create_dynamic(MPI_INFO_NULL, context->comm, &window->regions));
+    return status == TERN_OK ? lock_for_all(window->regions) : status;
+}
+
+tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
+                             bool emulated, tern_window **window) {
+    tern_window *fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
+    tern_status status = fresh != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory");
+    status = tern_collective_agree(context, NULL, status, "making the window");
+    if (status != TERN_OK) {
+        free(fresh);
+        return status;
+    }
+    memset(fresh, 0, sizeof *fresh);
+    fresh->mpi_atomics = mpi_atomics;
+    fresh->emulated = emulated;
+    for (uint32_t i = 0; i < STAGES; i++)
+        fresh->stage[i].mpi = MPI_REQUEST_NULL;
+    status = TERN_MPI(
+        PMPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, context->comm, &fresh->win));
+    if (status == TERN_OK)
+        status = lock_for_all(fresh->win);
+    if (status == TERN_OK)
+        status = open_regions(context, fresh);
+    if (status != TERN_OK) {
+        free(fresh);
+        return status;
+    }
+    *window = fresh;
+    return TERN_OK;
+}
+
+tern_status tern_window_attach(tern_window *window, void *base, size_t bytes) {
+    if (window->regions == MPI_WIN_NULL)
+        return TERN_OK;
+    int code = PMPI_Win_attach(window->regions, base, (MPI_Aint)bytes);
+    return code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(code, "MPI_Win_attach");
+}
+
+void tern_window_detach(tern_window *window, void *base) {
+    int code =
+        window->regions == MPI_WIN_NULL ? MPI_SUCCESS : PMPI_Win_detach(window->regions, base);
+    if (code != MPI_SUCCESS) {
+        tern_fail_mpi(code, "MPI_Win_detach");
+        tern_log(TERN_LOG_WARN, "a region stays attached: %s", tern_error_detail());
+    }
+}
+
+bool tern_window_has_atomics(const tern_window *window) { return window->mpi_atomics; }
+
+/* Behind the end of the epoch, with which their puts have ended. */
+static void finish_replies(tern_window *window) {
+    int done = 0;
+    for (uint32_t i = 0; i < STAGES; i++)
+        (void)TERN_MPI(PMPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE));
+}
+
+void tern_window_close(tern_context *context, tern_window *window) {
+    if (window == NULL)
+        return;
+    /* R7: finalized_under_us */
+    if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
+        (void)TERN_MPI(PMPI_Win_unlock_all(window->win));
+        finish_replies(window);
+        (void)TERN_MPI(PMPI_Win_free(&window->win));
+        if (window->regions != MPI_WIN_NULL) {
+            (void)TERN_MPI(PMPI_Win_unlock_all(window->regions));
+            (void)TERN_MPI(PMPI_Win_free(&window->regions));
+        }
+        free(window);
+    }
+}
+
+/* Waits for a request of ours, serving others. */
+static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
+    tern_wait_state wait = TERN_WAIT_IN("a transfer by MPI");
+    for (;;) {
+        int done = 0;
+        tern_status status =
+            TERN_MPI_TOWARDS(worker, rank, PMPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (status != TERN_OK || done)
+            return status;
+        status = tern_wait_round(worker->context, &wait,
+                                 tern_progress_round(worker) + tern_message_poll(worker), rank);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+/* What an atomic of MPI reads and writes: operand, expected, the word before, and the word behind a
+ * CAS. Not on a stack: after a death MPI may still write there. */
+typedef struct words {
+    uint64_t wide[4];
+    uint32_t narrow[4];
+} words;
+
+/* A worker has one to spare: while it waits for an atomic, it may begin another. */
+static words *take_words(const tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    words *w = mine->words;
+    mine->words = NULL;
+    return w != NULL ? w : malloc(sizeof *w);
+}
+
+static void give_words(const tern_worker *worker, words *w) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->words == NULL)
+        mine->words = w;
+    else
+        free(w);
+}
+
+/* Nothing is begun with a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
+ * reach a process that is gone, and MPICH's flush never returns. */
+static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
+    return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}
+
+static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset, void *local,
+                         size_t bytes, MPI_Request *request) {
+    spot s = spot_of(worker, rank, offset);
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    return put ? TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rput(local, (int)bytes, MPI_BYTE, (int)rank, s.at,
+                                            (int)bytes, MPI_BYTE, s.win, request))
+               : TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rget(local, (int)bytes, MPI_BYTE, (int)rank, s.at,
+                                            (int)bytes, MPI_BYTE, s.win, request));
+}
+
+/* MPI counts in int: all but the last gigabyte is waited for. */
+static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
+                            char *local, size_t bytes, tern_request *request) {
+    MPI_Request mpi;
+    tern_status status;
+    for (; bytes > PIECE; bytes -= PIECE, offset += PIECE, local += PIECE) {
+        status = start(worker, put, rank, offset, local, PIECE, &mpi);
+        if (status == TERN_OK)
+            status = complete(worker, rank, &mpi);
+        if (status != TERN_OK)
+            return status;
+    }
+    status = start(worker, put, rank, offset, local, bytes, &mpi);
+    if (status != TERN_OK)
+        return status;
+    if (request == NULL)
+        return complete(worker, rank, &mpi);
+    tern_request_set(request, rank, mpi, NULL);
+    return TERN_OK;
+}
+
+/* Whether a test keeps the put back until a flush. */
+static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                    size_t bytes, tern_request *request) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook == NULL || hook->hold == NULL || tern_place_is_region(offset))
+        return false;
+    tern_mpi_lock();
+    bool held = hook->hold(worker, rank, offset, from, bytes);
+    tern_mpi_unlock();
+    if (held && request != NULL)
+        request->state[0] = 0;
+    return held;
+}
+
+static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                           size_t bytes, tern_request *request) {
+    if (tern_window_by_messages(worker, offset))
+        return put_by_messages(worker, rank, offset, from, bytes);
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status != TERN_OK)
+        return status;
+    tern_dirty_put(tern_rma_worker_of(worker), rank);
+    if (is_held(worker, rank, offset, from, bytes, request))
+        return TERN_OK;
+    status = transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+    tern_far_release(worker, key, true);
+    return status;
+}
+
+static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                           size_t bytes, tern_request *request) {
+    if (tern_window_by_messages(worker, offset))
+        return tern_transport_p2p.get(worker, rank, offset, to, bytes, request);
+    tern_key *key = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status == TERN_OK)
+        status = transfer(worker, false, rank, offset, to, bytes, request);
+    if (status == TERN_OK && request != NULL)
+        request->state[2] = (uintptr_t)key;
+    else
+        tern_far_release(worker, key, false);
+    return status;
+}
+
+/* A CAS cannot be tested. But MPI keeps atomics on one word in order, so a load behind it is waited
+ * for instead; once that is back, there is hardly anything left to flush. */
+static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                              tern_atomic_op op, unsigned width, uint64_t operand,
+                              uint64_t expected, uint64_t *old) {
+    const tern_window *window = tern_rma_of(worker->context)->window;
+    if (!window->mpi_atomics)
+        return tern_message_atomic(worker, rank, offset, op, width, operand, expected, old);
+    const MPI_Op ops[] = {[TERN_ATOMIC_ADD] = MPI_SUM,       [TERN_ATOMIC_AND] = MPI_BAND,
+                          [TERN_ATOMIC_OR] = MPI_BOR,        [TERN_ATOMIC_XOR] = MPI_BXOR,
+                          [TERN_ATOMIC_SWAP] = MPI_REPLACE,  [TERN_ATOMIC_LOAD] = MPI_NO_OP,
+                          [TERN_ATOMIC_STORE] = MPI_REPLACE, [TERN_ATOMIC_CAS] = MPI_NO_OP};
+    bool is_wide = width == 8, is_cas = op == TERN_ATOMIC_CAS;
+    MPI_Datatype type = is_wide ? MPI_UINT64_T : MPI_UINT32_T;
+    MPI_Request mpi;
+    tern_status status = may_reach(worker, rank);
+    words *w = status == TERN_OK ? take_words(worker) : NULL;
+    if (w == NULL)
+        return status == TERN_OK ? tern_fail(TERN_ERR_MEMORY, "no memory for an atomic") : status;
+    *w = (words){{operand, expected}, {(uint32_t)operand, (uint32_t)expected}};
+    void *word[4];
+    for (int i = 0; i < 4; i++)
+        word[i] = is_wide ? (void *)&w->wide[i] : (void *)&w->narrow[i];
+    if (is_cas)
+        status = TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Compare_and_swap(word[0], word[1], word[2], type, (int)rank,
+                                                        (MPI_Aint)offset, window->win));
+    bool begun = is_cas && status == TERN_OK;
+    if (status == TERN_OK && (!is_cas || window->emulated)) {
+        status = TERN_MPI_TOWARDS(worker, rank,
+                                  PMPI_Rget_accumulate(word[0], 1, type, word[is_cas ? 3 : 2], 1,
+                                                       type, (int)rank, (MPI_Aint)offset, 1, type,
+                                                       ops[op], window->win, &mpi));
+        begun = begun || status == TERN_OK;
+        if (status == TERN_OK)
+            status = complete(worker, rank, &mpi);
+    }
+    if (status == TERN_OK && is_cas)
+        status = TERN_MPI_TOWARDS(worker, rank, PMPI_Win_flush_local((int)rank, window->win));
+    if (status == TERN_OK)
+        *old = is_wide ? w->wide[2] : w->narrow[2];
+    if (status == TERN_OK || !begun)
+        give_words(worker, w); /* else MPI may still write there */
+    return status;
+}
+
+void tern_window_set_hook(tern_window *window, const tern_put_hook *hook) { window->hook = hook; }
+
+int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                    uint64_t bytes) {
+    spot s = spot_of(worker, rank, offset);
+    return PMPI_Put(from, (int)bytes, MPI_BYTE, (int)rank, s.at, (int)bytes, MPI_BYTE, s.win);
+}
+
+static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                     uint64_t bytes) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL && hook->put(worker, rank, offset, from, bytes))
+        return MPI_SUCCESS;
+    return tern_window_put(worker, rank, offset, from, bytes);
+}
+
+/* The lock is held, as for the others. */
+static int flush_win(tern_worker *worker, uint32_t rank) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL)
+        hook->flush(worker, rank);
+    int code = PMPI_Win_flush((int)rank, win_of(worker));
+    if (code == MPI_SUCCESS && tern_keys_unflushed(worker->context, rank)) {
+        code = PMPI_Win_flush((int)rank, tern_rma_of(worker->context)->window->regions);
+        if (code == MPI_SUCCESS)
+            tern_keys_flushed(worker->context, rank);
+    }
+    return code;
+}
+
+/* MPI's flush to a rank that dies may never end, and MPICH's does not give up the processor that
+ * the target may need. So what can be waited for is waited for before, by a get behind the puts:
+ * once it is back there is hardly anything left to flush. It serves nobody, as flushes do not.
+ * Not behind puts alone: to one put it would add half its time (MPICH) or all of it (Open MPI). */
+static tern_status echo(tern_worker *worker, uint32_t rank) {
+    words *w = take_words(worker);
+    if (w == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a flush");
+    MPI_Request mpi;
+    tern_wait_state wait = TERN_WAIT_IN("a flush by MPI");
+    tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
+    bool begun = status == TERN_OK;
+    for (int done = 0; status == TERN_OK && !done;) {
+        status = TERN_MPI_TOWARDS(worker, rank, PMPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
+        if (status == TERN_OK && !done)
+            status = tern_wait_step(worker->context, &wait, rank);
+    }
+    if (status == TERN_OK || !begun)
+        give_words(worker, w); /* else MPI may still write there */
+    return status;
+}
+
+static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->dirty[rank] == 0)
+        return TERN_OK;
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.flushes++;
+    if ((mine->dirty[rank] & TERN_DIRTY_RECORDS) != 0)
+        status = echo(worker, rank);
+    if (status == TERN_OK)
+        status = TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank));
+    if (status == TERN_OK) {
+        tern_dirty_clear(mine, rank);
+        tern_posts_flushed(&mine->posts[rank]);
+    }
+    return status;
+}
+
+static int settle_win(tern_worker *worker, uint32_t rank) {
+    const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
+    if (hook != NULL)
+        hook->flush(worker, rank);
+    return PMPI_Win_flush_local((int)rank, win_of(worker));
+}
+
+/* Of posts to segments; those to regions are waited for by flushes alone. */
+static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.settles++;
+    if (tern_rma_of(worker->context)->window->emulated)
+        status = echo(worker, rank);
+    if (status == TERN_OK)
+        status = TERN_MPI_TOWARDS(worker, rank, settle_win(worker, rank));
+    if (status == TERN_OK)
+        tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
+    return status;
+}
+
+/* All that a count of MPI takes. */
+static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                            uint64_t bytes, uint64_t *posted) {
+    if (tern_window_by_messages(worker, offset))
+        return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
+    uint64_t piece = bytes < PIECE ? bytes : PIECE;
+    tern_key *key = NULL;
+    tern_status status = may_reach(worker, rank);
+    if (status == TERN_OK)
+        status = tern_far_hold(worker, rank, offset, bytes, &key);
+    if (status != TERN_OK)
+        return status;
+    status = TERN_MPI_TOWARDS(worker, rank, put_bytes(worker, rank, offset, from, piece));
+    tern_far_release(worker, key, true);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_dirty_put(mine, rank);
+    mine->posts[rank].open++;
+    *posted = piece;
+    return TERN_OK;
+}
+
+static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
+    tern_status status = echo(worker, rank);
+    return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
+}
+
+/* For TERN_RMA_COMMIT=flush: tells the target what has landed. */
+static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t rank) {
+    uint64_t cell = tern_rma_of(worker->context)->layout.rings +
+                    out->ring * sizeof(tern_ring_header) + offsetof(tern_ring_header, published);
+    tern_status status = flush_behind(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    out->published[0] = out->lane.write;
+    out->published[1] = ~out->lane.write;
+    status = TERN_MPI_TOWARDS(worker, rank,
+                              put_bytes(worker, rank, cell, out->published, sizeof out->published));
+    return status == TERN_OK ? flush_behind(worker, rank) : status;
+}
+
+/* One put a batch. With TERN_RMA_COMMIT=flush more steps make it visible. */
+static tern_status rma_publish(tern_worker *worker, tern_out *out) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    uint32_t rank = tern_rank_of(context, out->target);
+    tern_status status = may_reach(worker, rank);
+    if (status != TERN_OK)
+        return status;
+    uint64_t bytes = tern_batch_seal(worker, out);
+    uint64_t at = out->batch & out->lane.mask;
+    uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
+    status = TERN_MPI_TOWARDS(worker, rank,
+                              put_bytes(worker, rank, ring + at, out->lane.data + at, bytes));
+    if (status == TERN_OK && context->config.rma_commit == TERN_RMA_COMMIT_FLUSH)
+        status = put_published(worker, out, rank);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    out->lane.write += out->batch_skip;
+    out->batch_open = false;
+    return TERN_OK;
+}
+
+/* A stage whose last put has left, or NULL. The lock is held. */
+static stage *free_stage(tern_window *window) {
+    for (uint32_t i = 0; i < STAGES; i++) {
+        int done = 1;
+        if (window->stage[i].mpi != MPI_REQUEST_NULL)
+            PMPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE);
+        if (done)
+            return &window->stage[i];
+    }
+    return NULL;
+}
+
+static tern_status rma_reply(tern_worker *worker, uint32_t target,
+                             const tern_return_address *address, const tern_cell *image) {
+    tern_context *context = worker->context;
+    tern_window *window = tern_rma_of(context)->window;
+    uint32_t rank = tern_rank_of(context, target);
+    uint64_t offset = tern_reply_offset(context, target, address);
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = may_reach(worker, rank);
+    while (status == TERN_OK) {
+        int code = MPI_SUCCESS;
+        tern_mpi_lock();
+        stage *free = free_stage(window);
+        if (free != NULL) {
+            int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
+            memcpy(&free->image, image, (size_t)bytes);
+            /* R5: tern_reply_send */
+            atomic_store_explicit(&free->image.sequence,
+                                  atomic_load_explicit(&image->sequence, memory_order_relaxed) |
+                                      TERN_REPLY_CHECKED,
+                                  memory_order_relaxed);
+            free->image.check = tern_reply_checksum(context, &free->image);
+            tern_stuck_enter(&context->peers, rank);
+            code = PMPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
+                             MPI_BYTE, window->win, &free->mpi);
+            tern_stuck_leave(&context->peers);
+        }
+        tern_mpi_unlock();
+        if (code != MPI_SUCCESS)
+            return tern_fail_mpi(code, "MPI_Rput");
+        if (free != NULL)
+            return TERN_OK;
+        tern_message_poll(worker);
+        status = tern_wait_step(context, &wait, rank);
+    }
+    return status;
+}
+
+const tern_transport_ops tern_transport_rma = {
+    .name = TERN_RMA,
+    .reads_own_batches = true,
+    .puts_outlive = true,
+    .put = rma_put,
+    .post = rma_post,
+    .get = rma_get,
+    .atomic = rma_atomic,
+    .flush = rma_flush,
+    .settle = rma_settle,
+    .test = tern_far_test,
+    .open = tern_far_open_ring,
+    .publish = rma_publish,
+    .consumed = tern_far_consumed,
+    .report = tern_far_report,
+    .reply = rma_reply,
+    .poll = tern_message_poll,
+};

@@ -1,0 +1,44 @@
+#ifndef TERN_RMA_TRANSPORT_POSTS_H
+#define TERN_RMA_TRANSPORT_POSTS_H
+
+/*
+ * Completion numbers (paper 000, 4.1). A put that was posted and is not waited for carries the
+ * number of the flush that will cover it: one more than the worker's flushes to that rank so far.
+ * So one flush, whoever makes it and why, frees the sources of all puts before it at once.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tern/context.h"
+
+/* A worker's, towards a rank. */
+typedef struct tern_posts {
+    uint64_t flushes; /* that are over */
+    uint64_t open;    /* puts posted since the last one */
+} tern_posts;
+
+/* The number of the next post. */
+static inline uint64_t tern_posts_number(const tern_posts *posts) { return posts->flushes + 1; }
+
+/* Whether the source of a post may be reused. */
+static inline bool tern_posts_done(const tern_posts *posts, uint64_t number) {
+    return number <= posts->flushes;
+}
+
+static inline void tern_posts_flushed(tern_posts *posts) {
+    posts->flushes++;
+    posts->open = 0;
+}
+
+/* Waits until the sources of all posts to rank may be reused: once for all of them, and not at all
+ * if a flush came since. The puts need not have arrived; but where MPI's one-sided operations are
+ * emulated it waits until the target has served them. TERN_ERR_MPI. */
+tern_status tern_posts_settle(tern_worker *worker, uint32_t rank);
+
+/* Has progress do it, for who may not wait. */
+void tern_posts_want(tern_worker *worker, uint32_t rank);
+/* What is wanted; how many ranks. The progress of the layer. */
+size_t tern_posts_advance(tern_worker *worker);
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef TERN_RMA_TRANSPORT_REMOTE_H
+#define TERN_RMA_TRANSPORT_REMOTE_H
+
+/* What the two far transports share. */
+
+#include "rma/memory/rkey.h"
+#include "rma/ring/ring.h"
+
+/* A request: state[0] is 0 when it is complete, else rank + 1; state[1] holds the MPI_Request,
+ * state[2] the key of the region that it reads, or 0. */
+_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "an MPI_Request fits a word");
+
+static inline void tern_request_set(tern_request *request, uint32_t rank, MPI_Request mpi,
+                                    tern_key *key) {
+    request->state[0] = (uint64_t)rank + 1;
+    memcpy(&request->state[1], &mpi, sizeof mpi);
+    request->state[2] = (uintptr_t)key;
+}
+
+/* The key of a place in a region, held; NULL for one in the segment. */
+static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                        uint64_t bytes, tern_key **key) {
+    return tern_place_is_region(offset) ? tern_key_hold(worker, rank, offset, bytes, key) : TERN_OK;
+}
+
+static inline void tern_far_release(tern_worker *worker, tern_key *key, bool put) {
+    if (key != NULL)
+        tern_key_release(worker, key, put);
+}
+
+tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done);
+
+/* Asks the target for a ring of so many pieces that begins at position start. */
+tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
+/* [out] ring: what it gave. TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY. */
+tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring);
+
+/* Opens a ring with the help of its target, for both. */
+tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
+
+/* Tells the origin by a message: MPI keeps no order between two puts to one place, and a report
+ * that an older one has overwritten is never made again. */
+tern_status tern_far_report(tern_worker *worker, tern_in *in);
+
+/* What the target has told so far. */
+uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
+
+#endif

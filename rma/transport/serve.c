@@ -1,0 +1,215 @@
+#include "base/error.h"
+#include "rma/ring/arena.h"
+#include "rma/transport/inbox.h"
+#include "rma/transport/message.h"
+#include "rma/state.h"
+#include "src/log.h"
+
+/*
+ * Serving the messages of other processes: by any thread that makes progress, with the MPI lock
+ * held. Everything in a message is checked before it is used: a malformed one is logged, counted
+ * and answered, if it wants an answer, with zeros.
+ */
+
+/* Inside the segment, without overflow. */
+static char *place(tern_context *context, uint64_t offset, uint64_t bytes) {
+    const tern_rma *rma = tern_rma_of(context);
+    if (bytes > rma->layout.bytes || offset > rma->layout.bytes - bytes)
+        return NULL;
+    return rma->mine + offset;
+}
+
+/* Memory of this rank that a message names; regions are held while it is served. */
+typedef struct target {
+    char *address;
+    tern_hold hold;
+} target;
+
+/* Who has no key of a region, or has given it back, has no business there. */
+static bool find_target(tern_context *context, uint32_t source, uint64_t offset, uint64_t bytes,
+                        target *t) {
+    *t = (target){0};
+    if (!tern_place_is_region(offset))
+        t->address = place(context, offset, bytes);
+    else if (tern_region_is_given(context, source, offset) &&
+             tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
+        t->address = t->hold.address;
+    return t->address != NULL;
+}
+
+static bool own_worker(const tern_context *context, uint32_t number) {
+    return number / context->workers == context->rank;
+}
+
+static bool valid_origin(const tern_context *context, uint32_t source,
+                         const tern_message *message) {
+    return message->origin / context->workers == source;
+}
+
+static bool serve_put(tern_context *context, uint32_t source, const tern_message *message,
+                      const char *payload, size_t bytes) {
+    target to;
+    if (!find_target(context, source, message->offset, bytes, &to))
+        return false;
+    tern_copy(to.address, payload, bytes);
+    tern_region_release(&to.hold);
+    return true;
+}
+
+/* The answer may leave later: whoever ends a region waits for it. */
+static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
+    target from;
+    if (!find_target(worker->context, source, message->offset, message->bytes, &from))
+        return false;
+    tern_message_answer(worker, source, message->tag, from.address, message->bytes, true);
+    tern_region_release(&from.hold);
+    return true;
+}
+
+static void serve_key(tern_worker *worker, uint32_t source, const tern_message *message) {
+    uint64_t answer[3] = {0, 0, 0};
+    answer[0] =
+        (uint64_t)tern_region_give_key(worker->context, source, message->offset, answer + 1);
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+}
+
+/* Also how many messages went there: its puts are among them. */
+static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
+    uint64_t answer[2] = {!tern_key_revoke(worker->context, source, message->offset),
+                          tern_messages_sent(worker->context, source)};
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+}
+
+static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
+    unsigned op = (unsigned)(message->bytes & 0xff), width = (unsigned)(message->bytes >> 8);
+    char *word = place(worker->context, message->offset, 8);
+    if (word == NULL || op > TERN_ATOMIC_STORE || (width != 4 && width != 8) ||
+        message->offset % width != 0)
+        return false;
+    uint64_t old = tern_atomic_apply(word, (tern_atomic_op)op, width, message->operand[0],
+                                     message->operand[1]);
+    if (message->tag != 0)
+        tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
+    else /* a notice of rpc/synchronizer.h; after it was applied: quiesce relies on it */
+        /* R1: count; after it was applied: quiesce relies on it */
+        __atomic_store_n(&worker->stats.notices_taken, worker->stats.notices_taken + 1,
+                         __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool serve_open(tern_worker *worker, uint32_t source, const tern_message *message) {
+    tern_context *context = worker->context;
+    uint64_t channel = message->operand[0], pieces = message->operand[1];
+    if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || pieces == 0 ||
+        pieces > context->config.ring_growth || (pieces & (pieces - 1)) != 0)
+        return false;
+    uint32_t ring = 0;
+    tern_status status = tern_ring_grant(context, (uint32_t)channel, message->origin,
+                                         message->target % context->workers, (uint32_t)pieces,
+                                         message->offset, &ring);
+    int64_t answer[2] = {(int64_t)status, (int64_t)ring};
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+    return true;
+}
+
+static bool serve_batch(tern_context *context, const tern_message *message, const char *payload,
+                        size_t bytes) {
+    uint32_t ring = message->target, index = (uint32_t)message->operand[0];
+    uint64_t size = tern_arena_ring_bytes(context, ring);
+    if (size == 0 || index >= context->workers || bytes < 8 || bytes % 8 != 0 ||
+        bytes > size - message->offset % size)
+        return false;
+    tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
+    /* R9: tern_mpi_lock */
+    uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);
+    /* The ring says its channel itself. */
+    if (owner == 0 || owner > tern_line_of(context, TERN_CHANNELS, 0) ||
+        (owner - 1) % (context->size * context->workers) != message->origin)
+        return false;
+    const tern_ring_place place = {ring, (uint32_t)(owner - 1), size, index};
+    tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
+    return true;
+}
+
+/* The release pairs with the acquire in tern_far_consumed. */
+static bool serve_credit(tern_context *context, const tern_message *message) {
+    if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
+        return false;
+    _Atomic uint64_t *credits =
+        (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
+    uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    /* R1: tern_far_consumed */
+    atomic_store_explicit(&credits[line], message->offset, memory_order_release);
+    return true;
+}
+
+static bool serve_reply(tern_context *context, const tern_message *message, const char *payload,
+                        size_t bytes) {
+    uint64_t cell = message->offset;
+    if (!own_worker(context, message->target) || cell >= TERN_FUTURES || bytes > TERN_RESULT_MAX)
+        return false;
+    tern_cell image;
+    atomic_init(&image.sequence, message->operand[0]);
+    image.status = (uint32_t)message->operand[1];
+    image.bytes = (uint32_t)bytes;
+    memcpy(image.payload, payload, bytes);
+    tern_reply_receive(context->worker[message->target % context->workers], (uint32_t)cell, &image);
+    return true;
+}
+
+bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes) {
+    tern_context *context = worker->context;
+    bool good = valid_origin(context, source, message), served = true;
+    switch (good ? message->kind : UINT32_MAX) {
+    case TERN_MESSAGE_PUT:
+        good = serve_put(context, source, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_GET:
+        good = serve_get(worker, source, message);
+        break;
+    case TERN_MESSAGE_ATOMIC:
+        good = serve_atomic(worker, source, message);
+        break;
+    case TERN_MESSAGE_FLUSH:
+        /* Messages are served in order: all puts before this one are done. */
+        tern_message_answer(worker, source, message->tag, NULL, 0, false);
+        break;
+    case TERN_MESSAGE_OPEN:
+        good = serve_open(worker, source, message);
+        break;
+    case TERN_MESSAGE_BATCH:
+        good = serve_batch(context, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_CREDIT:
+        good = serve_credit(context, message);
+        break;
+    case TERN_MESSAGE_REPLY:
+        good = serve_reply(context, message, payload, bytes);
+        break;
+    case TERN_MESSAGE_KEY:
+        serve_key(worker, source, message);
+        break;
+    case TERN_MESSAGE_REVOKE:
+        serve_revoke(worker, source, message);
+        break;
+    case TERN_MESSAGE_MAIL:
+        served = tern_mail_deliver(context, source, message, payload, bytes, &good);
+        break;
+    case TERN_MESSAGE_MAIL_TAKEN:
+        good = tern_mail_told(context, message);
+        break;
+    default:
+        good = false;
+    }
+    if (good)
+        return served;
+    worker->stats.records_malformed++;
+    tern_log(TERN_LOG_ERROR, "a message of kind %u from rank %u is malformed and was not served",
+             message->kind, source);
+    int64_t nothing[2] = {TERN_ERR_RANGE, 0};
+    if (message->tag != 0)
+        tern_message_answer(worker, source, message->tag, nothing,
+                            message->kind == TERN_MESSAGE_OPEN ? sizeof nothing : 0, false);
+    return true;
+}

@@ -1,0 +1,31 @@
+#include "rma/state.h"
+#include "rma/memory/owner_service.h"
+#include "rpc/archive/archive.h"
+#include "rpc/archive/buffer.h"
+#include "tern/memory.h"
+
+/* Buffers in segments. Their memory is given back under the heap's lock, so by any thread. */
+
+static void release_segment(void *data, size_t bytes, void *user) {
+    tern_context *context = user;
+    const tern_rma *rma = tern_rma_of(context);
+    (void)bytes;
+    (void)tern_memory_give(context, (uint64_t)((char *)data - rma->mine) - rma->layout.heap);
+}
+
+tern_status tern_buffer_create_placed(tern_worker *worker, size_t bytes, tern_buffer **buffer) {
+    tern_ptr place = TERN_NULL;
+    tern_buffer *made = NULL;
+    tern_status status = tern_alloc(worker, bytes > 0 ? bytes : 1, 0, TERN_DOMAIN_GLOBAL, &place);
+    if (status != TERN_OK)
+        return status;
+    status = tern_buffer_wrap(tern_local(worker->context, place), bytes, release_segment,
+                              worker->context, &made);
+    if (status != TERN_OK) {
+        tern_ignore(tern_free(worker, place));
+        return status;
+    }
+    made->place = place;
+    *buffer = made;
+    return TERN_OK;
+}

@@ -1,0 +1,408 @@
+#include "rpc/archive/shipment.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/memory/cma.h"
+#include "rma/reply.h"
+#include "rma/state.h"
+#include "rpc/archive/archive.h"
+#include "rpc/call/extended.h"
+#include "rpc/archive/fetch.h"
+#include "rpc/call/send.h"
+#include "rpc/synchronizer.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+#include "tern/buffer.h"
+#include "tern/call_archive.h"
+
+enum { LOOKS = 16 };
+
+typedef struct tern_shipment {
+    struct tern_shipment *next;
+    tern_return_address back;   /* of the word that all chunks have been fetched */
+    tern_return_address answer; /* of the result, where it is waited for */
+    uint32_t rank;              /* of the target */
+    tern_ptr reusable;          /* counter; null: nobody waits */
+    size_t count;
+    tern_chunk_list *list;
+    tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller's */
+} tern_shipment;
+
+static size_t list_bytes(size_t count) {
+    return sizeof(tern_chunk_list) + count * sizeof(tern_chunk_source);
+}
+
+static void drop(tern_shipment *s) {
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        tern_buffer_drop(s->buffer[i]);
+    free(s);
+}
+
+static tern_shipment *make(size_t count) {
+    tern_shipment *s = malloc(sizeof *s + count * sizeof s->buffer[0] + list_bytes(count));
+    if (s == NULL)
+        return NULL;
+    *s = (tern_shipment){.list = (tern_chunk_list *)(void *)&s->buffer[count]};
+    *s->list = (tern_chunk_list){.count = 0};
+    return s;
+}
+
+static tern_status check_size(size_t bytes) {
+    if (bytes <= TERN_CHUNK_MAX)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", bytes,
+                     TERN_CHUNK_MAX);
+}
+
+/* In the segment, where any rank can get it; if that is full, in private memory, where a target of
+ * the node may. */
+static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
+    tern_buffer **copy = &s->buffer[s->count];
+    tern_status status = tern_buffer_create(worker, bytes, copy);
+    if (status == TERN_ERR_MEMORY && tern_cross_allowed(worker, s->rank)) {
+        tern_error_clear();
+        status = tern_buffer_create(NULL, bytes, copy);
+    }
+    if (status != TERN_OK)
+        return status;
+    tern_copy(tern_buffer_data(*copy), memory, bytes);
+    worker->stats.bytes_staged += bytes;
+    const tern_ptr place = tern_buffer_place(*copy);
+    const uint64_t address = tern_ptr_is_null(place) ? (uintptr_t)tern_buffer_data(*copy) : 0;
+    s->list->chunk[s->count++] = (tern_chunk_source){place, address, bytes};
+    return TERN_OK;
+}
+
+/* By where the memory is: a buffer may be of another context. */
+static tern_status load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
+    tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
+    bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
+    /* Registered memory is private to who reads it on the node. */
+    bool is_private = !placed || (!far && tern_reach_address(worker, place, c->bytes) == NULL);
+    if (is_private && !tern_cross_allowed(worker, s->rank))
+        return stage(worker, s, c->memory, c->bytes);
+    s->buffer[s->count] = tern_buffer_keep(c->buffer);
+    s->list->chunk[s->count++] =
+        (tern_chunk_source){place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
+    return TERN_OK;
+}
+
+static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_chunk *chunks,
+                            size_t count, const void *archive, size_t archive_bytes) {
+    tern_status status = TERN_OK;
+    s->list->index = archive_bytes > 0;
+    if (archive_bytes > 0)
+        status = stage(worker, s, archive, archive_bytes);
+    for (size_t i = 0; i < count && status == TERN_OK; i++)
+        status = load(worker, s, &chunks[i]);
+    s->list->count = (uint32_t)s->count;
+    return status;
+}
+
+/* How much of an archive goes in a record, with so many chunks. */
+static size_t archive_max(const tern_context *context, size_t count) {
+    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(count);
+    if (most > TERN_ARGUMENTS_MAX)
+        most = TERN_ARGUMENTS_MAX;
+    return most > rest + 8 ? most - rest - 8 : 0;
+}
+
+/* Whether reply cells, or memory to stage in, come free when earlier shipments are fetched. */
+static bool is_short(const tern_worker *worker, tern_status status) {
+    return (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) &&
+           tern_rpc_worker_of(worker)->shipments != NULL;
+}
+
+typedef struct parcel {
+    uint32_t target; /* worker number */
+    uint64_t header;
+    const void *archive;
+    size_t bytes;
+    const tern_chunk *chunks;
+    size_t count;
+    const tern_archive_options *options;
+    tern_future *future; /* of the result; NULL: nobody waits for one */
+} parcel;
+
+static bool goes_aside(const tern_context *context, const parcel *p) {
+    return p->bytes > archive_max(context, p->count);
+}
+
+/* All limits, before anything is done. */
+static tern_status check(const tern_context *context, const parcel *p) {
+    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
+    size_t count = p->count + goes_aside(context, p);
+    most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
+    if (most > TERN_CALL_CHUNKS_MAX)
+        most = TERN_CALL_CHUNKS_MAX;
+    if (count > most)
+        return tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
+                         count, context->config.ring_size, most);
+    tern_status status = goes_aside(context, p) ? check_size(p->bytes) : TERN_OK;
+    for (size_t i = 0; i < p->count && status == TERN_OK; i++)
+        status = check_size(p->chunks[i].bytes);
+    return status;
+}
+
+/* Reply cells: for the word that all chunks have been fetched, and for a result. */
+static tern_status expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
+    tern_status status = tern_reply_expect(worker, &s->back);
+    if (status != TERN_OK || p->future == NULL)
+        return status;
+    status = tern_reply_expect(worker, &s->answer);
+    if (status != TERN_OK)
+        tern_reply_release(worker, &s->back);
+    return status;
+}
+
+static void expect_nothing(tern_worker *worker, const parcel *p, const tern_shipment *s) {
+    tern_reply_release(worker, &s->back);
+    if (p->future != NULL)
+        tern_reply_release(worker, &s->answer);
+}
+
+static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+    bool aside = goes_aside(worker->context, p);
+    tern_shipment *s = make(p->count + aside);
+    if (s == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
+    s->rank = tern_rank_of(worker->context, p->target);
+    tern_status status = expect(worker, p, s); /* first: it costs no copy */
+    if (status != TERN_OK) {
+        drop(s);
+        return status;
+    }
+    status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
+    if (status != TERN_OK) {
+        expect_nothing(worker, p, s);
+        drop(s);
+        return status;
+    }
+    s->list->back = s->back;
+    *shipment = s;
+    return TERN_OK;
+}
+
+/* Until one shipment less is under way. */
+static tern_status wait_for_one(tern_worker *worker) {
+    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const uint64_t over = mine->shipments_over;
+    tern_wait_state wait = TERN_WAIT_IN("tern_call_archive");
+    tern_status status = TERN_OK;
+    while (mine->shipments_over == over && status == TERN_OK)
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+    return status;
+}
+
+static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+    for (;;) {
+        /* Looked at first: many calls in a row find all cells in use, and no text is needed. */
+        tern_status status = TERN_ERR_AGAIN;
+        if (tern_reply_room(worker) || !is_short(worker, status))
+            status = try_pack(worker, p, shipment);
+        if (status == TERN_OK || !is_short(worker, status))
+            return status;
+        if (p->options->full != TERN_FULL_WAIT || worker->in_progress)
+            return tern_fail(TERN_ERR_AGAIN,
+                             "calls whose chunks have not been fetched leave no room for one more; "
+                             "let progress run");
+        tern_error_clear();
+        status = wait_for_one(worker);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+static tern_status send(tern_worker *worker, const parcel *p, const tern_shipment *s) {
+    const tern_archive_options *o = p->options;
+    bool index = s->list->index != 0;
+    tern_extension e = {
+        .counter = o->executed != NULL ? o->executed->counter : TERN_NULL,
+        .buffer_bytes = list_bytes(s->count),
+        .arguments = index ? 0 : (uint32_t)p->bytes,
+        .origin = worker->id,
+        .way = o->aside ? TERN_WAY_CHUNKS_ASIDE : TERN_WAY_CHUNKS,
+        .notify = TERN_ON_EXECUTED,
+        .answer = s->answer,
+    };
+    uint32_t id = tern_record_id(p->header);
+    tern_outgoing call = {p->target,
+                          tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
+                          {{&e, sizeof e}, {p->archive, e.arguments}, {s->list, e.buffer_bytes}}};
+    return tern_outgoing_send(worker, &call, o->full);
+}
+
+static tern_status raise(tern_worker *worker, const tern_synchronizer *s) {
+    return s != NULL ? tern_synchronizer_raise(worker, *s, 1) : TERN_OK;
+}
+
+static void lower(tern_worker *worker, const tern_synchronizer *s) {
+    if (s != NULL)
+        tern_counter_lower(worker, s->counter, 1);
+}
+
+static tern_status ship(tern_worker *worker, const parcel *p) {
+    const tern_archive_options *o = p->options;
+    tern_shipment *s = NULL;
+    tern_status status = pack(worker, p, &s);
+    if (status != TERN_OK)
+        return status;
+    if (o->reusable != NULL)
+        s->reusable = o->reusable->counter;
+    status = send(worker, p, s);
+    if (status != TERN_OK) {
+        expect_nothing(worker, p, s);
+        drop(s);
+        return status;
+    }
+    if (p->future != NULL)
+        tern_future_begin(worker, s->rank, &s->answer, p->future);
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    if (mine->shipments == NULL)
+        mine->shipments_end = &mine->shipments;
+    *mine->shipments_end = s;
+    mine->shipments_end = &s->next;
+    return TERN_OK;
+}
+
+static const tern_archive_options usual;
+
+/* Nothing is shared: the archive is plain arguments. */
+static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
+                                const tern_function *function, const parcel *p) {
+    tern_call_options options = {.full = p->options->full, .synchronizer = p->options->executed};
+    return tern_call_with(worker, target, function, p->archive, p->bytes, &options);
+}
+
+static tern_status call_shipping(tern_worker *worker, const parcel *p) {
+    tern_status status = raise(worker, p->options->executed);
+    if (status != TERN_OK)
+        return status;
+    status = ship(worker, p);
+    if (status != TERN_OK)
+        lower(worker, p->options->executed);
+    return status;
+}
+
+/* [out] p: what is to be sent. */
+static tern_status address(tern_worker *worker, tern_worker_id target,
+                           const tern_function *function, const tern_writer *writer, parcel *p) {
+    p->header = tern_call_header(worker, target, function, "", 0);
+    if (p->header == 0)
+        return tern_call_refuse(worker, target, function, "", 0);
+    tern_status status = tern_writer_finish(writer, &p->archive, &p->bytes);
+    if (status != TERN_OK)
+        return status;
+    p->target = tern_worker_number(worker->context, target);
+    p->chunks = tern_writer_chunks(writer, &p->count);
+    return check(worker->context, p);
+}
+
+static bool is_plain(const tern_worker *worker, const parcel *p) {
+    return p->count == 0 && !goes_aside(worker->context, p);
+}
+
+tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
+                              const tern_function *function, const tern_writer *writer,
+                              const tern_archive_options *options) {
+    parcel p = {.options = options != NULL ? options : &usual};
+    if (worker == NULL || writer == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
+    if ((unsigned)p.options->full > TERN_FULL_QUEUE)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: full %d", (int)p.options->full);
+    tern_status status = address(worker, target, function, writer, &p);
+    if (status != TERN_OK)
+        return status;
+    bool plain = is_plain(worker, &p);
+    status = raise(worker, p.options->reusable);
+    if (status != TERN_OK)
+        return status;
+    status = plain ? call_plainly(worker, target, function, &p) : call_shipping(worker, &p);
+    if (plain || status != TERN_OK)
+        lower(worker, p.options->reusable);
+    return status;
+}
+
+tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const tern_writer *writer,
+                                    tern_future *future) {
+    parcel p = {.options = &usual, .future = future};
+    if (worker == NULL || writer == NULL || future == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: NULL argument");
+    tern_status status = address(worker, target, function, writer, &p);
+    if (status != TERN_OK)
+        return status;
+    if (is_plain(worker, &p))
+        return tern_call_start(worker, target, function, p.archive, p.bytes, future);
+    return ship(worker, &p);
+}
+
+/* Whether the target has fetched it, or never will. */
+static bool is_over(tern_worker *worker, const tern_shipment *s) {
+    tern_status status = TERN_ERR_PEER;
+    const bool answered = tern_reply_arrived(worker, &s->back);
+    if (answered)
+        status = (tern_status)tern_reply_cell(worker, &s->back)->status;
+    else if (tern_glance(worker, s->rank) == TERN_OK)
+        return false;
+    if (status != TERN_OK)
+        tern_log(TERN_LOG_WARN, "rank %u could not fetch the chunks of a call: %s", s->rank,
+                 tern_strerror(status));
+    if (answered)
+        tern_reply_release(worker, &s->back);
+    else
+        tern_reply_give_up(worker, &s->back, s->rank);
+    return true;
+}
+
+static void finish(tern_worker *worker, tern_shipment **link) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_shipment *s = *link;
+    *link = s->next;
+    if (*link == NULL)
+        mine->shipments_end = link;
+    if (!tern_ptr_is_null(s->reusable))
+        tern_counter_lower(worker, s->reusable, 1);
+    drop(s);
+    mine->shipments_over++;
+}
+
+/* A look at a cell that is about to be written takes its line from the writer. Targets fetch in
+ * order, but for what they set aside: behind the first that is not over, one looks now and then. */
+size_t tern_shipments_advance(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_shipment **link = &mine->shipments;
+    const uint64_t before = mine->shipments_over;
+    const bool all = mine->shipment_looks++ % LOOKS == 0;
+    while (*link != NULL) {
+        if (is_over(worker, *link))
+            finish(worker, link);
+        else if (all)
+            link = &(*link)->next;
+        else
+            break;
+    }
+    return mine->shipments_over - before;
+}
+
+void tern_shipments_discard(tern_worker *worker) {
+    tern_shipment **first = &tern_rpc_worker_of(worker)->shipments;
+    while (*first != NULL) {
+        tern_shipment *s = *first;
+        *first = s->next;
+        drop(s);
+    }
+}
+
+tern_status tern_call_reader(const tern_call_info *call, const void *arguments, size_t bytes,
+                             tern_reader *reader) {
+    if (call == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_reader: call is NULL");
+    tern_status status = tern_reader_open(reader, arguments, bytes);
+    if (status == TERN_OK && call->chunk_count > 0)
+        status = tern_reader_chunks(reader, call->chunks, call->chunk_count);
+    return status;
+}

@@ -1,0 +1,187 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "rpc/archive/archive.h"
+
+/*
+ * Writer of archives: what the inlined path of the header leaves, which is memory, groups and
+ * errors. Adding an item is two stores and a copy; nothing allocates unless a writer outgrows its
+ * memory, then by doubling. Guarded by tests/rpc/test_archive.c.
+ */
+
+enum { FIRST_HEAP = 256 };
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { BYTE_ORDER_HERE = 1 };
+#else
+enum { BYTE_ORDER_HERE = 2 };
+#endif
+
+const unsigned char tern_archive_header[TERN_ARCHIVE_HEADER] = {
+    't', 'e', 'r', 'n', 1, BYTE_ORDER_HERE, sizeof(void *), 0};
+
+tern_status tern_writer_fail(tern_writer *writer, tern_status status) {
+    if (writer->status == TERN_OK && status != TERN_OK) {
+        writer->status = status;
+        writer->room = writer->bytes;
+    }
+    return writer->status;
+}
+
+/* Moves the archive to heap memory with room for size more bytes. */
+static tern_status grow(tern_writer *writer, size_t size) {
+    if (size > writer->limit - writer->bytes)
+        return tern_fail(TERN_ERR_RANGE, "an archive of %zu bytes and %zu more; %zu are the limit",
+                         writer->bytes, size, writer->limit);
+    size_t wanted = writer->bytes + size, room = wanted > FIRST_HEAP ? wanted : FIRST_HEAP;
+    if (room < writer->room * 2)
+        room = writer->room * 2;
+    if (room > writer->limit)
+        room = writer->limit;
+    char *larger = realloc(writer->heap, room);
+    if (larger == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for an archive of %zu bytes", wanted);
+    if (writer->heap == NULL && writer->bytes > 0)
+        memcpy(larger, writer->data, writer->bytes);
+    writer->heap = writer->data = larger;
+    writer->room = writer->capacity = room;
+    return TERN_OK;
+}
+
+tern_status tern_writer_reserve(tern_writer *writer, size_t size) {
+    if (writer->status != TERN_OK || size <= writer->room - writer->bytes)
+        return writer->status;
+    return tern_writer_fail(writer, grow(writer, size));
+}
+
+/* An empty archive in the memory that is there. */
+static tern_status begin(tern_writer *writer) {
+    writer->bytes = writer->group = 0;
+    writer->groups = 0;
+    writer->status = TERN_OK;
+    writer->room = writer->capacity;
+    if (tern_writer_reserve(writer, TERN_ARCHIVE_HEADER) != TERN_OK)
+        return writer->status;
+    memcpy(writer->data, tern_archive_header, TERN_ARCHIVE_HEADER);
+    writer->bytes = TERN_ARCHIVE_HEADER;
+    return TERN_OK;
+}
+
+tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, size_t limit) {
+    if (writer == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_writer_open: writer is NULL");
+    if (limit > (size_t)PTRDIFF_MAX)
+        limit = (size_t)PTRDIFF_MAX;
+    *writer = (tern_writer){.data = memory,
+                            .capacity = room < limit ? room : limit,
+                            .limit = limit,
+                            .share_min = SIZE_MAX};
+    if ((memory == NULL && room > 0) || (uintptr_t)memory % 8 != 0) {
+        writer->limit = 0; /* cannot be reset */
+        return tern_writer_fail(writer,
+                                tern_fail(TERN_ERR_ARGUMENT, "tern_writer_open: memory is %s",
+                                          memory == NULL ? "NULL" : "not aligned to 8 bytes"));
+    }
+    return begin(writer);
+}
+
+tern_status tern_writer_reset(tern_writer *writer) {
+    if (writer->limit == 0)
+        return tern_fail(TERN_ERR_STATE, "tern_writer_reset: the writer is not open");
+    if (writer->chunks != NULL)
+        tern_chunks_clear(writer->chunks);
+    return begin(writer);
+}
+
+tern_status tern_write_slowly(tern_writer *writer, tern_item_type type, size_t element,
+                              const void *items, size_t count) {
+    if (writer->status != TERN_OK)
+        return writer->status;
+    if (items == NULL && count > 0)
+        return tern_writer_fail(writer,
+                                tern_fail(TERN_ERR_ARGUMENT, "an item to be archived is NULL"));
+    if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
+        return tern_writer_fail(writer, tern_fail(TERN_ERR_RANGE,
+                                                  "an item of %zu elements of %zu bytes; %" PRIu64
+                                                  " of %u are the limit",
+                                                  count, element, TERN_ITEM_COUNT_MAX,
+                                                  TERN_ITEM_ELEMENT_MAX));
+    if (element * count >= writer->share_min)
+        return tern_chunk_write(writer, tern_item_word(type, element, count), items,
+                                element * count, NULL);
+    if (tern_writer_reserve(writer, 8 + tern_padded(element * count)) != TERN_OK)
+        return writer->status;
+    return tern_write_items(writer, type, element, items, count);
+}
+
+/* While a group is open, the word behind its own says where the one around it begins. */
+tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t count) {
+    size_t length = name != NULL ? strlen(name) : 0, size = 16 + tern_padded(length);
+    if (writer->status != TERN_OK)
+        return writer->status;
+    if (length > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX ||
+        writer->groups == TERN_GROUPS_MAX)
+        return tern_writer_fail(writer,
+                                tern_fail(TERN_ERR_RANGE,
+                                          "a group of %" PRIu64
+                                          ", its name of %zu bytes, inside %u others; the "
+                                          "limits are %" PRIu64 ", %u and %u",
+                                          count, length, writer->groups, TERN_ITEM_COUNT_MAX,
+                                          TERN_ITEM_ELEMENT_MAX, TERN_GROUPS_MAX - 1));
+    if (tern_writer_reserve(writer, size) != TERN_OK)
+        return writer->status;
+    char *at = writer->data + writer->bytes;
+    uint64_t words[2] = {tern_item_word(TERN_ITEM_BEGIN, length, count), writer->group};
+    memset(at + size - 8, 0, 8); /* the padding, or what is written over */
+    memcpy(at, words, sizeof words);
+    if (length > 0)
+        memcpy(at + sizeof words, name, length);
+    writer->group = writer->bytes;
+    writer->groups++;
+    writer->bytes += size;
+    return TERN_OK;
+}
+
+tern_status tern_write_end(tern_writer *writer) {
+    if (writer->status != TERN_OK)
+        return writer->status;
+    if (writer->groups == 0)
+        return tern_writer_fail(writer,
+                                tern_fail(TERN_ERR_STATE, "tern_write_end: no group is open"));
+    char *at = writer->data + writer->group;
+    uint64_t word = tern_load_word(at), around = tern_load_word(at + 8);
+    size_t content = writer->bytes - writer->group - tern_item_size(word);
+    if (tern_item_count(word) > content / 8)
+        return tern_writer_fail(writer, tern_fail(TERN_ERR_ARGUMENT,
+                                                  "a group of %" PRIu64
+                                                  " with %zu bytes of items: each has at least 8",
+                                                  tern_item_count(word), content));
+    if (tern_writer_reserve(writer, 8) != TERN_OK)
+        return writer->status;
+    uint64_t enclosed = content + 8, end = tern_item_word(TERN_ITEM_END, 0, 0);
+    memcpy(writer->data + writer->group + 8, &enclosed, sizeof enclosed);
+    memcpy(writer->data + writer->bytes, &end, sizeof end);
+    writer->bytes += 8;
+    writer->group = (size_t)around;
+    writer->groups--;
+    return TERN_OK;
+}
+
+tern_status tern_writer_finish(const tern_writer *writer, const void **archive, size_t *bytes) {
+    if (writer->status != TERN_OK)
+        return writer->status;
+    if (writer->groups > 0)
+        return tern_fail(TERN_ERR_STATE, "%u groups of the archive have not been ended",
+                         writer->groups);
+    *archive = writer->data;
+    *bytes = writer->bytes;
+    return TERN_OK;
+}
+
+void tern_writer_close(tern_writer *writer) {
+    if (writer->chunks != NULL)
+        tern_chunks_free(writer->chunks);
+    if (writer->heap != NULL) /* most archives of arguments need none: spare them the call */
+        free(writer->heap);
+    *writer = (tern_writer){.status = TERN_ERR_STATE};
+}

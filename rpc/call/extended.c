@@ -1,0 +1,458 @@
+#include "rpc/call/extended.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/once.h"
+#include "rma/state.h"
+#include "rpc/archive/fetch.h"
+#include "rpc/lent/held.h"
+#include "rpc/synchronizer.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+#include "tern/call_archive.h"
+
+enum { PASS_ON, BORROW, BORROWING, FETCH, FETCHING, LANDED, READY };
+enum { CALLS_A_ROUND = 8 };
+
+typedef struct tern_task {
+    struct tern_task *next;
+    tern_in *in; /* at whose head the record lies; NULL: it is here */
+    char *record;
+    uint64_t header;
+    tern_extension e;     /* checked: where the record lies its origin could still change it */
+    tern_passing passing; /* of a broadcast */
+    int stage;
+    tern_status status; /* of the fetch */
+    tern_loan loan;     /* of the rest of the record; counter null: there is none */
+    const char *rest;   /* where load/store reaches what is lent; or in borrowed */
+    char *borrowed;     /* tern's own memory for it */
+    const void *buffer;
+    char *memory;      /* for the buffer, tern's own */
+    tern_fetch *fetch; /* of chunks: begun, behind the task */
+    tern_request request;
+} tern_task;
+
+static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+static bool has_chunks(const tern_extension *e) { return e->way >= TERN_WAY_CHUNKS; }
+
+static bool is_aside(const tern_extension *e) {
+    return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_WAY_CHUNKS_ASIDE;
+}
+
+/* left: bytes behind the extension, or that are lent in their place. */
+static bool well_formed(const tern_worker *worker, const tern_extension *e, uint64_t left) {
+    const tern_context *context = worker->context;
+    if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
+        e->origin >= context->size * context->workers || e->answer.cell >= TERN_FUTURES ||
+        left > TERN_CHUNK_MAX ||
+        (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
+        return false;
+    return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
+           (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
+}
+
+/* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. A call that has some already gets
+ * the rest: else it would wait for itself, or two for each other. */
+static tern_status take_memory(tern_worker *worker, uint64_t bytes, bool has_some, char **memory) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const size_t limit = worker->context->config.overflow_memory;
+    if (mine->fetched_bytes > 0 && !has_some &&
+        (mine->fetched_bytes > limit || bytes > limit - mine->fetched_bytes))
+        return TERN_ERR_AGAIN;
+    *memory = malloc(bytes);
+    if (*memory == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %llu bytes of a call",
+                         (unsigned long long)bytes);
+    mine->fetched_bytes += bytes;
+    return TERN_OK;
+}
+
+static void give_memory(tern_worker *worker, uint64_t bytes, char **memory) {
+    if (*memory != NULL)
+        tern_rpc_worker_of(worker)->fetched_bytes -= bytes;
+    free(*memory);
+    *memory = NULL;
+}
+
+/* Starts a get of what load/store does not reach. */
+static tern_status start_get(tern_worker *worker, tern_task *t, tern_ptr from, uint64_t bytes,
+                             char *to) {
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
+    if (status == TERN_OK)
+        status = tern_way_to(worker->context, from.rank)
+                     ->get(worker, from.rank, offset, to, bytes, &t->request);
+    if (status != TERN_OK)
+        return status;
+    worker->stats.gets++;
+    tern_ring_warm(worker);
+    return TERN_OK;
+}
+
+/* Begins to get what is lent in the place of the rest of the record. Where load/store reaches it,
+ * it is read where it lies. */
+static tern_status borrow(tern_worker *worker, tern_task *t) {
+    const tern_loan *loan = &t->loan;
+    tern_ptr data;
+    tern_status status = tern_loan_check(worker, loan, loan->counter.rank, &data);
+    if (status != TERN_OK)
+        return status;
+    t->rest = tern_reach_address(worker, data, loan->bytes);
+    t->stage = FETCH;
+    if (t->rest != NULL)
+        return TERN_OK;
+    status = take_memory(worker, loan->bytes, false, &t->borrowed);
+    if (status == TERN_OK)
+        status = start_get(worker, t, data, loan->bytes, t->borrowed);
+    if (status != TERN_OK) {
+        give_memory(worker, loan->bytes, &t->borrowed);
+        return status;
+    }
+    t->rest = t->borrowed;
+    t->stage = BORROWING;
+    return TERN_OK;
+}
+
+static void find_rest(tern_worker *worker, tern_task *t) {
+    t->status = borrow(worker, t);
+    if (t->status == TERN_ERR_AGAIN) {
+        t->status = TERN_OK;
+        t->stage = BORROW;
+    } else if (t->status != TERN_OK) {
+        t->stage = LANDED;
+    }
+}
+
+/* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
+ * much of that is in use. */
+static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
+    const tern_extension *e = &t->e;
+    if (!tern_ptr_is_null(e->place)) {
+        tern_ptr place = e->place;
+        place.rank = worker->context->rank;
+        *to = tern_reach_address(worker, place, e->buffer_bytes);
+        return *to != NULL ? TERN_OK
+                           : tern_fail(TERN_ERR_RANGE, "no segment has %llu bytes at offset %llu",
+                                       (unsigned long long)e->buffer_bytes,
+                                       (unsigned long long)place.offset);
+    }
+    tern_status status = take_memory(worker, e->buffer_bytes, t->borrowed != NULL, &t->memory);
+    *to = t->memory;
+    return status;
+}
+
+/* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
+ * it has a place. TERN_ERR_AGAIN: later. */
+static tern_status fetch(tern_worker *worker, tern_task *t) {
+    const tern_extension *e = &t->e;
+    char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
+    uint64_t offset = 0;
+    t->stage = LANDED;
+    t->buffer = near;
+    if (e->buffer_bytes == 0 || (near != NULL && tern_ptr_is_null(e->place)))
+        return TERN_OK;
+    tern_status status =
+        e->buffer_bytes <= TERN_BUFFER_MAX
+            ? tern_segment_check(worker->context, e->from, e->buffer_bytes, &offset)
+            : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes",
+                        (unsigned long long)e->buffer_bytes);
+    if (status == TERN_OK)
+        status = make_room(worker, t, &to);
+    if (status != TERN_OK)
+        return status;
+    t->buffer = to;
+    if (near != NULL) {
+        memcpy(to, near, e->buffer_bytes);
+        return TERN_OK;
+    }
+    status = start_get(worker, t, e->from, e->buffer_bytes, to);
+    if (status != TERN_OK) {
+        give_memory(worker, e->buffer_bytes, &t->memory);
+        return status;
+    }
+    t->stage = FETCHING;
+    return TERN_OK;
+}
+
+static void find_buffer(tern_worker *worker, tern_task *t, const char *arguments) {
+    const tern_extension *e = &t->e;
+    char *to = NULL;
+    t->stage = LANDED;
+    if (e->way == TERN_BUFFER_INSIDE) {
+        t->buffer = arguments + padded(e->arguments);
+    } else if (e->way == TERN_BUFFER_PUT) {
+        t->status = make_room(worker, t, &to);
+        t->buffer = to;
+    } else if (has_chunks(e)) {
+        tern_fetch *chunks = (tern_fetch *)(void *)(t + 1);
+        t->status = tern_fetch_begin(worker, e->origin, arguments + padded(e->arguments),
+                                     e->buffer_bytes, chunks);
+        if (t->status == TERN_OK) {
+            t->fetch = chunks;
+            t->stage = FETCHING;
+        }
+    } else if (e->way != TERN_BUFFER_NONE) {
+        t->status = fetch(worker, t);
+    }
+    if (t->status == TERN_ERR_AGAIN) {
+        t->status = TERN_OK;
+        t->stage = FETCH;
+    }
+}
+
+static void look_at_chunks(tern_worker *worker, tern_task *t) {
+    tern_status status = tern_fetch_advance(worker, t->fetch);
+    if (status == TERN_ERR_AGAIN)
+        return;
+    t->status = status;
+    t->stage = LANDED;
+    tern_fetch_tell(worker, t->fetch, status);
+}
+
+/* One look at the get from rank into memory, after which comes the stage next. */
+static void look(tern_worker *worker, tern_task *t, uint32_t rank, char **memory, int next) {
+    int done = 0;
+    t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
+    if (!done && t->status == TERN_OK)
+        t->status = tern_glance(worker, rank);
+    if (!done && t->status != TERN_OK)
+        *memory = NULL; /* MPI may still write there */
+    if (done || t->status != TERN_OK)
+        t->stage = t->status == TERN_OK ? next : LANDED;
+}
+
+static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on when) {
+    if (!tern_ptr_is_null(e->counter) && e->notify == when)
+        tern_counter_lower(worker, e->counter, 1);
+}
+
+/* A bad buffer is the call's error: siblings then meet it themselves. */
+static bool pass_at_home(tern_worker *worker, tern_task *t, const char *arguments, size_t rest) {
+    tern_extension here = t->e;
+    if (t->status == TERN_OK && !tern_ptr_is_null(here.place))
+        here.way = TERN_BUFFER_PUT;
+    return here.arity == 0 || tern_broadcast_pass(worker, &here, tern_record_id(t->header),
+                                                  arguments, rest, true, &t->passing);
+}
+
+/* The call did not run for want of what it carries. */
+static void refuse(tern_worker *worker, const tern_task *t, tern_call_info *call) {
+    uint32_t id = tern_record_id(t->header);
+    worker->stats.calls_refused++;
+    tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of what it carries: %s",
+             call->origin.rank, tern_error_detail());
+    if (t->e.answer.sequence == 0)
+        return;
+    tern_status status =
+        tern_fail(t->status, "%s has not run: what it carries could not be got: %s",
+                  tern_rpc_of(worker->context)->name[id], tern_strerror(t->status));
+    tern_call_reply(worker, t->e.origin, id, &t->e.answer, status, call);
+}
+
+/* Runs the function and sends its result, if that is waited for. */
+static tern_status run(tern_worker *worker, const tern_task *t, const void *arguments) {
+    const tern_extension *e = &t->e;
+    uint32_t id = tern_record_id(t->header);
+    const uint32_t workers = worker->context->workers;
+    tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
+    const bool is_awaited = e->answer.sequence != 0;
+    size_t bytes = e->arguments;
+    if (t->status != TERN_OK) {
+        refuse(worker, t, &call);
+        return t->status;
+    }
+    if (t->fetch != NULL) {
+        tern_fetch_give(t->fetch, &call, &arguments, &bytes);
+    } else {
+        call.buffer = t->buffer;
+        call.buffer_bytes = e->buffer_bytes;
+    }
+    tern_status status = tern_function_run(worker, &call, id, arguments, bytes, is_awaited);
+    if (is_awaited && status != TERN_ERR_AGAIN)
+        tern_call_reply(worker, e->origin, id, &e->answer, status, &call);
+    return status;
+}
+
+/* Nothing of the call is needed any more. */
+static void let_go(tern_worker *worker, tern_task *t) {
+    const tern_extension *e = &t->e;
+    if (t->memory == NULL && tern_ptr_is_null(e->place))
+        lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
+    lower(worker, e, TERN_ON_EXECUTED);
+    give_memory(worker, e->buffer_bytes, &t->memory);
+    give_memory(worker, t->loan.bytes, &t->borrowed);
+    if (t->rest != NULL)
+        tern_loan_end(worker, &t->loan);
+    tern_fetch_end(worker, t->fetch);
+}
+
+/* As far as it goes now; whether the call is over. */
+static bool advance(tern_worker *worker, tern_task *t) {
+    const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
+    const tern_extension *e = &t->e;
+    const char *rest = payload + sizeof *e;
+    const size_t bytes = tern_record_bytes(t->header) - sizeof *e;
+    const bool lent = e->lent != 0;
+    if ((lent || !tern_ptr_is_null(e->counter)) && !tern_notices_have_room(worker))
+        return false;
+    if (t->stage == PASS_ON) {
+        if (e->arity > 0 && !tern_broadcast_pass(worker, e, tern_record_id(t->header), rest, bytes,
+                                                 false, &t->passing))
+            return false;
+        t->stage = lent ? BORROW : FETCH;
+    }
+    if (t->stage == BORROW)
+        find_rest(worker, t);
+    if (t->stage == BORROWING)
+        look(worker, t, t->loan.counter.rank, &t->borrowed, FETCH);
+    const char *arguments = lent ? t->rest : rest;
+    if (t->stage == FETCH)
+        find_buffer(worker, t, arguments);
+    if (t->stage == FETCHING && t->fetch != NULL)
+        look_at_chunks(worker, t);
+    else if (t->stage == FETCHING)
+        look(worker, t, e->from.rank, &t->memory, LANDED);
+    if (t->stage < LANDED)
+        return false;
+    if (t->stage == LANDED) {
+        if (!pass_at_home(worker, t, rest, bytes))
+            return false;
+        if (t->memory != NULL || !tern_ptr_is_null(e->place))
+            lower(worker, e, TERN_ON_SENT);
+        t->stage = READY;
+    }
+    if (run(worker, t, arguments) == TERN_ERR_AGAIN)
+        return false;
+    let_go(worker, t);
+    /* After what it made was counted as sent: quiesce relies on it. */
+    tern_count(&worker->stats.calls_executed, 1);
+    return true;
+}
+
+static void end(tern_task **link) {
+    tern_task *t = *link;
+    *link = t->next;
+    free(t->record);
+    free(t);
+}
+
+/* The link to the task of the record at the head of in, or to NULL. */
+static tern_task **task_of(tern_worker *worker, const tern_in *in) {
+    tern_task **link = &tern_rpc_worker_of(worker)->tasks;
+    while (*link != NULL && (*link)->in != in)
+        link = &(*link)->next;
+    return link;
+}
+
+/* What follows the record comes closer while its chunks are copied. */
+static void prefetch_next(const tern_in *in, uint64_t header) {
+    uint64_t next = in->position + tern_record_size(tern_record_bytes(header));
+    for (uint64_t at = next; at < next + 320; at += 64)
+        __builtin_prefetch(in->data + (at & in->mask));
+}
+
+/* Begins one at *link. False: no memory, or the record is refused. */
+static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
+    uint64_t header = tern_ring_peek(worker, in);
+    size_t bytes = tern_record_bytes(header);
+    tern_extension e;
+    if (!tern_ring_check(in, header) || bytes < sizeof e ||
+        tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
+        tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
+        return false;
+    }
+    tern_read_once(&e, tern_ring_payload(in), sizeof e);
+    tern_loan loan = {TERN_NULL, bytes - sizeof e};
+    bool good = e.lent == 0 || loan.bytes == sizeof loan;
+    if (good && e.lent != 0) {
+        tern_read_once(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
+        good = loan.counter.rank == e.origin / worker->context->workers;
+    }
+    if (!good || !well_formed(worker, &e, loan.bytes)) {
+        tern_ring_refuse(worker, in, header, "a call with a bad extension");
+        return false;
+    }
+    /* Not calloc, which would not use what free has kept. */
+    tern_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
+    if (t == NULL)
+        return false;
+    *t = (tern_task){.in = in, .header = header, .e = e, .loan = loan};
+    if (has_chunks(&e))
+        prefetch_next(in, header);
+    *link = t;
+    return true;
+}
+
+/* Lets the ring go on without the call; whether it could. */
+static bool set_aside(tern_task *t) {
+    size_t bytes = tern_record_bytes(t->header);
+    t->record = malloc(bytes);
+    if (t->record == NULL)
+        return false;
+    memcpy(t->record, tern_ring_payload(t->in), bytes);
+    t->in = NULL;
+    return true;
+}
+
+/* The call at the head of in, as far as it goes; whether the ring is past it. */
+static bool call_one(tern_worker *worker, tern_in *in) {
+    tern_task **link = task_of(worker, in), *t;
+    if (*link == NULL && !begin(worker, in, link))
+        return false;
+    t = *link;
+    uint64_t header = t->header;
+    if (advance(worker, t))
+        end(link);
+    else if (!is_aside(&t->e) || t->stage != FETCHING || !set_aside(t))
+        return false;
+    tern_ring_advance(in, header);
+    return true;
+}
+
+/* More than one, as they come, for a round of progress costs as much as a call. */
+size_t tern_call_extended(tern_worker *worker, tern_in *in) {
+    size_t handled = 0;
+    uint64_t header;
+    do {
+        if (!call_one(worker, in))
+            break;
+        handled++;
+        header = tern_ring_peek(worker, in);
+    } while (header != 0 && handled < CALLS_A_ROUND &&
+             tern_record_kind(header) == TERN_RECORD_CALL_EXTENDED);
+    return handled;
+}
+
+size_t tern_tasks_advance(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_task **link = &mine->tasks;
+    size_t over = 0;
+    if (mine->spare != NULL && !mine->spare_used)
+        tern_fetch_spare_drop(worker);
+    mine->spare_used = false;
+    while (*link != NULL) {
+        if ((*link)->in == NULL && advance(worker, *link)) {
+            end(link);
+            over++;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    return over;
+}
+
+/* MPI may still write into what is being fetched. */
+void tern_tasks_discard(tern_worker *worker) {
+    tern_task **first = &tern_rpc_worker_of(worker)->tasks;
+    while (*first != NULL) {
+        if ((*first)->stage != FETCHING)
+            free((*first)->memory);
+        if ((*first)->stage != BORROWING)
+            free((*first)->borrowed);
+        tern_fetch_end(worker, (*first)->fetch);
+        end(first);
+    }
+    tern_fetch_spare_drop(worker);
+}

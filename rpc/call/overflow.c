@@ -1,0 +1,233 @@
+#include "rpc/call/overflow.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/state.h"
+#include "rpc/call/lost.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+
+void tern_overflow_open(tern_worker *worker) {
+    pthread_mutex_init(&tern_rpc_worker_of(worker)->overflow_lock, NULL);
+}
+
+/* The link that leads to the target's queue, or to NULL. */
+static tern_overflow **find(const tern_worker *worker, uint32_t target) {
+    tern_overflow **link = &tern_rpc_worker_of(worker)->overflow;
+    while (*link != NULL && (*link)->out->target != target)
+        link = &(*link)->next;
+    return link;
+}
+
+static void lock(const tern_worker *worker) {
+    pthread_mutex_lock(&tern_rpc_worker_of(worker)->overflow_lock);
+}
+
+static void unlock(const tern_worker *worker) {
+    pthread_mutex_unlock(&tern_rpc_worker_of(worker)->overflow_lock);
+}
+
+static size_t cost_of(uint64_t header) {
+    return sizeof(tern_pending_call) + tern_record_bytes(header);
+}
+
+/* Service threads look at the first link without the lock, to see whether there is anything to do.
+ */
+static void set_link(tern_overflow **link, tern_overflow *queue) {
+    /* R4 */
+    __atomic_store_n(link, queue, __ATOMIC_RELAXED);
+}
+
+static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
+    tern_overflow *queue = *find(worker, target);
+    if (queue != NULL)
+        return queue;
+    queue = calloc(1, sizeof *queue);
+    if (queue == NULL)
+        return NULL;
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    queue->out = tern_rma_worker_of(worker)->out[target];
+    queue->next = mine->overflow;
+    set_link(&mine->overflow, queue);
+    tern_ring_lend(worker, queue->out);
+    return queue;
+}
+
+static void close_queue(tern_worker *worker, tern_overflow **link) {
+    tern_overflow *queue = *link;
+    set_link(link, queue->next);
+    tern_ring_give_back(worker, queue->out);
+    free(queue);
+}
+
+static tern_status push(tern_worker *worker, const tern_outgoing *outgoing, uint64_t header) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    size_t cost = cost_of(header), limit = worker->context->config.overflow_memory;
+    if (!worker->in_progress)
+        limit /= 2;
+    if (mine->overflow_bytes > limit || cost > limit - mine->overflow_bytes)
+        return tern_fail(TERN_ERR_AGAIN,
+                         "calls that wait for room take %zu bytes already; let progress run, or "
+                         "raise TERN_OVERFLOW_MEMORY",
+                         mine->overflow_bytes);
+    tern_pending_call *call = malloc(cost);
+    tern_overflow *queue = call != NULL ? open_queue(worker, outgoing->target) : NULL;
+    if (queue == NULL) {
+        free(call);
+        return tern_fail(TERN_ERR_MEMORY, "no memory to queue a call of %zu bytes",
+                         tern_record_bytes(header));
+    }
+    call->next = NULL;
+    call->header = header;
+    tern_outgoing_write(outgoing, call->payload);
+    if (queue->last != NULL)
+        queue->last->next = call;
+    else
+        queue->first = call;
+    queue->last = call;
+    mine->overflow_bytes += cost;
+    worker->stats.calls_overflowed++;
+    tern_count(&worker->stats.calls_sent, 1);
+    if (mine->overflow_bytes > worker->stats.overflow_most)
+        worker->stats.overflow_most = mine->overflow_bytes;
+    return TERN_OK;
+}
+
+tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes) {
+    lock(worker);
+    tern_status status = push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
+    unlock(worker);
+    if (status == TERN_OK)
+        tern_error_clear_again(); /* it had found the ring full */
+    return status;
+}
+
+/* Moves the first call into its ring. */
+static tern_status move_first(tern_worker *mover, tern_overflow *queue) {
+    tern_pending_call *call = queue->first;
+    size_t bytes = tern_record_bytes(call->header);
+    void *room = NULL;
+    tern_status status = tern_ring_opened(mover, queue->out);
+    if (status == TERN_OK)
+        status = tern_ring_try(mover, queue->out, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, call->payload, bytes);
+    tern_ring_commit(queue->out, call->header);
+    return TERN_OK;
+}
+
+static void drop_first(tern_rpc_worker *owner, tern_overflow *queue) {
+    tern_pending_call *call = queue->first;
+    queue->first = call->next;
+    if (queue->first == NULL)
+        queue->last = NULL;
+    owner->overflow_bytes -= cost_of(call->header);
+    free(call);
+}
+
+/* What waits for a rank that has died, or for a ring that there will never be. */
+static void lose_all(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue,
+                     tern_status status) {
+    size_t lost = 0;
+    for (; queue->first != NULL; lost++) {
+        tern_call_lost(mover, queue->out->origin, queue->first, status);
+        drop_first(owner, queue);
+    }
+    if (lost > 0)
+        tern_log(TERN_LOG_ERROR, "%zu calls to worker %u that waited for room are lost: %s", lost,
+                 queue->out->target, tern_error_detail());
+    tern_error_clear(); /* those that wait for the calls have been told */
+}
+
+/* Moves what has room now, to be published together. The mover's thread has the owner's lock. */
+static size_t move(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue) {
+    size_t moved = 0;
+    tern_status status = TERN_OK;
+    while (queue->first != NULL && (status = move_first(mover, queue)) == TERN_OK) {
+        drop_first(owner, queue);
+        moved++;
+    }
+    tern_ring_publish(mover, queue->out);
+    if (status == TERN_ERR_AGAIN)
+        status = tern_glance(mover, tern_rank_of(mover->context, queue->out->target));
+    if (status != TERN_OK)
+        lose_all(mover, owner, queue, status);
+    return moved;
+}
+
+size_t tern_overflow_drain(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    size_t moved = 0;
+    tern_overflow **link = &mine->overflow;
+    if (*link == NULL)
+        return 0;
+    lock(worker);
+    while (*link != NULL) {
+        moved += move(worker, mine, *link);
+        if ((*link)->first == NULL)
+            close_queue(worker, link);
+        else
+            link = &(*link)->next;
+    }
+    unlock(worker);
+    return moved;
+}
+
+bool tern_overflow_clear(tern_worker *worker, uint32_t target) {
+    tern_overflow **link = find(worker, target);
+    if (*link == NULL)
+        return true;
+    lock(worker);
+    (void)move(worker, tern_rpc_worker_of(worker), *link);
+    bool empty = (*link)->first == NULL;
+    if (empty)
+        close_queue(worker, link);
+    unlock(worker);
+    return empty;
+}
+
+/* A worker that has the lock moves its calls itself. */
+static size_t assist(tern_worker *service, tern_worker *worker) {
+    tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
+    size_t moved = 0;
+    /* R4 */
+    if (__atomic_load_n(&theirs->overflow, __ATOMIC_RELAXED) == NULL ||
+        pthread_mutex_trylock(&theirs->overflow_lock) != 0)
+        return 0;
+    for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next)
+        moved += move(service, theirs, queue);
+    unlock(worker);
+    return moved;
+}
+
+size_t tern_overflow_assist(tern_worker *service) {
+    const tern_context *context = service->context;
+    size_t moved = 0;
+    for (size_t i = 0; i < context->config.workers; i++)
+        moved += assist(service, context->worker[i]);
+    return moved;
+}
+
+tern_out *tern_overflow_ring_of(const tern_worker *worker, uint32_t target) {
+    const tern_overflow *queue = *find(worker, target);
+    return queue != NULL ? queue->out : tern_rma_worker_of(worker)->out[target];
+}
+
+tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target) {
+    lock(worker);
+    return tern_overflow_ring_of(worker, target);
+}
+
+void tern_overflow_ring_done(tern_worker *worker) { unlock(worker); }
+
+void tern_overflow_close(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    while (mine->overflow != NULL) {
+        while (mine->overflow->first != NULL)
+            drop_first(mine, mine->overflow);
+        close_queue(worker, &mine->overflow);
+    }
+    pthread_mutex_destroy(&mine->overflow_lock);
+}

@@ -1,0 +1,82 @@
+#include "base/error.h"
+#include "rma/state.h"
+#include "rpc/call/overflow.h"
+
+/*
+ * Publishing policies (paper 000, 4.4.2). They are no other ways to send: what is
+ * gathered is a number of the pair's lane, which every commit compares with, and what is kept while
+ * the ring is full is a choice of tern_outgoing_send.
+ */
+
+static tern_status check(const tern_worker *worker, tern_worker_id target, const char *function) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
+    const tern_context *context = worker->context;
+    if (target.rank >= context->size || target.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", function,
+                         target.index, target.rank);
+    return TERN_OK;
+}
+
+tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_publish policy,
+                             size_t bytes) {
+    tern_status status = check(worker, target, "tern_call_policy");
+    if (status != TERN_OK)
+        return status;
+    if ((unsigned)policy > TERN_PUBLISH_OVFL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_policy: there is no policy %d", (int)policy);
+    uint32_t number = tern_worker_number(worker->context, target);
+    tern_out *out = NULL;
+    status = tern_ring_open(worker, number, &out);
+    if (status != TERN_OK && status != TERN_ERR_AGAIN)
+        return status;
+    tern_error_clear_again(); /* one that is still being set up has its place already */
+    out = tern_overflow_ring(worker, number);
+    out->policy = (uint8_t)policy;
+    out->lane.gather = 0;
+    if (policy == TERN_PUBLISH_TRAD)
+        out->lane.gather = bytes > 0 ? bytes : worker->context->config.publish_bytes;
+    if (out->lane.first_header != 0)
+        tern_ring_publish_due(worker, out);
+    tern_overflow_ring_done(worker);
+    return TERN_OK;
+}
+
+static tern_status left_here(void) {
+    return tern_fail(TERN_ERR_AGAIN, "calls still wait for room; let progress run");
+}
+
+tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
+    tern_status status = check(worker, target, "tern_call_flush");
+    if (status != TERN_OK)
+        return status;
+    uint32_t number = tern_worker_number(worker->context, target);
+    if (!tern_overflow_clear(worker, number))
+        return left_here();
+    tern_out *out = tern_rma_worker_of(worker)->out[number];
+    if (out != NULL)
+        tern_ring_publish(worker, out);
+    if (tern_peer_is_dead(&worker->context->peers, target.rank))
+        return tern_peer_fail(target.rank);
+    return out == NULL || out->lane.first_header == 0 ? TERN_OK : left_here();
+}
+
+void tern_call_cork(tern_worker *worker) {
+    if (worker != NULL)
+        tern_ring_cork(worker);
+}
+
+void tern_call_uncork(tern_worker *worker) {
+    if (worker != NULL)
+        tern_ring_uncork(worker);
+}
+
+tern_status tern_call_flush_all(tern_worker *worker) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_flush_all: worker is NULL");
+    (void)tern_overflow_drain(worker);
+    tern_ring_publish_all(worker);
+    bool left =
+        tern_rpc_worker_of(worker)->overflow != NULL || tern_rma_worker_of(worker)->pending != NULL;
+    return left ? left_here() : TERN_OK;
+}

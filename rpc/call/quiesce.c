@@ -1,0 +1,111 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "rma/reply.h"
+#include "rpc/state.h"
+#include "src/collective/collective.h"
+#include "src/progress/wait.h"
+
+/*
+ * Quiescence: sums of calls sent and executed over all ranks, in waves. A wave in which
+ * they are equal, equal to those of the wave before, proves that nothing was under way between the
+ * two: a call is counted as sent before it can be executed, wherever it waits until then, and as
+ * executed after the calls that its handler makes were counted as sent. Notices to synchronizers of
+ * other nodes count like calls: as sent before the call that they tell of counts as executed. Those
+ * of the own node have arrived by then.
+ *
+ * A ring that was closed for a malformed record holds calls that are never executed. The ranks sum
+ * up malformed records too: where there are some, and many waves find the same unequal sums, all
+ * give up, in the same wave.
+ */
+enum { WAVES_OF_THE_LOST = 100 };
+
+enum { SENT, EXECUTED, MALFORMED, SUMS };
+
+static void count(const tern_context *context, uint64_t sums[SUMS]) {
+    memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads that have none */
+    /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
+    for (uint32_t i = 0; i <= context->workers; i++)
+        /* R1: tern_count, serve_atomic */
+        sums[EXECUTED] +=
+            __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
+            __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i <= context->workers; i++)
+        /* R1: tern_count, tern_call_now */
+        sums[SENT] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
+                      __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i <= context->workers; i++)
+        /* R4 */
+        sums[MALFORMED] +=
+            __atomic_load_n(&context->worker[i]->stats.records_malformed, __ATOMIC_RELAXED);
+}
+
+/* One wave. [out] quiet: it is the second that finds nothing under way. */
+static tern_status wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *alike, bool *quiet) {
+    uint64_t sums[SUMS];
+    count(worker->context, sums);
+    tern_status status = tern_collective_sum(worker->context, worker, sums, SUMS);
+    if (status != TERN_OK)
+        return status;
+    bool same = sums[SENT] == before[SENT] && sums[EXECUTED] == before[EXECUTED];
+    *quiet = same && sums[SENT] == sums[EXECUTED];
+    *alike = same ? *alike + 1 : 0;
+    memcpy(before, sums, sizeof sums);
+    if (!*quiet && sums[MALFORMED] > 0 && *alike >= WAVES_OF_THE_LOST)
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_quiesce: %llu calls never run, as %llu malformed records have come "
+                         "and their rings are closed; look for what writes where it should not",
+                         (unsigned long long)(sums[SENT] - sums[EXECUTED]),
+                         (unsigned long long)sums[MALFORMED]);
+    return TERN_OK;
+}
+
+static bool answers_of(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    if (mine->departures != NULL || mine->shipments != NULL)
+        return false;
+    for (uint64_t left = mine->futures; left != 0; left &= left - 1) {
+        uint32_t cell = (uint32_t)__builtin_ctzll(left);
+        tern_return_address back = {cell, 0, mine->sequence[cell]};
+        if (!tern_reply_arrived(worker, &back))
+            return false;
+    }
+    return true;
+}
+
+/* Of this worker and of those that no thread has: progress is made for them too. */
+static bool answers_are_here(tern_worker *worker) {
+    tern_context *context = worker->context;
+    bool here = answers_of(worker);
+    for (uint32_t i = 0; i < context->workers && here; i++) {
+        tern_worker *other = context->worker[i];
+        if (other == worker || !tern_worker_borrow(other))
+            continue;
+        here = answers_of(other);
+        tern_worker_give_back(other);
+    }
+    return here;
+}
+
+tern_status tern_quiesce(tern_worker *worker) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_quiesce: worker is NULL");
+    TERN_COLLECTIVE(worker, "tern_quiesce");
+    tern_status status = tern_worker_may_wait(worker, "tern_quiesce");
+    tern_context *context = worker->context;
+    uint64_t before[SUMS] = {1, 0, 0}; /* no wave looks like this */
+    uint32_t alike = 0;
+    bool quiet = false;
+    if (status == TERN_OK && tern_call_flush_all(worker) != TERN_OK)
+        tern_error_clear(); /* progress goes on with it */
+    while (status == TERN_OK && !quiet) {
+        /* Until nothing happens here, mostly: waves are dearer than polls. */
+        for (int i = 0; i < 1000 && tern_progress_process(worker) > 0; i++)
+            ;
+        status = wave(worker, before, &alike, &quiet);
+    }
+    tern_wait_state wait = TERN_WAIT_START;
+    while (status == TERN_OK && !answers_are_here(worker))
+        status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
+    return status;
+}

@@ -1,0 +1,192 @@
+#include "tern/remote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/memory/region.h"
+#include "rpc/archive/archive.h"
+#include "rpc/state.h"
+
+/* What the declarations of remote.h share. */
+
+/* A type by what it is, not by what it is called: C and C++ spell bool differently. */
+static void spell_type(FILE *text, const tern_remote_parameter *p) {
+    static const char *const number[] = {
+        [TERN_ITEM_SIGNED] = "int", [TERN_ITEM_UNSIGNED] = "uint", [TERN_ITEM_FLOAT] = "float"};
+    if (p->type == TERN_ITEM_BYTES)
+        fprintf(text, "%s:%zu", p->spelled, p->element);
+    else
+        fprintf(text, "%s%zu", number[p->type], 8 * p->element);
+}
+
+static void spell(FILE *text, const tern_remote_parameter *p) {
+    if (p->kind == TERN_REMOTE_STRING) {
+        fputs("string", text);
+        return;
+    }
+    spell_type(text, p);
+    if (p->kind == TERN_REMOTE_ARRAY)
+        fprintf(text, "[%zu]", p->count);
+    else if (p->kind == TERN_REMOTE_BUFFER)
+        fputc('*', text);
+    else if (p->kind == TERN_REMOTE_SEGMENT)
+        fputs(" in a segment", text);
+    else if (p->kind == TERN_REMOTE_VECTOR)
+        fputs(" vector", text);
+}
+
+/* name(parameters), name(parameters):result; NULL: no memory. */
+static char *full_name(const char *name, const tern_remote_parameter *list) {
+    char *full = NULL;
+    size_t bytes = 0;
+    FILE *text = open_memstream(&full, &bytes);
+    if (text == NULL)
+        return NULL;
+    const tern_remote_parameter *result = list->kind == TERN_REMOTE_RESULT ? list++ : NULL;
+    fprintf(text, "%s(", name);
+    for (const tern_remote_parameter *p = list; p->kind != 0; p++) {
+        fputs(p != list ? ", " : "", text);
+        spell(text, p);
+    }
+    fputs(result != NULL ? "):" : ")", text);
+    if (result != NULL)
+        spell_type(text, result);
+    if (fclose(text) == 0)
+        return full;
+    free(full);
+    return NULL;
+}
+
+/* The name is kept as long as the process. Without memory for it the short one has to do, by which
+ * this rank will differ from others. */
+void tern_remote_register(tern_function *function, const tern_remote_parameter *list) {
+    char *full = full_name(function->name, list);
+    if (full != NULL)
+        function->name = full;
+    tern_function_declare(function);
+}
+
+tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,
+                               const void **arguments, size_t *bytes) {
+    tern_status status = tern_writer_finish(writer, arguments, bytes);
+    if (status == TERN_OK)
+        return TERN_OK;
+    tern_writer_close(writer);
+    if (status == TERN_ERR_MISMATCH)
+        return status;
+    if (status == TERN_ERR_RANGE)
+        return tern_fail(status, "%s: more arguments than TERN_CHUNK_MAX, %u bytes", function->name,
+                         TERN_CHUNK_MAX);
+    return tern_fail(status, "%s: %s", function->name,
+                     status == TERN_ERR_ARGUMENT ? "a string, buffer or vector is NULL"
+                                                 : "no memory for its arguments");
+}
+
+/* Whether content of so many bytes becomes a chunk; without a worker the call will be refused. */
+static bool shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
+    return worker != NULL && count <= TERN_ITEM_COUNT_MAX &&
+           element * count >= tern_place_threshold(worker) &&
+           tern_writer_share(writer, worker, 0) == TERN_OK;
+}
+
+tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker, tern_item_type type,
+                                     size_t element, const void *items, size_t count) {
+    bool shared = shares(writer, worker, element, count);
+    tern_status status = tern_write_items(writer, type, element, items, count);
+    if (shared)
+        writer->share_min = SIZE_MAX;
+    return status;
+}
+
+static tern_status refuse_vector(tern_writer *writer, const tern_function *function,
+                                 const char *name, const tern_vector *vector) {
+    static const char *const types[] = {"nothing known", "no numbers", "signed numbers",
+                                        "unsigned numbers", "floating point"};
+    unsigned type = vector->type < sizeof types / sizeof types[0] ? vector->type : 0;
+    return tern_writer_fail(writer, tern_fail(TERN_ERR_MISMATCH,
+                                              "%s: vector %s has elements of %zu bytes, %s",
+                                              function->name, name, vector->element, types[type]));
+}
+
+tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *worker,
+                                     const tern_function *function, const char *name,
+                                     tern_item_type type, size_t element,
+                                     const tern_vector *vector) {
+    if (vector == NULL)
+        return tern_writer_fail(writer, TERN_ERR_ARGUMENT);
+    if (vector->type != type || vector->element != element)
+        return refuse_vector(writer, function, name, vector);
+    bool shared = shares(writer, worker, element, vector->count);
+    tern_status status = tern_write_vector(writer, vector);
+    if (shared)
+        writer->share_min = SIZE_MAX;
+    return status;
+}
+
+static tern_status check_size(tern_status status, size_t got, size_t wanted) {
+    if (status != TERN_OK || got == wanted)
+        return status;
+    return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
+}
+
+tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
+                               const tern_function *function, const void *arguments, size_t bytes,
+                               void *result, size_t capacity) {
+    size_t got = 0;
+    tern_status status =
+        tern_call_return(worker, target, function, arguments, bytes, result, capacity, &got);
+    return check_size(status, got, capacity);
+}
+
+tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
+                                       const tern_function *function, const tern_writer *writer,
+                                       void *result, size_t capacity) {
+    if (worker == NULL || result == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function->name);
+    tern_future future = {{0, 0}};
+    tern_status status = tern_worker_may_wait(worker, function->name);
+    if (status == TERN_OK)
+        status = tern_call_archive_start(worker, target, function, writer, &future);
+    return status == TERN_OK ? tern_remote_wait(worker, &future, result, capacity) : status;
+}
+
+tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
+                             size_t capacity) {
+    size_t got = 0;
+    tern_status status = tern_future_wait(worker, future, result, capacity, &got);
+    return check_size(status, got, capacity);
+}
+
+tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted) {
+    return tern_fail(TERN_ERR_MISMATCH, "%s was called with %zu bytes of arguments; it takes %zu",
+                     function->name, bytes, wanted);
+}
+
+/* Memory that this rank has registered; NULL: it is not all there. It may be deregistered while the
+ * handler runs, like what tern_local gives. */
+static char *registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
+    uint64_t place = 0;
+    tern_hold hold = {NULL, NULL};
+    if (p.segment != 0 && p.rank == context->rank && tern_region_place(p, &place) == TERN_OK &&
+        tern_region_hold(context, p.rank, place, bytes, &hold) == TERN_OK)
+        tern_region_release(&hold);
+    return hold.address;
+}
+
+void *tern_remote_find(const tern_call_info *call, const tern_function *function,
+                       const tern_remote_piece *piece, size_t element, size_t alignment,
+                       tern_status *status) {
+    const tern_ptr *p = &piece->place;
+    char *at = piece->count <= SIZE_MAX / element
+                   ? registered(tern_worker_context(call->worker), *p, piece->count * element)
+                   : NULL;
+    if (at != NULL && (uintptr_t)at % alignment == 0)
+        return at;
+    *status = tern_fail(TERN_ERR_RANGE,
+                        "%s: %" PRIu64 " elements of %zu bytes at offset %" PRIu64 " of segment %u "
+                        "of rank %u are not there, not aligned, or not reached by load/store",
+                        function->name, piece->count, element, p->offset, p->segment, p->rank);
+    return NULL;
+}

@@ -1,0 +1,109 @@
+#include "rpc/call/send.h"
+
+#include "base/error.h"
+#include "rma/state.h"
+#include "rpc/call/overflow.h"
+#include "src/destroyed.h"
+#include "src/progress/wait.h"
+
+tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *arguments, size_t bytes) {
+    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
+    const tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_call");
+    if (target.rank >= context->size || target.index >= context->workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
+                         target.index, target.rank);
+    return tern_fail(TERN_ERR_NOT_FOUND,
+                     "%s was not registered when the context was created; register functions "
+                     "before",
+                     function->name != NULL ? function->name : "a function without a name");
+}
+
+size_t tern_outgoing_bytes(const tern_outgoing *c) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < TERN_PIECES; i++)
+        if (c->piece[i].bytes > 0)
+            bytes = ((bytes + 7) & ~(size_t)7) + c->piece[i].bytes;
+    return bytes;
+}
+
+size_t tern_outgoing_max(const tern_context *context) {
+    const size_t most = tern_ring_record_max(context);
+    return most < TERN_ARGUMENTS_MAX ? most : TERN_ARGUMENTS_MAX;
+}
+
+void tern_outgoing_write(const tern_outgoing *c, void *to) {
+    size_t at = 0;
+    for (size_t i = 0; i < TERN_PIECES; i++) {
+        if (c->piece[i].bytes == 0)
+            continue;
+        at = (at + 7) & ~(size_t)7;
+        memcpy((char *)to + at, c->piece[i].data, c->piece[i].bytes);
+        at += c->piece[i].bytes;
+    }
+}
+
+bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
+    const size_t most = tern_outgoing_max(context);
+    for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
+        if (c->piece[i].bytes > most)
+            return false;
+    return tern_outgoing_bytes(c) <= most;
+}
+
+/* Bare TERN_ERR_AGAIN: no room. */
+static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
+    tern_out *out = NULL;
+    void *room = NULL;
+    if (!tern_overflow_clear(worker, c->target))
+        return TERN_ERR_AGAIN;
+    tern_status status = tern_ring_open(worker, c->target, &out);
+    if (status == TERN_OK)
+        status = tern_ring_try(worker, out, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    tern_outgoing_write(c, room);
+    tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
+    tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
+    tern_ring_publish_due(worker, out);
+    return TERN_OK;
+}
+
+/* The policy is this thread's alone, whoever has the ring. */
+static bool keeps(const tern_worker *worker, uint32_t target) {
+    const tern_out *out = tern_overflow_ring_of(worker, target);
+    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
+}
+
+static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t most) {
+    return tern_fail(TERN_ERR_RANGE, "%zu bytes in a call; rings of TERN_RING_SIZE=%zu take %zu",
+                     bytes, worker->context->config.ring_size, most);
+}
+
+tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+    tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
+    uint32_t rank = tern_rank_of(worker->context, c->target);
+    size_t bytes = tern_outgoing_bytes(c);
+    if (!tern_outgoing_fits(worker->context, c))
+        return refuse_size(worker, bytes, tern_outgoing_max(worker->context));
+    if (full == TERN_FULL_WAIT && worker->in_progress)
+        full = TERN_FULL_QUEUE; /* a handler may not wait */
+    for (;;) {
+        tern_status status = put_call(worker, c, bytes);
+        if (status == TERN_ERR_AGAIN && (full == TERN_FULL_QUEUE || keeps(worker, c->target)))
+            status = tern_overflow_push(worker, c, bytes);
+        else if (status == TERN_ERR_AGAIN && full == TERN_FULL_FAIL)
+            return tern_fail(status,
+                             "the ring to worker %u is full; let progress run, or raise "
+                             "TERN_RING_SIZE",
+                             c->target);
+        if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
+            return status;
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
+        if (status != TERN_OK)
+            return status;
+    }
+}

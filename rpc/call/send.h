@@ -1,0 +1,54 @@
+#ifndef TERN_RPC_CALL_SEND_H
+#define TERN_RPC_CALL_SEND_H
+
+/* Sending: a call of any kind goes into its ring, waits for room, or is left to the overflow. */
+
+#include "rpc/state.h"
+
+typedef struct tern_call_piece {
+    const void *data;
+    size_t bytes;
+} tern_call_piece;
+
+enum { TERN_PIECES = 3 };
+
+/* A call that is complete but for its place. Its payload is the pieces, each from a multiple of 8
+ * bytes on. */
+typedef struct tern_outgoing {
+    uint32_t target; /* worker number */
+    uint64_t header; /* but for the length */
+    tern_call_piece piece[TERN_PIECES];
+} tern_outgoing;
+
+size_t tern_outgoing_bytes(const tern_outgoing *call);
+
+/* The most that they may be, and whether they are no more. */
+size_t tern_outgoing_max(const tern_context *context);
+bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *call);
+
+/* The same for a payload that is copied to `to`. */
+void tern_outgoing_write(const tern_outgoing *call, void *to);
+
+/* Sends. In a handler TERN_FULL_WAIT is TERN_FULL_QUEUE. TERN_ERR_AGAIN, TERN_ERR_RANGE,
+ * TERN_ERR_MEMORY, TERN_ERR_PEER as in tern/call.h. */
+tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *call, tern_full full);
+
+/* The header of the function's calls, but for the length; 0 if anything about the call is wrong,
+ * and tern_call_refuse says what. */
+static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_id target,
+                                        const tern_function *function, const void *arguments,
+                                        size_t bytes) {
+    if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
+        return 0;
+    const tern_context *context = worker->context;
+    const tern_rpc *rpc = tern_rpc_of(context);
+    if (target.rank >= context->size || target.index >= context->workers ||
+        function->id >= rpc->ids)
+        return 0;
+    return rpc->header[function->id];
+}
+
+tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *arguments, size_t bytes);
+
+#endif

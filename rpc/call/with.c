@@ -1,0 +1,149 @@
+#include "base/error.h"
+#include "rma/state.h"
+#include "rpc/lent/lend.h"
+#include "rpc/synchronizer.h"
+
+/* Making calls with options and broadcasts (paper 000, table 1). */
+
+static bool is_got(const tern_call_options *o) {
+    return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
+}
+
+/* Where a buffer that a broadcast puts goes on this rank; NULL: nowhere. */
+static char *place_at_home(const tern_worker *worker, const tern_call_options *o) {
+    tern_ptr place = o->place;
+    place.rank = worker->context->rank;
+    return tern_reach_address(worker, place, o->buffer_bytes);
+}
+
+static tern_status check(const tern_worker *worker, const tern_call_options *o, bool broadcast) {
+    uint64_t offset = 0;
+    if ((unsigned)o->full > TERN_FULL_QUEUE || (unsigned)o->notify > TERN_ON_SENT ||
+        (unsigned)o->way > TERN_BUFFER_GET_ASIDE)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: full %d, notify %d, way %d",
+                         (int)o->full, (int)o->notify, (int)o->way);
+    if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
+        o->buffer_bytes > 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: buffer is NULL");
+    if (broadcast && o->way == TERN_BUFFER_PUT && place_at_home(worker, o) == NULL)
+        return tern_fail(TERN_ERR_RANGE,
+                         "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
+                         "to the same place of every rank",
+                         o->buffer_bytes, (unsigned long long)o->place.offset);
+    if (o->buffer_bytes > TERN_BUFFER_MAX)
+        return tern_fail(TERN_ERR_RANGE, "a buffer of %zu bytes; %u are the limit", o->buffer_bytes,
+                         TERN_BUFFER_MAX);
+    return is_got(o) ? tern_segment_check(worker->context, o->from, o->buffer_bytes, &offset)
+                     : TERN_OK;
+}
+
+static tern_extension extend(const tern_worker *worker, const tern_call_options *o, size_t bytes,
+                             uint32_t arity) {
+    tern_extension e = {.counter = o->synchronizer != NULL ? o->synchronizer->counter : TERN_NULL,
+                        .from = o->from,
+                        .place = o->place,
+                        .buffer_bytes = o->way != TERN_BUFFER_NONE ? o->buffer_bytes : 0,
+                        .arguments = (uint32_t)bytes,
+                        .origin = worker->id,
+                        .way = (uint16_t)o->way,
+                        .notify = (uint8_t)o->notify,
+                        .arity = arity};
+    if (o->notify == TERN_ON_SENT && !is_got(o))
+        e.counter = TERN_NULL; /* known here */
+    return e;
+}
+
+/* Over rma the puts are flushed in front of the call. */
+static tern_status put_buffer(tern_worker *worker, tern_worker_id target,
+                              const tern_call_options *o) {
+    if (o->place.rank != target.rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "a place on rank %u for a call of rank %u",
+                         o->place.rank, target.rank);
+    tern_status status = TERN_OK;
+    if (worker->in_progress && tern_way_to(worker->context, target.rank)->reads_own_batches)
+        status = tern_worker_may_wait(worker, "a put in front of a call");
+    if (status == TERN_OK)
+        status = tern_put(worker, o->place, o->buffer, o->buffer_bytes);
+    return status == TERN_OK ? tern_fence(worker, target.rank) : status;
+}
+
+static tern_status send_extended(tern_worker *worker, tern_worker_id target, uint64_t header,
+                                 const void *arguments, size_t bytes, const tern_call_options *o,
+                                 uint32_t arity) {
+    const tern_context *context = worker->context;
+    bool known_here = o->notify == TERN_ON_SENT && !is_got(o);
+    const uint64_t readers = arity > 0 ? (uint64_t)context->size * context->workers : 1;
+    uint64_t runs = known_here ? 1 : readers;
+    tern_status status =
+        o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
+    if (status != TERN_OK)
+        return status;
+    /* Of a broadcast everybody puts it on from its own place. It may lie here already. */
+    if (o->way == TERN_BUFFER_PUT && arity == 0)
+        status = put_buffer(worker, target, o);
+    else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
+        memmove(place_at_home(worker, o), o->buffer, o->buffer_bytes);
+    tern_extension e = extend(worker, o, bytes, arity);
+    tern_outgoing call = {tern_worker_number(context, target),
+                          tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
+                          {{&e, sizeof e}, {arguments, bytes}, {NULL, 0}}};
+    if (o->way == TERN_BUFFER_INSIDE)
+        call.piece[2] = (tern_call_piece){o->buffer, o->buffer_bytes};
+    if (status == TERN_OK)
+        status = tern_extended_send(worker, &call, &e, o->full, readers);
+    if (o->synchronizer == NULL)
+        return status;
+    if (status != TERN_OK)
+        tern_counter_lower(worker, o->synchronizer->counter, runs);
+    else if (known_here)
+        tern_counter_lower_when_sent(worker, o->synchronizer->counter, call.target);
+    return status;
+}
+
+tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
+                           const tern_function *function, const void *arguments, size_t bytes,
+                           const tern_call_options *options) {
+    static const tern_call_options usual;
+    const tern_call_options *o = options != NULL ? options : &usual;
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    if (header == 0)
+        return tern_call_refuse(worker, target, function, arguments, bytes);
+    tern_status status = check(worker, o, false);
+    if (status != TERN_OK)
+        return status;
+    const bool inside = o->way == TERN_BUFFER_INSIDE;
+    if (inside)
+        header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
+    const uint64_t own = bytes;
+    tern_outgoing call = {tern_worker_number(worker->context, target),
+                          header,
+                          {{&own, inside ? sizeof own : 0},
+                           {arguments, bytes},
+                           {o->buffer, inside ? o->buffer_bytes : 0}}};
+    if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE) &&
+        tern_outgoing_fits(worker->context, &call))
+        return tern_outgoing_send(worker, &call, o->full);
+    return send_extended(worker, target, header, arguments, bytes, o, 0);
+}
+
+tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
+                           const void *arguments, size_t bytes, const tern_call_options *options) {
+    static const tern_call_options usual;
+    const tern_call_options *o = options != NULL ? options : &usual;
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_broadcast: worker is NULL");
+    tern_worker_id self = tern_worker_self(worker);
+    uint64_t header = tern_call_header(worker, self, function, arguments, bytes);
+    if (header == 0)
+        return tern_call_refuse(worker, self, function, arguments, bytes);
+    tern_status status = check(worker, o, true);
+    uint32_t arity = o->arity > 0 ? o->arity : (uint32_t)worker->context->config.broadcast_arity;
+    if (status == TERN_OK)
+        status = send_extended(worker, self, header, arguments, bytes, o, arity);
+    /* Here and now it is passed on, unless this is a handler. */
+    if (status == TERN_OK)
+        tern_ignore(tern_call_flush(worker, self));
+    if (status == TERN_OK)
+        (void)tern_progress_round(worker);
+    return status;
+}

@@ -1,0 +1,151 @@
+#include "rpc/lent/held.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/state.h"
+#include "rpc/synchronizer.h"
+#include "src/progress/wait.h"
+
+enum { FRONT = 64, LOOKS = 16 };
+
+struct tern_held {
+    tern_held *next;
+    tern_ptr counter;
+    size_t bytes;
+    uint32_t rank; /* of the only reader, or TERN_ANYBODY */
+    bool is_call;
+};
+
+static uint64_t *held_counter(const tern_worker *worker, const tern_held *held) {
+    return (uint64_t *)(void *)tern_reach_address(worker, held->counter, sizeof(uint64_t));
+}
+
+void tern_held_drop(tern_worker *worker, tern_held *held) {
+    if (held != NULL)
+        tern_ignore(tern_free(worker, held->counter));
+    free(held);
+}
+
+/* Whether every reader has let go, or the only one has died. */
+static bool held_is_over(tern_worker *worker, const tern_held *held) {
+    /* R8: tern_counter_lower; what the readers did with the memory comes before its next use */
+    if (__atomic_load_n(held_counter(worker, held), __ATOMIC_ACQUIRE) == 0)
+        return true;
+    return held->rank != TERN_ANYBODY && tern_glance(worker, held->rank) != TERN_OK;
+}
+
+/* Gives back what is over: all, or as far as the first that is not, which is the oldest. */
+static size_t held_sweep(tern_worker *worker, bool all) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    tern_held **link = &mine->held;
+    size_t over = 0;
+    while (*link != NULL) {
+        tern_held *held = *link;
+        if (held_is_over(worker, held)) {
+            *link = held->next;
+            if (*link == NULL)
+                mine->held_end = link;
+            mine->calls_lent -= held->is_call;
+            mine->held_over++;
+            tern_held_drop(worker, held);
+            over++;
+        } else if (all) {
+            link = &held->next;
+        } else {
+            break;
+        }
+    }
+    return over;
+}
+
+/* A look takes the counter's line from the reader that is about to lower it. */
+size_t tern_held_advance(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    return mine->held != NULL ? held_sweep(worker, mine->held_looks++ % LOOKS == 0) : 0;
+}
+
+uint32_t tern_held_reader(const tern_worker *worker) {
+    const tern_held *held = tern_rpc_worker_of(worker)->held;
+    while (held != NULL && (!held->is_call || held->rank == TERN_ANYBODY))
+        held = held->next;
+    return held != NULL ? held->rank : TERN_ANYBODY;
+}
+
+bool tern_held_reclaim(tern_worker *worker) { return held_sweep(worker, true) > 0; }
+
+tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held) {
+    tern_held *made = malloc(sizeof *made);
+    if (made == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to keep track of %zu bytes", bytes);
+    *made = (tern_held){.bytes = bytes};
+    tern_status status =
+        tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
+    if (status == TERN_ERR_MEMORY && tern_held_reclaim(worker)) {
+        tern_error_clear();
+        status = tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
+    }
+    if (status != TERN_OK) {
+        free(made);
+        return status;
+    }
+    *held = made;
+    return TERN_OK;
+}
+
+char *tern_held_data(const tern_worker *worker, const tern_held *held) {
+    return tern_reach_address(worker, held->counter, FRONT + held->bytes) + FRONT;
+}
+
+size_t tern_held_bytes(const tern_held *held) { return held->bytes; }
+
+tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uint64_t readers,
+                         uint32_t rank) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    held->rank = rank;
+    /* R9: tern_reply_store, tern_ring_publish_near; before anybody knows of it */
+    __atomic_store_n(held_counter(worker, held), readers, __ATOMIC_RELAXED);
+    if (mine->held == NULL)
+        mine->held_end = &mine->held;
+    held->next = NULL;
+    *mine->held_end = held;
+    mine->held_end = &held->next;
+    return (tern_loan){held->counter, bytes};
+}
+
+tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
+                              uint32_t rank) {
+    held->is_call = true;
+    tern_rpc_worker_of(worker)->calls_lent++;
+    return tern_held_lend(worker, held, held->bytes, readers, rank);
+}
+
+tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, uint32_t rank,
+                            tern_ptr *data) {
+    uint64_t offset = 0;
+    tern_status status = tern_counter_check(worker, loan->counter);
+    if (status == TERN_OK && loan->counter.rank != rank)
+        status =
+            tern_fail(TERN_ERR_RANGE, "rank %u lends memory of rank %u", rank, loan->counter.rank);
+    if (status != TERN_OK)
+        return status;
+    *data = loan->counter;
+    data->offset += FRONT;
+    return tern_segment_check(worker->context, *data, loan->bytes, &offset);
+}
+
+/* Nobody is told who has died. */
+void tern_loan_end(tern_worker *worker, const tern_loan *loan) {
+    if (!tern_peer_is_dead(&worker->context->peers, loan->counter.rank))
+        tern_counter_lower(worker, loan->counter, 1);
+}
+
+/* The memory goes with the segment. */
+void tern_held_discard(tern_worker *worker) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    while (mine->held != NULL) {
+        tern_held *held = mine->held;
+        mine->held = held->next;
+        free(held);
+    }
+}

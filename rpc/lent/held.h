@@ -1,0 +1,64 @@
+#ifndef TERN_RPC_LENT_HELD_H
+#define TERN_RPC_LENT_HELD_H
+
+/*
+ * Held memory: bytes of this rank's segment that other workers fetch: results that no reply cell
+ * takes (rpc/lent/result.h), and calls that no ring takes (rpc/lent/lend.h). A counter lies in
+ * front of them:
+ *
+ *     readers that have still to fetch: 8 bytes | 56 unused | the bytes
+ *
+ * The holder lends the memory and tells its readers the loan. Each reader copies the bytes and then
+ * lowers the counter as it lowers a synchronizer's (rpc/synchronizer.h). The holder's progress
+ * gives the memory back when the counter is 0. So a reader alone writes to its own memory, and one
+ * that gives up has nothing to fear from the holder.
+ */
+
+#include "rpc/state.h"
+
+typedef struct tern_held tern_held;
+
+/* What a reader is told. */
+typedef struct tern_loan {
+    tern_ptr counter;
+    uint64_t bytes;
+} tern_loan;
+
+/* Memory of this rank's segment for so many bytes, not lent yet. TERN_ERR_MEMORY. */
+tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held);
+
+char *tern_held_data(const tern_worker *worker, const tern_held *held);
+size_t tern_held_bytes(const tern_held *held);
+
+/* Gives back memory that was never lent; NULL is fine. */
+void tern_held_drop(tern_worker *worker, tern_held *held);
+
+/* Lends the first bytes to so many readers. rank: of the only reader, whose death ends the loan, or
+ * TERN_ANYBODY. The progress of the worker drops it. */
+tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uint64_t readers,
+                         uint32_t rank);
+
+/* The same for a call: all of it. Its readers need nothing of the application to let go. */
+tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
+                              uint32_t rank);
+
+/* Whether the loan, which came from elsewhere, names memory of that rank's segment. [out] data:
+ * where the bytes lie. TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
+tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, uint32_t rank,
+                            tern_ptr *data);
+
+/* A reader lets go of what it was lent. There has to be room for a notice (rpc/synchronizer.h). */
+void tern_loan_end(tern_worker *worker, const tern_loan *loan);
+
+/* The only reader of the oldest call's memory that has only one, or TERN_ANYBODY. */
+uint32_t tern_held_reader(const tern_worker *worker);
+
+/* Gives back all that is no longer needed. False: there was nothing. */
+bool tern_held_reclaim(tern_worker *worker);
+
+/* Gives back what is no longer needed; how many. The progress of the layer. */
+size_t tern_held_advance(tern_worker *worker);
+
+void tern_held_discard(tern_worker *worker);
+
+#endif

@@ -1,0 +1,95 @@
+#include "rpc/lent/lend.h"
+
+#include "base/error.h"
+#include "rma/reply.h"
+#include "rma/state.h"
+#include "rpc/lent/held.h"
+#include "rpc/synchronizer.h"
+#include "src/progress/wait.h"
+#include "tern/call_archive.h"
+
+/* Until memory that was lent has come back. */
+static tern_status await_memory(tern_worker *worker) {
+    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    const uint64_t over = mine->held_over;
+    tern_wait_state wait = TERN_WAIT_IN("tern_call (for memory of earlier calls)");
+    tern_status status = TERN_OK;
+    while (mine->held_over == over && status == TERN_OK)
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
+                                 tern_held_reader(worker));
+    if (status != TERN_ERR_PEER || !tern_held_reclaim(worker))
+        return status;
+    tern_error_clear(); /* the memory of a reader that has died is free */
+    return TERN_OK;
+}
+
+/* Calls give their memory back in time whatever the application does; results may not. */
+static tern_status create_held(tern_worker *worker, size_t bytes, tern_full full,
+                               tern_held **held) {
+    for (;;) {
+        tern_status status = tern_held_create(worker, bytes, held);
+        if (status != TERN_ERR_MEMORY || tern_rpc_worker_of(worker)->calls_lent == 0)
+            return status;
+        if (full != TERN_FULL_WAIT || worker->in_progress)
+            return tern_fail(TERN_ERR_AGAIN,
+                             "calls that have not been fetched leave no memory for %zu bytes; let "
+                             "progress run, or raise TERN_SEGMENT_SIZE",
+                             bytes);
+        tern_error_clear();
+        status = await_memory(worker);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_extension *e,
+                             tern_full full, uint64_t readers) {
+    tern_outgoing rest = {.piece = {call->piece[1], call->piece[2]}};
+    const size_t own = call->piece[1].bytes, bytes = tern_outgoing_bytes(&rest);
+    tern_held *held = NULL;
+    if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* a sum may have wrapped */
+        return tern_fail(TERN_ERR_RANGE,
+                         "a call with %zu bytes of arguments and %zu that go with them; %u are the "
+                         "limit of both; have a large buffer got by the target",
+                         own, call->piece[2].bytes, TERN_CHUNK_MAX);
+    tern_status status = create_held(worker, bytes, full, &held);
+    if (status != TERN_OK)
+        return status;
+    tern_outgoing_write(&rest, tern_held_data(worker, held));
+    worker->stats.bytes_staged += bytes;
+    const uint32_t rank = tern_rank_of(worker->context, call->target);
+    const tern_loan loan =
+        tern_held_lend_call(worker, held, readers, readers > 1 ? TERN_ANYBODY : rank);
+    e->lent = 1;
+    call->piece[1] = (tern_call_piece){&loan, sizeof loan};
+    call->piece[2] = (tern_call_piece){NULL, 0};
+    status = tern_outgoing_send(worker, call, full);
+    if (status != TERN_OK)
+        tern_counter_lower(worker, loan.counter, readers); /* nobody will read it */
+    return status;
+}
+
+tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_extension *e,
+                               tern_full full, uint64_t readers) {
+    if (tern_outgoing_fits(worker->context, call))
+        return tern_outgoing_send(worker, call, full);
+    return send_lent(worker, call, e, full, readers);
+}
+
+tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
+                            const void *arguments, size_t bytes, tern_full full,
+                            tern_future *future) {
+    tern_extension e = {.arguments = (uint32_t)bytes, .origin = worker->id};
+    tern_outgoing call = {target,
+                          tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
+                          {{&e, sizeof e}, {arguments, bytes}}};
+    tern_status status = future != NULL ? tern_reply_expect(worker, &e.answer) : TERN_OK;
+    if (status != TERN_OK)
+        return status;
+    status = tern_extended_send(worker, &call, &e, full, 1);
+    if (status == TERN_OK && future != NULL)
+        tern_future_begin(worker, tern_rank_of(worker->context, target), &e.answer, future);
+    else if (future != NULL)
+        tern_reply_release(worker, &e.answer);
+    return status;
+}

@@ -1,0 +1,66 @@
+#include "tern/agree.h"
+
+#include "base/error.h"
+#include "src/collective/collective.h"
+
+tern_status tern_collective_begin(tern_worker *worker, const char *name) {
+    if (worker == NULL || name == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL",
+                         name != NULL ? name : "tern_collective_begin");
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    (void)tern_collective_enter(worker, name);
+    worker->collective_depth++;
+    return TERN_OK;
+}
+
+void tern_collective_end(tern_worker *worker) {
+    if (worker != NULL && worker->collective_depth > 0 && --worker->collective_depth == 0)
+        tern_collective_leave(&worker);
+}
+
+tern_status tern_agree(tern_worker *worker, tern_status status, const char *what) {
+    if (worker == NULL || what == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_agree: NULL argument");
+    TERN_COLLECTIVE(worker, what);
+    tern_status may = tern_worker_may_wait(worker, what);
+    return may == TERN_OK ? tern_collective_agree(worker->context, worker, status, what) : may;
+}
+
+tern_status tern_same(tern_worker *worker, const void *data, size_t bytes, const char *what) {
+    if (worker == NULL || data == NULL || what == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_same: NULL argument");
+    TERN_COLLECTIVE(worker, what);
+    tern_status status = tern_worker_may_wait(worker, what);
+    if (status != TERN_OK)
+        return status;
+    return tern_collective_same(worker->context, worker, data, bytes, what);
+}
+
+tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count) {
+    if (worker == NULL || values == NULL || count > INT32_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_sum: NULL argument, or %zu values", count);
+    TERN_COLLECTIVE(worker, "tern_sum");
+    tern_status status = tern_worker_may_wait(worker, "tern_sum");
+    if (status != TERN_OK)
+        return status;
+    return tern_collective_sum(worker->context, worker, values, (int)count);
+}
+
+tern_status tern_spread(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
+    static const char name[] = "tern_spread";
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    TERN_COLLECTIVE(worker, name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    if (root >= worker->context->size || bytes > INT32_MAX || (data == NULL && bytes > 0))
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: root is %u of %u ranks, bytes %zu, or no data",
+                           name, root, worker->context->size, bytes);
+    status = tern_collective_agree(worker->context, worker, status, name);
+    if (status == TERN_OK && bytes > 0)
+        status = tern_collective_broadcast(worker->context, worker, root, data, bytes);
+    return status;
+}

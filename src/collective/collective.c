@@ -1,0 +1,381 @@
+#include "src/collective/collective.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "src/collective/meeting.h"
+#include "src/mpi/mpi.h"
+#include "src/peer/sibling.h"
+#include "src/progress/wait.h"
+
+/*
+ * After a death a collective may never end, nor can it be taken back: its request is leaked, and
+ * MPI may still write what comes late. So each works in a room of its own, which is left to MPI
+ * then.
+ */
+
+tern_status tern_collective_may_begin(const tern_context *context) {
+    const uint32_t dead = tern_peers_dead(&context->peers);
+    return dead == TERN_NOBODY ? TERN_OK : tern_peer_fail(dead);
+}
+
+/* Waits with progress. */
+static tern_status finish(tern_context *context, tern_worker *worker, MPI_Request *request) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status waited = TERN_OK;
+    for (;;) {
+        int done = 0;
+        tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (status != TERN_OK || done)
+            return status;
+        if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
+            return waited;
+        if (!context->peers.known && wait.began != 0)
+            tern_siblings_look(context, tern_now() - wait.began);
+        waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
+                                 context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
+    }
+}
+
+tern_status tern_collective_duplicate(tern_context *context) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    tern_status status = tern_collective_may_begin(context);
+    if (status != TERN_OK)
+        return status;
+    MPI_Comm *room = malloc(sizeof *room);
+    if (room == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a communicator");
+    status = TERN_MPI(PMPI_Comm_idup(context->comm, room, &request));
+    if (status == TERN_OK)
+        status = finish(context, NULL, &request);
+    if (status == TERN_OK)
+        context->comm = *room;
+    if (request == MPI_REQUEST_NULL)
+        free(room);
+    return status;
+}
+
+/* For one that may begin. No memory: others may wait for this rank. */
+static tern_status open_room(const tern_context *context, size_t bytes, char **room) {
+    tern_status status = tern_collective_may_begin(context);
+    if (status != TERN_OK)
+        return status;
+    *room = malloc(bytes + 1); /* of no bytes there may be none */
+    return *room != NULL
+               ? TERN_OK
+               : tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
+}
+
+/* Ends what was begun in a room, whose first bytes are the result. */
+static tern_status conclude(tern_context *context, tern_worker *worker, tern_status begun,
+                            MPI_Request *request, void *room, void *result, size_t bytes) {
+    tern_status status = begun == TERN_OK ? finish(context, worker, request) : begun;
+    if (status == TERN_OK)
+        memcpy(result, room, bytes);
+    if (*request == MPI_REQUEST_NULL)
+        free(room);
+    return status;
+}
+
+tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
+                                      size_t bytes, void *gathered) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    size_t all = bytes * context->size;
+    char *room = NULL;
+    tern_status status = open_room(context, all + bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room + all, mine, bytes);
+    status = TERN_MPI(PMPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
+                                      context->comm, &request));
+    return conclude(context, worker, status, &request, room, gathered, all);
+}
+
+/* Of numbers of 64 bits, in place. */
+static tern_status reduce(tern_context *context, tern_worker *worker, void *values, int count,
+                          MPI_Datatype type, MPI_Op op) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    size_t bytes = (size_t)count * sizeof(uint64_t);
+    char *room = NULL;
+    tern_status status = open_room(context, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, values, bytes);
+    status =
+        TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
+    return conclude(context, worker, status, &request, room, values, bytes);
+}
+
+tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
+                                      void *data, size_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    char *room = NULL;
+    tern_status status = open_room(context, bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, data, bytes);
+    status = TERN_MPI(PMPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    return conclude(context, worker, status, &request, room, data, bytes);
+}
+
+static tern_status claim(tern_worker *worker) {
+    tern_context *context = worker->context;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    for (tern_worker *other = NULL; status == TERN_OK; other = NULL) {
+        /* R6: tern_collective_yield */
+        if (atomic_compare_exchange_strong_explicit(&context->meets, &other, worker,
+                                                    memory_order_acquire, memory_order_relaxed) ||
+            other == worker)
+            return TERN_OK;
+        status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
+    }
+    return status;
+}
+
+/* Some worker of the rank comes to the next meeting: this one, or the one that it waits for. So a
+ * rank that waits for this worker elsewhere is told already. */
+tern_status tern_collective_claim(tern_worker *worker) {
+    worker->in_meeting = true;
+    const tern_status status = claim(worker);
+    worker->in_meeting = false;
+    return status;
+}
+
+void tern_collective_yield(tern_worker *worker) {
+    _Atomic(tern_worker *) *meets = &worker->context->meets;
+    /* R6: claim; the load is of this thread's own store, or of another worker's */
+    if (atomic_load_explicit(meets, memory_order_relaxed) == worker)
+        atomic_store_explicit(meets, NULL, memory_order_release);
+}
+
+void tern_collective_leave(tern_worker *const *entered) {
+    if (*entered == NULL)
+        return;
+    (*entered)->collective = NULL;
+    if (!(*entered)->in_progress) /* else it is a handler's, and refused */
+        tern_collective_yield(*entered);
+}
+
+/* What a meeting sums up: the names, how many ranks have failed, and numbers of the caller's. */
+enum { NAME, FAILED, NUMBERS, NUMBERS_MAX = TERN_MEETING_WORDS - NUMBERS };
+
+enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
+
+/* How a rank's own part has ended. */
+typedef struct failure {
+    int64_t status;
+    char detail[DETAIL_BYTES];
+} failure;
+
+static const failure no_failure = {.status = TERN_OK};
+
+/* What a rank tells of itself where the words differ. */
+typedef struct presence {
+    char name[NAME_BYTES];
+    uint64_t index, notified, in_notified; /* of its worker */
+} presence;
+
+static const char *name_of(const tern_worker *worker, const char *otherwise) {
+    return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
+}
+
+/* Bits 0-19 count ranks; the others are a hash of the name and of what the worker has done. */
+static uint64_t name_word(const tern_worker *worker, const char *name) {
+    const uint64_t done = worker != NULL ? 2 * worker->notified + worker->in_notified : 0;
+    return (XXH3_64bits_withSeed(name, strlen(name), done) & ~TERN_MEETING_COUNT) | 1;
+}
+
+/* Workers of different indexes have different collectives over notifications. */
+static bool same_index(const presence *all, uint32_t size) {
+    for (uint32_t r = 1; r < size; r++)
+        if (all[r].index != all[0].index)
+            return false;
+    return true;
+}
+
+/* The first collective over notifications that a rank has not ended, or where workers cannot be
+ * compared, that a rank is in. UINT64_MAX: there is none. */
+static uint64_t first_unended(const presence *all, uint32_t size, bool comparable) {
+    uint64_t first = UINT64_MAX;
+    for (uint32_t r = 0; r < size; r++)
+        if ((comparable || all[r].in_notified != 0) && all[r].notified < first)
+            first = all[r].notified;
+    return first;
+}
+
+static bool presence_differs(const presence *a, const presence *b) {
+    return a->in_notified != b->in_notified || strncmp(a->name, b->name, sizeof a->name) != 0;
+}
+
+/* All ranks have found out that their words differ, and tell each other what they are in. Those
+ * that have ended the first collective over notifications that some rank has not are not concerned.
+ * [out] through: this rank is one of them. TERN_ERR_MISMATCH, on every rank: those that are
+ * concerned are in different functions, or in another one than that collective; each counts as if
+ * it had ended that one. */
+static tern_status compare(tern_context *context, tern_worker *worker, const char *name,
+                           bool *through) {
+    presence mine = {.name = ""};
+    if (worker != NULL)
+        mine = (presence){.index = worker->index,
+                          .notified = worker->notified,
+                          .in_notified = worker->in_notified};
+    snprintf(mine.name, sizeof mine.name, "%s", name);
+    presence *all = malloc(context->size * sizeof *all);
+    tern_status status =
+        all != NULL ? tern_collective_allgather(context, worker, &mine, sizeof mine, all)
+                    : tern_fail(TERN_ERR_MEMORY, "no memory for the names of %u collectives",
+                                context->size);
+    if (status != TERN_OK)
+        goto out;
+    const bool comparable = same_index(all, context->size);
+    const uint64_t first = first_unended(all, context->size, comparable);
+    *through = mine.notified > first;
+    uint32_t one = context->rank, other = 0; /* two ranks that differ, the first one concerned */
+    if (*through)
+        for (one = 0; all[one].notified > first;)
+            one++;
+    while (other < context->size &&
+           (all[other].notified > first ? all[one].in_notified != 0
+                                        : !presence_differs(&all[one], &all[other])))
+        other++;
+    if (other == context->size)
+        goto out;
+    if (!*through && worker != NULL && comparable)
+        worker->notified = first + 1;
+    status = tern_fail(TERN_ERR_MISMATCH,
+                       "rank %u is in %.*s and rank %u is in %.*s%s; all ranks call the same "
+                       "collective functions in the same order",
+                       one, NAME_BYTES - 1, all[one].name, other, NAME_BYTES - 1, all[other].name,
+                       all[other].notified > first ? ", behind a broadcast" : "");
+out:
+    free(all);
+    return status;
+}
+
+/* Some rank may have failed: tells everybody of the first one. */
+static tern_status tell_failure(tern_context *context, tern_worker *worker, const failure *mine,
+                                const char *what) {
+    int64_t first = mine->status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
+    tern_status code = reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
+    if (code != TERN_OK || first == context->size)
+        return code;
+    failure told = *mine;
+    code = tern_collective_broadcast(context, worker, (uint32_t)first, &told, sizeof told);
+    if (code != TERN_OK)
+        return code;
+    if (mine->status != TERN_OK)
+        return tern_fail((tern_status)mine->status, "%s", mine->detail);
+    told.detail[sizeof told.detail - 1] = 0;
+    return tern_fail((tern_status)told.status, "%s failed on rank %d: %s", what, (int)first,
+                     told.detail);
+}
+
+/* sums: words of this rank, then of all. */
+static tern_status hold_meeting(tern_context *context, tern_worker *worker,
+                                uint64_t sums[TERN_MEETING_WORDS]) {
+    tern_status status = tern_collective_may_begin(context);
+    if (status != TERN_OK)
+        return status;
+    if (worker != NULL)
+        worker->in_meeting = true;
+    status = context->meeting != NULL && worker != NULL
+                 ? tern_meeting_hold(context, worker, sums)
+                 : reduce(context, worker, sums, TERN_MEETING_WORDS, MPI_UINT64_T, MPI_SUM);
+    if (worker != NULL)
+        worker->in_meeting = false;
+    if (status == TERN_OK)
+        /* R4; the meeting has ordered what it stands for */
+        atomic_fetch_add_explicit(&context->meetings, 1, memory_order_relaxed);
+    return status;
+}
+
+/* That the sum of the names is size times this rank's own is true on every rank if all have
+ * the same, and else, for hashes of 44 bits, practically on none. */
+static tern_status meet_until_concerned(tern_context *context, tern_worker *worker,
+                                        const char *what, const failure *mine,
+                                        uint64_t words[TERN_MEETING_WORDS]) {
+    const char *name = name_of(worker, what);
+    words[NAME] = name_word(worker, name);
+    words[FAILED] = mine->status != TERN_OK;
+    for (;;) {
+        uint64_t sums[TERN_MEETING_WORDS];
+        bool through = false;
+        memcpy(sums, words, sizeof sums);
+        tern_status status = hold_meeting(context, worker, sums);
+        if (status == TERN_OK && sums[NAME] != context->size * words[NAME])
+            status = compare(context, worker, name, &through);
+        if (status == TERN_OK && sums[FAILED] > 0)
+            status = tell_failure(context, worker, through ? &no_failure : mine, what);
+        if (!through) {
+            memcpy(words, sums, sizeof sums);
+            return status;
+        }
+        tern_error_clear();
+        if (worker->in_notified) /* it goes on, and meets again only if it has to */
+            return TERN_OK;
+    }
+}
+
+/* words: the caller's numbers, then their sums. what: the name if the worker is in no function with
+ * one. */
+static tern_status meet(tern_context *context, tern_worker *worker, const char *what,
+                        const failure *mine, uint64_t words[TERN_MEETING_WORDS]) {
+    tern_status status = worker != NULL ? tern_collective_claim(worker) : TERN_OK;
+    if (status == TERN_OK)
+        status = meet_until_concerned(context, worker, what, mine, words);
+    if (worker != NULL && worker->collective == NULL)
+        tern_collective_yield(worker);
+    return status;
+}
+
+tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) {
+    uint64_t words[TERN_MEETING_WORDS] = {0};
+    return meet(context, worker, "a barrier", &no_failure, words);
+}
+
+tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
+                                int count) {
+    tern_status status = TERN_OK;
+    for (int at = 0; at < count && status == TERN_OK; at += NUMBERS_MAX) {
+        uint64_t words[TERN_MEETING_WORDS] = {0};
+        const size_t bytes =
+            (size_t)(count - at < NUMBERS_MAX ? count - at : NUMBERS_MAX) * sizeof *values;
+        memcpy(words + NUMBERS, values + at, bytes);
+        status = meet(context, worker, "a sum", &no_failure, words);
+        if (status == TERN_OK)
+            memcpy(values + at, words + NUMBERS, bytes);
+    }
+    return status;
+}
+
+tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
+                                  const char *what) {
+    failure mine = {.status = status};
+    if (status != TERN_OK)
+        snprintf(mine.detail, sizeof mine.detail, "%s", tern_error_detail());
+    uint64_t words[TERN_MEETING_WORDS] = {0};
+    status = meet(context, worker, what, &mine, words);
+    if (status == TERN_OK)
+        tern_error_clear(); /* a rank may have recovered from something on the way here */
+    return status;
+}
+
+tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
+                                 size_t bytes, const char *what) {
+    char *all = malloc(bytes * context->size);
+    tern_status status = all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory: %s", what);
+    status = tern_collective_agree(context, worker, status, what);
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, worker, mine, bytes, all);
+    for (uint32_t r = 1; status == TERN_OK && r < context->size; r++)
+        if (memcmp(all, all + r * bytes, bytes) != 0)
+            status = tern_fail(TERN_ERR_MISMATCH, "%s differ between rank 0 and rank %u", what, r);
+    free(all);
+    return status;
+}

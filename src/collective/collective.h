@@ -1,0 +1,83 @@
+#ifndef TERN_SRC_COLLECTIVE_COLLECTIVE_H
+#define TERN_SRC_COLLECTIVE_COLLECTIVE_H
+
+/*
+ * Collectives for creating and destroying things, waited for with progress, so that a rank that is
+ * late because it waits for this one's service gets it. One worker of each rank calls them, in the
+ * same order everywhere; not in handlers. worker may be NULL while the context is being created or
+ * closed: then nobody needs service.
+ *
+ * A barrier, a sum and an agreement are one step of the same shape, a meeting, which also sums up
+ * the names of what the ranks are in. So if the ranks are in different functions, each learns it at
+ * the first meeting, gets TERN_ERR_MISMATCH with two of the names, and all have come to the same
+ * step again. An all-gather and a broadcast carry no name: every function meets before it uses one.
+ *
+ * A rank comes to one meeting at a time: another worker that has to meet waits until the function
+ * of the first has ended. Collectives over notifications (rma/notify/collectives.c) meet only when
+ * one of them cannot go on. A rank may have been through a broadcast that others are still in; it
+ * is not concerned by their meeting, which it learns there, and comes to the next one with what it
+ * is in itself.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/context.h"
+
+/* Names the function that the calling block belongs to, for all collectives of worker in it, those
+ * of the functions that it calls included. An inner name changes nothing. worker may be NULL. */
+#define TERN_COLLECTIVE(worker, name)                                                              \
+    tern_worker *collective_worker __attribute__((cleanup(tern_collective_leave), unused)) =       \
+        tern_collective_enter(worker, name)
+
+/* Returns worker if it was in no collective, else NULL. */
+static inline tern_worker *tern_collective_enter(tern_worker *worker, const char *name) {
+    if (worker == NULL || worker->collective != NULL)
+        return NULL;
+    worker->collective = name;
+    return worker;
+}
+
+void tern_collective_leave(tern_worker *const *entered);
+
+/* TERN_ERR_PEER if this rank knows of a death: then it begins no collective. It may be past one in
+ * which others still wait, and their messages would meet. */
+tern_status tern_collective_may_begin(const tern_context *context);
+
+/* A meeting claims its rank for the worker until the function that the worker is in ends. These do
+ * it earlier, waiting for the function of another worker, and give the claim up earlier. */
+tern_status tern_collective_claim(tern_worker *worker);
+void tern_collective_yield(tern_worker *worker);
+
+/* Each of the functions below may return TERN_ERR_PEER and TERN_ERR_MPI; those that meet,
+ * TERN_ERR_MISMATCH too. */
+
+tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
+
+/* gathered: size * bytes. */
+tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
+                                      size_t bytes, void *gathered);
+
+/* Puts a duplicate of context->comm in its place. */
+tern_status tern_collective_duplicate(tern_context *context);
+
+/* From root to all. bytes: below 2 GiB. */
+tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
+                                      void *data, size_t bytes);
+
+/* In place. */
+tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
+                                int count);
+
+/* Agrees on the outcome of a local step: TERN_OK if status is TERN_OK on every rank; otherwise a
+ * rank that failed gets its own status with its detail kept, and the others the first failed rank's
+ * status with a detail that names that rank and what. */
+tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
+                                  const char *what);
+
+/* TERN_ERR_MISMATCH, naming what and the first two ranks that differ, unless bytes at mine are the
+ * same on every rank. */
+tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
+                                 size_t bytes, const char *what);
+
+#endif

@@ -1,0 +1,68 @@
+#ifndef TERN_SRC_PEER_PEER_H
+#define TERN_SRC_PEER_PEER_H
+
+/*
+ * Liveness of peers: a pidfd for every rank of the same machine, polled by waits. A pidfd tells a
+ * dead process even while it is a zombie, which kill(pid, 0) does not.
+ */
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tern/status.h"
+
+#define TERN_NOBODY UINT32_MAX
+#define TERN_NO_CALL UINT64_MAX
+
+typedef struct tern_peers {
+    struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
+    int64_t *pid;           /* of each rank; means something here if it is watched */
+    uint32_t *machine;      /* by rank: the lowest rank of the same machine */
+    uint32_t count;         /* ranks */
+    _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
+    _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
+    bool known;             /* the ranks have told each other who they are */
+    uint32_t looks;         /* for siblings before that (src/peer/sibling.h) */
+    _Atomic uint64_t call;  /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
+    uint32_t calls;         /* so many have begun; under the MPI lock */
+    uint64_t *call_at;      /* by rank: the address of its call */
+} tern_peers;
+
+struct tern_context;
+
+/* Makes the table, if there is none: nobody is watched, nobody is dead. */
+tern_status tern_peers_make(tern_peers *peers, uint32_t size);
+/* Collective: opens the pidfds. */
+tern_status tern_peers_open(struct tern_context *context);
+void tern_peers_close(tern_peers *peers);
+
+/* Watches a process as rank, in place of the one that was watched. The process is known to have
+ * been that rank: if it is gone, the rank is dead. False, with errno: too many files are open. */
+bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid);
+void tern_peer_mark_dead(tern_peers *peers, uint32_t rank);
+
+/* Looks for deaths; a system call. */
+void tern_peers_look(tern_peers *peers);
+
+typedef enum tern_peer_state { TERN_PEER_ALIVE, TERN_PEER_DEAD, TERN_PEER_UNKNOWN } tern_peer_state;
+
+/* Looks at one; a system call. TERN_PEER_UNKNOWN: it is not watched, and its process number may
+ * mean nothing here. */
+tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank);
+
+static inline uint32_t tern_peers_dead(const tern_peers *peers) {
+    /* R4 */
+    return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->first, memory_order_relaxed);
+}
+
+static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
+    /* R4 */
+    return atomic_load_explicit(&peers->dead[rank], memory_order_relaxed) != 0;
+}
+
+/* Sets the detail for a dead rank and returns TERN_ERR_PEER. */
+tern_status tern_peer_fail(uint32_t rank);
+
+#endif

@@ -1,0 +1,43 @@
+#include "src/peer/stuck.h"
+
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "src/progress/wait.h"
+
+/* TERN_NO_CALL also where the system does not let this process read. */
+static uint64_t read_word(tern_peers *peers, uint32_t rank) {
+    uint64_t word = TERN_NO_CALL;
+    /* The number of a process that is gone could be another's. */
+    if (tern_peer_look(peers, rank) != TERN_PEER_ALIVE)
+        return TERN_NO_CALL;
+    struct iovec here = {&word, sizeof word};
+    struct iovec there = {(void *)(uintptr_t)peers->call_at[rank], sizeof word};
+    if (process_vm_readv((pid_t)peers->pid[rank], &here, 1, &there, 1, 0) != sizeof word)
+        return TERN_NO_CALL;
+    return word;
+}
+
+tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now) {
+    tern_peers *peers = &context->peers;
+    const uint64_t patience = (uint64_t)context->config.peer_patience * 1000000000u;
+    if (patience == 0 || !peers->known || rank >= context->size || rank == context->rank ||
+        tern_peers_dead(peers) == TERN_NOBODY)
+        return TERN_OK;
+    const uint64_t word = read_word(peers, rank);
+    const uint32_t target = (uint32_t)word;
+    if (word == TERN_NO_CALL || target >= context->size || !tern_peer_is_dead(peers, target)) {
+        wait->call_since = 0;
+        return TERN_OK;
+    }
+    if (wait->call_since == 0 || wait->call != word) {
+        wait->call = word;
+        wait->call_since = now;
+    }
+    if (now - wait->call_since < patience)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_PEER,
+                     "rank %u has been stuck for %zu s in a call of MPI towards rank %u, which has "
+                     "died; end rank %u, and use TERN_TRANSPORT=p2p where ranks may die",
+                     rank, context->config.peer_patience, target, rank);
+}

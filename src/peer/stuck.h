@@ -1,0 +1,32 @@
+#ifndef TERN_SRC_PEER_STUCK_H
+#define TERN_SRC_PEER_STUCK_H
+
+/*
+ * Ranks that are stuck in MPI. A one-sided operation of MPI towards a rank that dies may never end
+ * (rma/transport/mpi_rma.c). So a rank says in a word of its own memory which rank such a call is
+ * towards, while it is in it. A rank that waits for it, and knows of a death, reads that word by
+ * the system call that reads another process's memory. If the word stays the same for
+ * TERN_PEER_PATIENCE, and names a dead rank, the wait ends with TERN_ERR_PEER.
+ *
+ * Hot path: two relaxed stores around a call of MPI's one-sided operations.
+ */
+
+#include "src/context.h"
+#include "tern/progress.h"
+
+/* Around a call of MPI towards rank. The MPI lock is held. */
+static inline void tern_stuck_enter(tern_peers *peers, uint32_t rank) {
+    /* R4: read_word */
+    atomic_store_explicit(&peers->call, (uint64_t)++peers->calls << 32 | rank,
+                          memory_order_relaxed);
+}
+
+static inline void tern_stuck_leave(tern_peers *peers) {
+    /* R4: read_word */
+    atomic_store_explicit(&peers->call, TERN_NO_CALL, memory_order_relaxed);
+}
+
+/* Of a wait for rank, which is alive: TERN_ERR_PEER if it has been stuck for so long. */
+tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now);
+
+#endif

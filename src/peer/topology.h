@@ -1,0 +1,34 @@
+#ifndef TERN_SRC_PEER_TOPOLOGY_H
+#define TERN_SRC_PEER_TOPOLOGY_H
+
+/*
+ * Topology: which NUMA nodes a process runs on, which one its network card is near, and which ranks
+ * form a node. Placement is computed from what hwloc tells, so that tests feed it synthetic
+ * machines.
+ */
+
+#include <hwloc.h>
+
+#include "src/context.h"
+
+#define TERN_NUMA_MAX 64
+
+/* Logical indexes of the NUMA nodes whose processors intersect binding, in order; how many, at most
+ * TERN_NUMA_MAX. At least one: node 0 where hwloc knows none. */
+size_t tern_topology_numa(hwloc_topology_t topology, hwloc_const_cpuset_t binding,
+                          int numa[TERN_NUMA_MAX]);
+
+/* The NUMA node nearest to the first network card (OpenFabrics first, then network), or -1. */
+int tern_topology_nic(hwloc_topology_t topology);
+
+/* Loads this machine's topology; with its I/O devices, which tern_topology_nic needs, it takes
+ * several times as long. The caller destroys it. */
+tern_status tern_topology_load(hwloc_topology_t *topology, bool devices);
+
+/* Numbers the nodes from who shares memory with whom: leader[r] is the lowest rank on r's machine.
+ * With virtual_size > 0 each machine is cut into pieces of at most that many ranks in rank order.
+ * [out] node, by rank, and nodes, their number. */
+tern_status tern_topology_nodes(const uint32_t *leader, uint32_t size, uint32_t virtual_size,
+                                uint32_t *node, uint32_t *nodes);
+
+#endif

@@ -1,0 +1,126 @@
+#include "tern/progress.h"
+
+#include <sched.h>
+
+#include "base/error.h"
+#include "src/progress/membarrier.h"
+#include "src/progress/pending.h"
+#include "src/progress/task.h"
+#include "src/progress/wait.h"
+
+static size_t move_all(tern_worker *worker) {
+    size_t events = 0;
+    for (tern_mover **at = &worker->movers; *at != NULL;) {
+        tern_mover *mover = *at;
+        if (mover->move(worker, mover, &events))
+            at = &mover->next;
+        else
+            *at = mover->next;
+    }
+    return events;
+}
+
+static void round_begin(tern_worker *worker) {
+    worker->in_progress = true;
+    /* R3: tern_progress_pass; that one sees the round, or the round what it has stored */
+    atomic_store_explicit(&worker->rounds,
+                          atomic_load_explicit(&worker->rounds, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    if (__builtin_expect(worker->context->fences, 0))
+        /* R3: tern_progress_pass */
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void round_end(tern_worker *worker) {
+    /* R1: tern_progress_pass */
+    atomic_store_explicit(&worker->rounds,
+                          atomic_load_explicit(&worker->rounds, memory_order_relaxed) + 1,
+                          memory_order_release);
+    worker->in_progress = false;
+}
+
+void tern_progress_pass(const tern_context *context) {
+    tern_membarrier(context);
+    /* R3: round_begin */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        const _Atomic uint64_t *rounds = &context->worker[i]->rounds;
+        /* R3: round_begin; an acquire too, of the round that has ended */
+        const uint64_t now = atomic_load(rounds);
+        /* R1: round_end */
+        while (now % 2 == 1 && atomic_load_explicit(rounds, memory_order_acquire) == now)
+            sched_yield();
+    }
+}
+
+size_t tern_progress_round(tern_worker *worker) {
+    if (worker->in_progress)
+        return 0;
+    round_begin(worker);
+    const uint32_t failures = tern_failures_here.count;
+    size_t events = 0;
+    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
+        if (tern_layers[i]->progress != NULL)
+            events += tern_layers[i]->progress(worker);
+    tern_context *context = worker->context;
+    for (size_t i = 0; i < context->hooks; i++)
+        events += context->hook[i].run(worker, context->hook[i].argument);
+    if (worker->movers != NULL)
+        events += move_all(worker);
+    /* R4 */
+    if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
+        events += tern_tasks_run(worker);
+    /* Whatever failed has been told to whom it concerns: a handler's error to its caller. */
+    if (__builtin_expect(tern_failures_here.count != failures, 0))
+        tern_error_clear();
+    if (events > 0)
+        worker->vain = 0;
+    round_end(worker);
+    return events;
+}
+
+size_t tern_progress_process(tern_worker *worker) {
+    const tern_context *context = worker->context;
+    size_t events = tern_progress_round(worker);
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_worker *other = context->worker[i];
+        if (other == worker || !tern_worker_borrow(other))
+            continue;
+        events += tern_progress_round(other);
+        tern_worker_give_back(other);
+    }
+    return events;
+}
+
+size_t tern_progress(tern_worker *worker) {
+    const size_t events = worker == NULL ? 0 : tern_progress_round(worker);
+    if (worker != NULL && events == 0)
+        tern_look_vainly(worker);
+    return events;
+}
+
+tern_status tern_progress_hook_add(tern_context *context, tern_progress_hook hook, void *argument) {
+    if (context == NULL || hook == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_add: NULL argument");
+    if (context->hooks == TERN_PROGRESS_HOOKS)
+        return tern_fail(TERN_ERR_FULL, "all %d progress hooks are taken", TERN_PROGRESS_HOOKS);
+    context->hook[context->hooks++] = (tern_hook){hook, argument};
+    return TERN_OK;
+}
+
+tern_status tern_progress_hook_remove(tern_context *context, tern_progress_hook hook,
+                                      void *argument) {
+    if (context == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_remove: context is NULL");
+    for (size_t i = 0; i < context->hooks; i++) {
+        if (context->hook[i].run != hook || context->hook[i].argument != argument)
+            continue;
+        for (size_t k = i + 1; k < context->hooks; k++)
+            context->hook[k - 1] = context->hook[k];
+        context->hooks--;
+        return TERN_OK;
+    }
+    return tern_fail(TERN_ERR_NOT_FOUND, "no such progress hook");
+}

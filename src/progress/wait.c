@@ -1,0 +1,94 @@
+#include "src/progress/wait.h"
+
+#include <sched.h>
+
+#include "src/peer/activity.h"
+#include "src/peer/stuck.h"
+
+/* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
+ * is likely to wait for this core. */
+#define SPINS 200u
+#define PAUSES 400u
+#define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a yield within MPI */
+#define LOOK_INTERVAL_NS 5000000u
+
+_Thread_local const char *tern_waits_in = "a wait of tern";
+
+void tern_worker_yield(tern_worker *worker) {
+    if (worker->in_progress || worker->in_handler)
+        return;
+    worker->stats.yields++;
+    sched_yield();
+}
+
+tern_status tern_glance(tern_worker *worker, uint32_t rank) {
+    tern_peers *peers = &worker->context->peers;
+    if (++worker->glances % ROUNDS_PER_LOOK == 0 &&
+        tern_now() - worker->looked >= LOOK_INTERVAL_NS) {
+        tern_peers_look(peers);
+        worker->looked = tern_now();
+    }
+    return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}
+
+/* The dead one whose death ends a wait for rank, or TERN_NOBODY. */
+static uint32_t dead_for(const tern_context *context, uint32_t rank) {
+    if (rank == TERN_ANYBODY)
+        return tern_peers_dead(&context->peers);
+    return tern_peer_is_dead(&context->peers, rank) ? rank : TERN_NOBODY;
+}
+
+tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
+    uint32_t round = state->rounds++;
+    tern_error_clear_again();
+    if (round >= PAUSES)
+        sched_yield();
+    else if (round >= SPINS)
+        tern_relax();
+    if (round % ROUNDS_PER_LOOK != ROUNDS_PER_LOOK - 1 || context == NULL)
+        return TERN_OK;
+    uint64_t now = tern_now();
+    if (state->looked == 0)
+        state->looked = now;
+    if (state->began == 0)
+        state->began = now;
+    const bool late = now - state->looked >= LOOK_INTERVAL_NS;
+    if (late) {
+        state->looked = now;
+        if (rank != TERN_NOBODY)
+            tern_peers_look(&context->peers);
+        tern_activity_wait(context, state, rank, now);
+    }
+    if (rank == TERN_NOBODY)
+        return TERN_OK;
+    /* Before, the wait may well end soon, by a rank that is alive. */
+    if (!late && round < PAUSES)
+        return TERN_OK;
+    uint32_t dead = dead_for(context, rank);
+    if (dead != TERN_NOBODY)
+        return tern_peer_fail(dead);
+    return late ? tern_stuck_look(context, state, rank, now) : TERN_OK;
+}
+
+/* What the dead sent before may be among what is still found: the look after this one counts. */
+tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank) {
+    if (rank == TERN_NOBODY)
+        return TERN_OK;
+    tern_peers_look(&context->peers);
+    const uint64_t now = tern_now();
+    if (state->began == 0)
+        state->began = now;
+    tern_activity_wait(context, state, rank, now);
+    const uint32_t dead = dead_for(context, rank);
+    const bool known = state->doomed;
+    state->doomed = dead != TERN_NOBODY;
+    if (known && state->doomed)
+        return tern_peer_fail(dead);
+    return tern_stuck_look(context, state, rank, now);
+}
+
+tern_status tern_await_round(tern_worker *worker, tern_await *wait, size_t found) {
+    if (worker == NULL || wait == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_await_round: NULL argument");
+    return tern_wait_round(worker->context, wait, found, TERN_ANYBODY);
+}

@@ -1,0 +1,89 @@
+#include <sched.h>
+
+#include "base/error.h"
+#include "src/context.h"
+#include "src/destroyed.h"
+#include "src/mpi/pmpi.h"
+#include "src/progress/wait.h"
+
+/* The calling thread has borrowed a worker. */
+static _Thread_local bool borrowing;
+
+bool tern_worker_borrow(tern_worker *worker) {
+    uint32_t use = TERN_WORKER_FREE;
+    /* R4; so that waits do not write to what another thread uses */
+    if (atomic_load_explicit(&worker->use, memory_order_relaxed) != use)
+        return false;
+    /* R6: tern_worker_release, tern_worker_give_back, tern_service_threads_stop */
+    if (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_BORROWED,
+                                                 memory_order_acquire, memory_order_relaxed))
+        return false;
+    borrowing = true;
+    return true;
+}
+
+void tern_worker_give_back(tern_worker *worker) {
+    borrowing = false;
+    /* R6: worker_take, tern_worker_borrow */
+    atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
+}
+
+/* False: a thread has it. Waits while another thread has borrowed it, for one round of progress,
+ * but not within such a round, where two threads could wait for each other. */
+static bool worker_take(tern_worker *worker) {
+    uint32_t use = TERN_WORKER_FREE;
+    /* R6: tern_worker_release, tern_worker_give_back; the new owner sees what the old one left */
+    while (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_ADOPTED,
+                                                    memory_order_acquire, memory_order_relaxed)) {
+        if (use == TERN_WORKER_ADOPTED || borrowing)
+            return false;
+        sched_yield();
+        use = TERN_WORKER_FREE;
+    }
+    return true;
+}
+
+tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
+    if (context == NULL || worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_worker_adopt");
+    if (index >= context->config.workers)
+        return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
+                         context->config.workers);
+    if (!worker_take(context->worker[index]))
+        return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
+    *worker = context->worker[index];
+    tern_pmpi_adopt(*worker);
+    return TERN_OK;
+}
+
+tern_status tern_worker_release(tern_worker *worker) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_release: worker is NULL");
+    tern_status status = tern_worker_may_wait(worker, "tern_worker_release");
+    if (status != TERN_OK)
+        return status;
+    if (!tern_pmpi_release(worker))
+        return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
+    /* R6: worker_take, tern_worker_borrow */
+    atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
+    return TERN_OK;
+}
+
+tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
+    if ((worker->in_handler || worker->in_progress) && tern_is_destroyed(worker->context))
+        return tern_destroyed_fail(function);
+    if (worker->in_handler || worker->in_progress || borrowing)
+        return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+    tern_waits_in = worker->collective != NULL ? worker->collective : function;
+    return TERN_OK;
+}
+
+tern_context *tern_worker_context(const tern_worker *worker) { return worker->context; }
+
+tern_worker_id tern_worker_self(const tern_worker *worker) {
+    return (tern_worker_id){worker->context->rank, worker->index};
+}
+
+void tern_stats_get(const tern_worker *worker, tern_stats *stats) { *stats = worker->stats; }

@@ -1,0 +1,90 @@
+/*
+ * What every test program is made of:
+ *
+ *     // tern-test: transports
+ *     #include "harness.h"
+ *
+ *     static void wraps(void) { CU_ASSERT(...); }
+ *
+ *     int main(int argc, char **argv) {
+ *         static const tern_test_case tests[] = {{"wraps", wraps}};
+ *         return tern_test_main(argc, argv, "ring", tests, 1);
+ *     }
+ *
+ * The first line tells tests/CMakeLists.txt how the program is run. Every rank runs all tests in
+ * the same order, with a barrier after each. The exit status is 0, 1 (a test failed on some rank,
+ * the same on all ranks; or all were skipped for no want of the machine's) or 77 (every test was
+ * skipped on every rank).
+ *
+ *   --only NAME             run one test
+ *   --seed N                what tern_test_seed returns
+ *   --seconds N             how long tests go on that take as much time as they may
+ *   --quick | --full        what tern_test_full returns
+ *   --thread-level LEVEL    single, serialized (the default) or multiple
+ *   --deadline SECONDS      name the test that is running and exit
+ *   --survivors             ranks may be killed: no MPI between and after the tests
+ *
+ * CUnit takes assertions from one thread at a time: a thread of the test's own hands its findings
+ * to the one that runs the test. MPI is up while tests run; tern is not.
+ */
+
+#ifndef TERN_TESTS_HARNESS_HARNESS_H
+#define TERN_TESTS_HARNESS_HARNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <CUnit/CUnit.h>
+#include <mpi.h>
+
+typedef struct tern_test_case {
+    const char *name;
+    void (*run)(void);
+} tern_test_case;
+
+int tern_test_main(int argc, char **argv, const char *suite, const tern_test_case *tests,
+                   size_t count);
+
+int tern_test_rank(void);
+int tern_test_size(void);
+
+/* Whether there is time for the long form of a test. */
+bool tern_test_full(void);
+
+/* How long a test goes on that takes as much time as it may: usual seconds, or a hundred times as
+ * many with --full, or what --seconds says. */
+double tern_test_seconds(double usual);
+
+/* The same on every rank. Mix in the rank where ranks are to differ. */
+uint64_t tern_test_seed(void);
+
+/* Before tern_test_main: without --seed the seed is another one each time. It is printed. */
+void tern_test_draw_seed(void);
+
+/* The next number of the splitmix64 sequence that *state stands in. */
+uint64_t tern_test_random(uint64_t *state);
+
+/* Kills a rank, be it another or the caller. With --survivors only: a tern-test line asks for it.
+ */
+void tern_test_kill(int rank);
+
+/* Kills the caller at once, wherever its other threads are. The others may still be served by it
+ * when they learn of its death. */
+void tern_test_die(void);
+
+/* Whether a rank has been killed, or is about to be and serves nobody any more. */
+bool tern_test_dead(int rank);
+
+/* With --survivors: a meeting of the living, during which this rank can do something else. */
+void tern_test_arrive(void);
+bool tern_test_all_arrived(void);
+
+/* Counts the running test as skipped; the test then returns by itself. Of a program that is run
+ * with a number of ranks, or over a transport, where all tests are skipped there is nothing to be
+ * seen: it fails, so that it is not registered like that. With tern_test_lack it is the machine, or
+ * the MPI, that lacks something: then the program as a whole is skipped. */
+void tern_test_skip(const char *why);
+void tern_test_lack(const char *why);
+
+#endif

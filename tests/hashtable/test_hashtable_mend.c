@@ -1,0 +1,310 @@
+// tern-test: ranks least=2
+
+/* Words of a hash table that say what is not so: which of them the rank that they name mends, which
+ * it leaves alone because it is writing, and which are an error at once. */
+
+#include "bucket_tools.h"
+
+#include "hashtable/growth/growth.h"
+#include "hashtable/limits.h"
+#include "tern/hashtable_modify.h"
+
+enum { INTERVAL = 1000 /* ns between two questions */ };
+
+static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+
+/* One worker for each process: others are in no operation that its handlers interrupt. */
+static bool open_scene(fixture *f) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.workers = 1;
+    config.service_threads = 0;
+    config.log_level = TERN_LOG_NONE;
+    return fixture_open(f, &config);
+}
+
+static tern_hashtable *make(fixture *f, tern_hashtable_options options) {
+    tern_hashtable *table = NULL;
+    options.key_bytes = options.value_bytes = 8;
+    options.capacity = options.capacity > 0 ? options.capacity : 100;
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static void end(fixture *f, tern_hashtable *table) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+    fixture_close(f);
+}
+
+static uint64_t *bucket_at(fixture *f, const tern_hashtable *table, uint64_t key) {
+    return (uint64_t *)(void *)tern_reach_address(f->worker, bucket_of(table, &key), 8);
+}
+
+static uint64_t word_at(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+
+static void scribble(uint64_t *word, uint64_t value) {
+    __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+static tern_status insert(fixture *f, tern_hashtable *table, uint64_t key, uint64_t value) {
+    return tern_hashtable_insert(f->worker, table, &key, &value, rw, TERN_VIA_RMA, NULL);
+}
+
+/* UINT64_MAX: it is not there. */
+static uint64_t value_of(fixture *f, tern_hashtable *table, uint64_t key) {
+    uint64_t value = 0;
+    const tern_status status =
+        tern_hashtable_find(f->worker, table, &key, rw, TERN_VIA_RMA, &value);
+    CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
+    return status == TERN_OK ? value : UINT64_MAX;
+}
+
+/* ---- A writer that is alive ---- */
+
+static const uint64_t *held; /* the state of the bucket that the modifier has */
+
+/* Stores the argument, and makes progress before that until others have asked about the bucket. */
+static tern_status linger(tern_modify_info *info, void *value) {
+    enum { QUESTIONS = 3 };
+
+    const uint64_t state = word_at(held);
+    tern_stats before, now;
+    tern_stats_get(info->worker, &before);
+    do {
+        tern_progress(info->worker);
+        sched_yield();
+        tern_stats_get(info->worker, &now);
+    } while (now.calls_executed < before.calls_executed + QUESTIONS);
+    CU_ASSERT_EQUAL(state & TERN_KIND, TERN_LOCKED);
+    CU_ASSERT_EQUAL(word_at(held), state);
+    memcpy(value, info->argument, sizeof(uint64_t));
+    return TERN_OK;
+}
+TERN_MODIFIER(linger)
+
+/* Rank 0's modifier has the bucket of a key, which rank 1 inserts meanwhile. */
+static void modify_and_insert(fixture *f, tern_hashtable *table, uint64_t key) {
+    const uint64_t modified = 7, inserted = 8;
+    held = bucket_at(f, table, key);
+    if (f->rank == 0)
+        EXPECT_OK(tern_hashtable_modify(f->worker, table, &key, &linger_modifier, &modified,
+                                        sizeof modified, TERN_ABSENT_INSERT, rw, NULL, 0, NULL,
+                                        NULL));
+    while (f->rank == 1 && (word_at(held) & TERN_KIND) != TERN_LOCKED) {
+        tern_progress(f->worker);
+        sched_yield();
+    }
+    if (f->rank == 1)
+        EXPECT_OK(insert(f, table, key, inserted));
+    EXPECT_OK(tern_barrier(f->worker));
+    CU_ASSERT_EQUAL(value_of(f, table, key), inserted);
+}
+
+static void a_modifier_makes_progress(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    const uint64_t old = number_owned_by(table, 0, 0), new = number_owned_by(table, 0, old + 1);
+    if (f.rank == 1)
+        EXPECT_OK(insert(&f, table, old, 1));
+    if (f.rank == 1)
+        EXPECT_OK(insert(&f, table, old, 2));
+    EXPECT_OK(tern_barrier(f.worker));
+    modify_and_insert(&f, table, old);
+    modify_and_insert(&f, table, new);
+    CU_ASSERT_EQUAL(total_keys(&f, table), 2);
+    end(&f, table);
+}
+
+/* Rank 0 asks itself. */
+static void the_move_has_a_bucket(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
+    const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key),
+                   state = tern_state_locked(hash, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        uint64_t *word = bucket_at(&f, table, key);
+        const tern_search p = tern_probe_start(f.worker, table, &key, hash);
+        tern_growth *growth = table->growth;
+        EXPECT_OK(insert(&f, table, key, 1));
+        scribble(word, state);
+        growth->position = p.index;
+        growth->held = true;
+        tern_doubt_ns = 0;
+        tern_bucket_doubt(&p, state);
+        tern_bucket_doubt(&p, state); /* a first wait is given time */
+        CU_ASSERT_EQUAL(word_at(word), state);
+        growth->held = false;
+        tern_bucket_doubt(&p, state);
+        CU_ASSERT_EQUAL(word_at(word), tern_state_unlocked(hash, false));
+        growth->position = 0;
+        tern_doubt_ns = INTERVAL;
+    }
+    end(&f, table);
+}
+
+/* ---- Words that name a rank which is not writing ---- */
+
+/* Damage by rank 1, which then operates on the key. All others are in a barrier meanwhile. */
+static void others_are_named(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key);
+    for (uint32_t named = 0; named < f.size && f.rank == 1; named++) {
+        uint64_t *state = bucket_at(&f, table, key);
+        EXPECT_OK(insert(&f, table, key, named));
+        scribble(state, tern_state_locked(hash, named));
+        EXPECT_OK(insert(&f, table, key, named + 10));
+        CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
+        CU_ASSERT_EQUAL(value_of(&f, table, key), named + 10);
+        /* That the key is erased, the entry says. */
+        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_RMA));
+        scribble(state, tern_state_locked(hash, named));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_RMA));
+        int existed = 77;
+        scribble(state, tern_state_locked(hash, named));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, rw, TERN_VIA_RMA, &existed));
+        CU_ASSERT_EQUAL(existed, 0);
+    }
+    end(&f, table);
+}
+
+/* A whole entry is given up by nobody, and one that is torn stays no key's. */
+static void torn_entries_are_given_up(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    uint64_t key = 0;
+    for (uint32_t named = 0; named < f.size && f.rank == 1; named++)
+        for (int taken = 0; taken < 2; taken++) {
+            key = number_owned_by(table, 0, key + 1);
+            const uint64_t hash = hash_of(table, &key);
+            uint64_t *state = bucket_at(&f, table, key);
+            if (word_at(state) != TERN_FREE)
+                continue; /* another key's bucket */
+            EXPECT_OK(insert(&f, table, key, 5));
+            scribble(state + 2, key + 1);
+            scribble(state, taken ? tern_state_taken(hash, named) : tern_state_locked(hash, named));
+            EXPECT_OK(insert(&f, table, key, 6));
+            CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
+            CU_ASSERT_EQUAL(value_of(&f, table, key), 6);
+        }
+    end(&f, table);
+}
+
+/* The owner writes its news again. */
+static void news_are_told_again(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1) {
+        const tern_ptr place = tern_anchor_place(table, 0, offsetof(tern_anchor, news));
+        uint64_t *news = (uint64_t *)(void *)tern_reach_address(f.worker, place, 8);
+        scribble(news + 1, 12345);
+        EXPECT_OK(tern_growth_rest(f.worker, table, 0));
+        CU_ASSERT_NOT_EQUAL(word_at(news + 1), 12345);
+    }
+    end(&f, table);
+}
+
+/* ---- Words that no rank stores ---- */
+
+static void damage_is_an_error(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1) {
+        uint64_t *state = bucket_at(&f, table, key);
+        EXPECT_OK(insert(&f, table, key, 5));
+        EXPECT_OK(insert(&f, table, key, 6));
+        const uint64_t whole = word_at(state + 3);
+        const uint64_t words[] = {
+            tern_state_locked(hash, f.size),                /* by a rank that there is not */
+            tern_state_locked(hash, 0) | UINT64_C(1) << 54, /* and with a bit that no rank sets */
+            tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
+            tern_state_moved(hash),          /* in a table that does not grow */
+            tern_state_unlocked(hash, false) /* nobody writes, and the entry is torn */
+        };
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            if (i >= 2)
+                scribble(state + 3, whole + 1);
+            scribble(state, words[i]);
+            EXPECT(TERN_ERR_CORRUPT, insert(&f, table, key, 7));
+            EXPECT_DETAIL("rank 0's segment");
+            CU_ASSERT_EQUAL(word_at(state), words[i]);
+        }
+    }
+    end(&f, table);
+}
+
+/* ---- Keys that are being moved ---- */
+
+static struct {
+    uint64_t key;
+    uint64_t *entry; /* its bucket's; NULL: leave it alone */
+} torn;
+
+static uint64_t tear_and_hash(const void *key, size_t bytes, void *argument) {
+    uint64_t number;
+    memcpy(&number, key, sizeof number);
+    (void)bytes;
+    (void)argument;
+    if (torn.entry != NULL && number == torn.key)
+        scribble(torn.entry + 2, 12345);
+    return number * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The owner hashes a key when it is about to lock its bucket. */
+static void a_moved_entry_is_torn(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table =
+        make(&f, (tern_hashtable_options){.grow = 1, .key_hash = tear_and_hash});
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        torn.key = number_owned_by(table, 0, 0);
+        uint64_t *state = bucket_at(&f, table, torn.key), key = torn.key;
+        EXPECT_OK(insert(&f, table, torn.key, 1));
+        torn.entry = state + 1;
+        while (tern_part_of(table, 0) == &table->part[0]) {
+            key = number_owned_by(table, 0, key + 1);
+            EXPECT_OK(insert(&f, table, key, 1));
+            tern_progress(f.worker);
+        }
+        torn.entry = NULL;
+        CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
+        CU_ASSERT_EQUAL(value_of(&f, table, torn.key), UINT64_MAX);
+        EXPECT_OK(insert(&f, table, torn.key, 3));
+        CU_ASSERT_EQUAL(value_of(&f, table, torn.key), 3);
+    }
+    end(&f, table);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"a_modifier_makes_progress", a_modifier_makes_progress},
+        {"the_move_has_a_bucket", the_move_has_a_bucket},
+        {"others_are_named", others_are_named},
+        {"torn_entries_are_given_up", torn_entries_are_given_up},
+        {"news_are_told_again", news_are_told_again},
+        {"damage_is_an_error", damage_is_an_error},
+        {"a_moved_entry_is_torn", a_moved_entry_is_torn},
+    };
+    tern_doubt_ns = INTERVAL;
+    return tern_test_main(argc, argv, "hashtable_mend", tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,134 @@
+// tern-test: unit
+/*
+ * The general allocator (rma/memory/heap.h) against a model: a table of pieces that may not
+ * overlap, that lie where they were promised to, and that come back whole.
+ */
+
+#include "harness.h"
+#include "rma/memory/heap.h"
+
+#include <string.h>
+
+#define START ((uint64_t)4096)
+#define BYTES ((uint64_t)1 << 20)
+#define PIECES 512
+
+typedef struct piece {
+    uint64_t offset, bytes;
+} piece;
+
+static tern_heap *heap;
+
+static void open_heap(void) {
+    CU_ASSERT_EQUAL_FATAL(tern_heap_create(START, BYTES, &heap), TERN_OK);
+}
+
+static void close_heap(void) {
+    tern_heap_destroy(heap);
+    heap = NULL;
+}
+
+static bool overlaps(const piece *pieces, size_t count, uint64_t offset, uint64_t bytes) {
+    for (size_t i = 0; i < count; i++)
+        if (offset < pieces[i].offset + pieces[i].bytes && pieces[i].offset < offset + bytes)
+            return true;
+    return false;
+}
+
+static void random_against_model(void) {
+    open_heap();
+    uint64_t state = tern_test_seed();
+    piece pieces[PIECES];
+    size_t count = 0;
+    int wrong = 0;
+    for (int step = 0; step < 20000; step++) {
+        uint64_t dice = tern_test_random(&state);
+        if (count < PIECES && dice % 100 < 55) {
+            uint64_t bytes = 1 + tern_test_random(&state) % (dice % 7 == 0 ? 100000 : 3000);
+            uint64_t alignment = (uint64_t)64 << tern_test_random(&state) % 8;
+            uint64_t offset = 0;
+            tern_status status = tern_heap_take(heap, bytes, alignment, &offset);
+            if (status == TERN_ERR_MEMORY)
+                continue;
+            wrong += status != TERN_OK || offset % alignment != 0 || offset < START ||
+                     offset + bytes > START + BYTES || overlaps(pieces, count, offset, bytes);
+            pieces[count++] = (piece){offset, bytes};
+        } else if (count > 0) {
+            size_t victim = tern_test_random(&state) % count;
+            wrong += tern_heap_give(heap, pieces[victim].offset) != TERN_OK;
+            pieces[victim] = pieces[--count];
+        }
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    while (count > 0)
+        CU_ASSERT_EQUAL(tern_heap_give(heap, pieces[--count].offset), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_in_use(heap), 0);
+    /* Everything has grown together again. */
+    uint64_t offset = 0;
+    CU_ASSERT_EQUAL(tern_heap_take(heap, BYTES, 64, &offset), TERN_OK);
+    CU_ASSERT_EQUAL(offset, START);
+    close_heap();
+}
+
+static void edges(void) {
+    open_heap();
+    uint64_t offset = 77, whole = 0;
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 0, 64, &offset), TERN_ERR_MEMORY);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, BYTES + 1, 64, &offset), TERN_ERR_MEMORY);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, UINT64_MAX, 64, &offset), TERN_ERR_MEMORY);
+    CU_ASSERT_EQUAL(offset, 77);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, BYTES, 64, &whole), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 1, 64, &offset), TERN_ERR_MEMORY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tern_error_detail(), "TERN_SEGMENT_SIZE"));
+    CU_ASSERT_EQUAL(tern_heap_in_use(heap), BYTES);
+    CU_ASSERT_EQUAL(tern_heap_give(heap, whole), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_give(heap, whole), TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(tern_heap_give(heap, whole + 64), TERN_ERR_ARGUMENT);
+    close_heap();
+}
+
+/* Once what rests has been joined, the smallest piece that fits is the one that is used. */
+static void best_fit(void) {
+    open_heap();
+    uint64_t small = 0, large = 0, fence[2], got = 0;
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 4096, 64, &large), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 64, 64, &fence[0]), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 320, 64, &small), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 64, 64, &fence[1]), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_give(heap, large), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_give(heap, small), TERN_OK);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, BYTES, 64, &got), TERN_ERR_MEMORY);
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 200, 64, &got), TERN_OK);
+    CU_ASSERT_EQUAL(got, small);
+    close_heap();
+}
+
+/* What was given back is taken again as it is, in any order, if it is aligned; never twice. */
+static void resting(void) {
+    open_heap();
+    enum { MANY = 12 };
+    uint64_t at[MANY], got = 0;
+    for (int i = 0; i < MANY; i++)
+        CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * ((uint64_t)i + 1), 64, &at[i]), TERN_OK);
+    for (int i = 0; i < MANY; i++) {
+        CU_ASSERT_EQUAL(tern_heap_give(heap, at[i]), TERN_OK);
+        CU_ASSERT_EQUAL(tern_heap_give(heap, at[i]), TERN_ERR_ARGUMENT);
+    }
+    CU_ASSERT_EQUAL(tern_heap_in_use(heap), 0);
+    for (int i = MANY - 1; i >= MANY - 8; i -= 2) {
+        CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * ((uint64_t)i + 1), 64, &got), TERN_OK);
+        CU_ASSERT_EQUAL(got, at[i]);
+    }
+    CU_ASSERT_EQUAL(tern_heap_take(heap, 64 * (MANY - 1), (uint64_t)1 << 18, &got), TERN_OK);
+    CU_ASSERT_NOT_EQUAL(got, at[MANY - 2]);
+    CU_ASSERT_EQUAL(got % ((uint64_t)1 << 18), 0);
+    close_heap();
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"random against a model", random_against_model},
+                                           {"edges", edges},
+                                           {"best fit", best_fit},
+                                           {"resting", resting}};
+    return tern_test_main(argc, argv, "heap", tests, sizeof tests / sizeof tests[0]);
+}
