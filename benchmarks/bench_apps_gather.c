@@ -98,7 +98,7 @@ static void await(bench *b, apps *a, question *q) {
 static void questions(bench *b, apps *a, uint32_t block, uint32_t depth, uint64_t n) {
     static question ring[TERN_FUTURES];
     uint32_t other = b->other.rank, at = 0;
-    apps_publish(b, TERN_PUBLISH_TRAD);
+    apps_publish(b, TERN_PUBLISH_BATCHED);
     for (uint64_t i = 0; i < n; i++) {
         uint32_t index = apps_index(a, i);
         question *q = &ring[at];

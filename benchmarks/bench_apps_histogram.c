@@ -58,12 +58,12 @@ static void called(bench *b, apps *a, tern_publish policy, uint64_t n) {
     apps_end(b);
 }
 
-static void called_trad(bench *b, void *state, uint64_t n) {
-    called(b, state, TERN_PUBLISH_TRAD, n);
+static void called_batched(bench *b, void *state, uint64_t n) {
+    called(b, state, TERN_PUBLISH_BATCHED, n);
 }
 
-static void called_ovfl(bench *b, void *state, uint64_t n) {
-    called(b, state, TERN_PUBLISH_OVFL, n);
+static void called_spill(bench *b, void *state, uint64_t n) {
+    called(b, state, TERN_PUBLISH_SPILL, n);
 }
 
 /* One call for each block of updates, which the application gathers. */
@@ -120,7 +120,7 @@ TERN_FUNCTION(apps_count_many)
 static void combined(bench *b, void *state, uint64_t n) {
     apps *a = state;
     const uint64_t one = 1;
-    apps_publish(b, TERN_PUBLISH_TRAD);
+    apps_publish(b, TERN_PUBLISH_BATCHED);
     for (uint64_t i = 0; i < n; i++) {
         uint32_t index = apps_index(a, i);
         bench_ok(tern_combine(b->worker, combiner, (tern_worker_id){apps_owner(index), 0},
@@ -180,14 +180,14 @@ static void verify(bench *b, apps *a) {
 
 void apps_histogram(bench *b, apps *a) {
     bench_side mpi = {0}, exchange = apps_way("MPI_Alltoallv", exchanged, a);
-    bench_side combine = apps_way("tern_combine, trad", combined, a);
+    bench_side combine = apps_way("tern_combine, batched", combined, a);
     const bench_side ways[] = {
         apps_way("tern_atomic_fetch_add", added, a),
-        apps_way("tern_call, trad", called_trad, a),
-        apps_way("tern_call, ovfl", called_ovfl, a),
+        apps_way("tern_call, batched", called_batched, a),
+        apps_way("tern_call, spill", called_spill, a),
         apps_way("tern_call of blocks", in_blocks, a),
     };
-    static const char *const names[] = {"rma", "trad", "ovfl", "blocks"};
+    static const char *const names[] = {"rma", "batched", "spill", "blocks"};
     const bench_side *const peers[] = {&mpi, &combine, NULL, &exchange};
     tern_combiner_options options = {
         .function = &apps_count_many_function, .bytes = sizeof(uint64_t), .entries = COMBINED};

@@ -152,15 +152,15 @@ static void close_rings(bench *b, rings *r) {
 static void measure(bench *b, MPI_Comm comm, tern_publish policy) {
     static bench_stream stream;
     static rings r;
-    const bool trad = policy == TERN_PUBLISH_TRAD;
+    const bool batched = policy == TERN_PUBLISH_BATCHED;
     sender s = {.policy = policy};
     bench_case c = {.name = "many_to_one",
                     .params = {{"senders", (uint64_t)b->ranks - 1, NULL},
                                {"bytes", BYTES, NULL},
-                               {"policy", 0, trad ? "trad" : "write"}},
+                               {"policy", 0, batched ? "batched" : "write"}},
                     .unit = BENCH_RATE};
     bench_call_fill(s.payload);
-    bench_call_ceiling(&stream, BYTES, trad ? 4096 : 0, comm);
+    bench_call_ceiling(&stream, BYTES, batched ? 4096 : 0, comm);
     c.measured = bench_way("tern_call", take, call, &s);
     c.measured.prepare = prepare;
     if (b->shared) {
@@ -177,6 +177,6 @@ void bench_call_many_to_one(bench *own) {
     MPI_Comm comm;
     bench_mpi(MPI_Comm_dup(own->comm, &comm), "MPI_Comm_dup");
     measure(own, comm, TERN_PUBLISH_WRITE);
-    measure(own, comm, TERN_PUBLISH_TRAD);
+    measure(own, comm, TERN_PUBLISH_BATCHED);
     MPI_Comm_free(&comm);
 }

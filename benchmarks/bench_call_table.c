@@ -9,10 +9,10 @@
 
 #include "bench_call.h"
 
-enum { RING, BATCH, COPY, RAWS, SEND = TERN_PUBLISH_OVFL + 1, WAYS, SIZES = 3, COPY_SIZES = 3 };
+enum { RING, BATCH, COPY, RAWS, SEND = TERN_PUBLISH_SPILL + 1, WAYS, SIZES = 3, COPY_SIZES = 3 };
 
 static const uint64_t sizes[SIZES] = {8, 64, 256};
-static const char *const way_names[WAYS] = {"write", "trad", "ovfl", "send"};
+static const char *const way_names[WAYS] = {"write", "batched", "spill", "send"};
 static const char *const raw_names[RAWS] = {"ring", "ring 4K", "memcpy"};
 
 /* Calls of so many bytes, sent in one way. */
@@ -156,10 +156,10 @@ static uint64_t messages_of(const bench *b, unsigned how) {
     return !b->shared ? 1000000 : how == SEND ? 6500000 : 65000000;
 }
 
-/* The targets hold for shared memory: 0.8 of the bare ring, and ovfl within a tenth of write. */
+/* The targets hold for shared memory: 0.8 of the bare ring, and spill within a tenth of write. */
 static void measure(bench *b, unsigned how, size_t size, beside *s, table *t) {
     static way w, write;
-    const unsigned raw = how == TERN_PUBLISH_TRAD ? BATCH : RING;
+    const unsigned raw = how == TERN_PUBLISH_BATCHED ? BATCH : RING;
     const uint64_t bytes = sizes[size];
     bench_case c = {.name = "one_way",
                     .params = {{"bytes", bytes, NULL}, {"policy", 0, way_names[how]}},
@@ -172,9 +172,9 @@ static void measure(bench *b, unsigned how, size_t size, beside *s, table *t) {
     bench_call_fill(write.payload);
     c.measured = side_of(&w, how == SEND ? "tern_call_message" : "tern_call");
     c.ceiling = b->shared && how != SEND ? s->raw[raw] : s->message;
-    if (b->shared && how != SEND && (bytes == 8 || (bytes == 256 && how == TERN_PUBLISH_TRAD)))
+    if (b->shared && how != SEND && (bytes == 8 || (bytes == 256 && how == TERN_PUBLISH_BATCHED)))
         c.ratio_target = 1 / 0.8;
-    if (b->shared && how == TERN_PUBLISH_OVFL)
+    if (b->shared && how == TERN_PUBLISH_SPILL)
         c.peers[c.peer_count++] = (bench_peer){side_of(&write, "tern_call, write"), 1 / 1.1};
     if (b->shared)
         c.peers[c.peer_count++].side = s->raw[COPY];
@@ -198,8 +198,8 @@ static void print_cell(char *line, size_t room, double ns, uint64_t bytes) {
 
 /* Prints the table as the paper does: MB/s of arguments. */
 static void print(bench *b, const table *t) {
-    static const unsigned order[] = {SEND, TERN_PUBLISH_WRITE, TERN_PUBLISH_TRAD,
-                                     TERN_PUBLISH_OVFL};
+    static const unsigned order[] = {SEND, TERN_PUBLISH_WRITE, TERN_PUBLISH_BATCHED,
+                                     TERN_PUBLISH_SPILL};
     char line[160] = "MB/s of";
     bench_note(b, "table 2 of paper 000: medians over %u runs of %llu calls", b->options.runs,
                (unsigned long long)messages_of(b, TERN_PUBLISH_WRITE));

@@ -97,12 +97,12 @@ static const mcts_row *measure(bench *b, int ranks, uint32_t workers, mcts_mode 
 
 static void measure_modes(bench *b, int ranks, uint32_t workers, uint32_t under_way,
                           bool calls_only) {
-    const mcts_row *trad =
-        measure(b, ranks, workers, (mcts_mode){TERN_PUBLISH_TRAD, under_way, calls_only});
-    const mcts_row *ovfl =
-        measure(b, ranks, workers, (mcts_mode){TERN_PUBLISH_OVFL, under_way, calls_only});
-    if (trad != NULL && ovfl != NULL)
-        mcts_explain(b, trad, ovfl);
+    const mcts_row *batched =
+        measure(b, ranks, workers, (mcts_mode){TERN_PUBLISH_BATCHED, under_way, calls_only});
+    const mcts_row *spill =
+        measure(b, ranks, workers, (mcts_mode){TERN_PUBLISH_SPILL, under_way, calls_only});
+    if (batched != NULL && spill != NULL)
+        mcts_explain(b, batched, spill);
 }
 
 /* One process: nobody is called, unless the workers are told to call each other. */

@@ -96,7 +96,7 @@ void mcts_account(mcts_way *w);
 const char *mcts_mode_name(const mcts_mode *mode, bool calls);
 void mcts_note(bench *b, const mcts_row *row);
 /* Explains why one mode completes more than another. */
-void mcts_explain(bench *b, const mcts_row *trad, const mcts_row *ovfl);
+void mcts_explain(bench *b, const mcts_row *batched, const mcts_row *spill);
 void mcts_summary(bench *b, const mcts_row *rows, size_t count);
 
 void mcts_games(bench *b);

@@ -69,8 +69,9 @@ void mcts_account(mcts_way *w) {
 }
 
 const char *mcts_mode_name(const mcts_mode *mode, bool calls) {
-    static const char *const names[] = {
-        [TERN_PUBLISH_WRITE] = "write", [TERN_PUBLISH_TRAD] = "trad", [TERN_PUBLISH_OVFL] = "ovfl"};
+    static const char *const names[] = {[TERN_PUBLISH_WRITE] = "write",
+                                        [TERN_PUBLISH_BATCHED] = "batched",
+                                        [TERN_PUBLISH_SPILL] = "spill"};
     return calls ? names[mode->publish] : "no calls";
 }
 
@@ -89,13 +90,13 @@ void mcts_note(bench *b, const mcts_row *row) {
 
 /* Completions per time are the share of the time in which workers had work, times what they
  * complete in that time. These are the two factors of the ratio. */
-void mcts_explain(bench *b, const mcts_row *trad, const mcts_row *ovfl) {
-    const mcts_counters *t = &trad->counters, *o = &ovfl->counters;
+void mcts_explain(bench *b, const mcts_row *batched, const mcts_row *spill) {
+    const mcts_counters *t = &batched->counters, *o = &spill->counters;
     const tern_search_statistics *ts = &t->search, *os = &o->search;
     double had_work = (1 - idle(t)) / (1 - idle(o)), worked = while_busy(t) / while_busy(o);
     bench_note(
         b,
-        "trad / ovfl: completions %.2f = %.2f, the time with work (%.3f, %.3f), x %.2f, what "
+        "batched / spill: completions %.2f = %.2f, the time with work (%.3f, %.3f), x %.2f, what "
         "is done in it;",
         had_work * worked, had_work, 1 - idle(t), 1 - idle(o), worked);
     bench_note(b,

@@ -77,7 +77,7 @@ static void publish(bench *b, tern_publish policy) {
 
 static void called(bench *b, void *state, uint64_t n) {
     field *f = state;
-    publish(b, TERN_PUBLISH_TRAD);
+    publish(b, TERN_PUBLISH_BATCHED);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t update[2] = {object_of(f, i), 1};
         bench_ok(tern_call(b->worker, target, &bench_update_add_function, update, sizeof update),
@@ -101,7 +101,7 @@ static void called_back(bench *b, void *state, uint64_t n) {
 static void combined(bench *b, void *state, uint64_t n) {
     field *f = state;
     const uint64_t one = 1;
-    publish(b, TERN_PUBLISH_TRAD);
+    publish(b, TERN_PUBLISH_BATCHED);
     for (uint64_t i = 0; i < n; i++)
         bench_ok(tern_combine(b->worker, f->combiner, target, object_of(f, i), &one),
                  "tern_combine");
@@ -213,7 +213,7 @@ static void measure(bench *b, field *f, const char *load) {
         add_peer(&c, "MPI_Win_lock, get, put", mpi_locked, f, b->shared || !b->same_host ? 1 : 0);
     bench_measure(b, &c);
     c = case_of("called", load);
-    c.measured = bench_way("tern_call, trad", called, called, f);
+    c.measured = bench_way("tern_call, batched", called, called, f);
     if (b->shared)
         c.ceiling = bench_way("locked instruction", bare_shared, bare_shared, f);
     add_peer(&c, "tern_call_return", called_back, f, 0);
@@ -222,9 +222,9 @@ static void measure(bench *b, field *f, const char *load) {
         add_peer(&c, "MPI_Fetch_and_op + flush", mpi_added, f, 0);
     bench_measure(b, &c);
     c = case_of("combined", load);
-    c.measured = bench_way("tern_combine, trad", combined, combined, f);
+    c.measured = bench_way("tern_combine, batched", combined, combined, f);
     c.ceiling = bench_way("private counts", bare_private, bare_private, f);
-    add_peer(&c, "tern_call, trad", called, f, 0);
+    add_peer(&c, "tern_call, batched", called, f, 0);
     bench_measure(b, &c);
     verify(b, f);
 }

@@ -175,12 +175,12 @@ static tern_status make_call(tern_worker *worker, tern_worker_id target,
 }
 
 static tern_status call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                               const tern_key *key, const void *value, bool only_new,
+                               const tern_table_key *key, const void *value, bool only_new,
                                result_place to) {
     tern_shape s = table->shape;
     size_t bytes = insert_bytes(table);
-    tern_room room;
-    uint64_t *message = tern_room_take(&room, bytes);
+    tern_scratch room;
+    uint64_t *message = tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     tern_table_head head = tern_table_head_to(table);
@@ -192,12 +192,13 @@ static tern_status call_insert(tern_worker *worker, const tern_hashtable *table,
                                    only_new ? &tern_hashtable_on_insert_new_function
                                             : &tern_hashtable_on_insert_function,
                                    message, bytes, to);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
 tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_key *key, const void *value, bool only_new, bool *existed) {
+                             const tern_table_key *key, const void *value, bool only_new,
+                             bool *existed) {
     uint64_t there = 0;
     tern_status status = call_insert(worker, table, owner, key, value, only_new,
                                      (result_place){&there, sizeof there, NULL});
@@ -206,7 +207,7 @@ tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, u
 }
 
 tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_key *key, const void *value, bool only_new,
+                                   const tern_table_key *key, const void *value, bool only_new,
                                    tern_future *future) {
     return call_insert(worker, table, owner, key, value, only_new, (result_place){NULL, 0, future});
 }
@@ -214,7 +215,7 @@ tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *ta
 /* Calls function with up to two numbers and a key. */
 static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                                const tern_function *function, const uint64_t *numbers, size_t count,
-                               const tern_key *key, result_place to) {
+                               const tern_table_key *key, result_place to) {
     struct {
         tern_table_head head;
         uint64_t words[2 + TERN_KEY_MAX / 8];
@@ -229,25 +230,25 @@ static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table,
 }
 
 tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                            const tern_key *key) {
+                            const tern_table_key *key) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_erase_function, NULL, 0, key,
                        (result_place){0});
 }
 
 tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                          const tern_key *key, uint64_t delta, uint64_t *before) {
+                          const tern_table_key *key, uint64_t delta, uint64_t *before) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
                        (result_place){before, sizeof *before, NULL});
 }
 
 tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_key *key, uint64_t delta, tern_future *future) {
+                                const tern_table_key *key, uint64_t delta, tern_future *future) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
                        (result_place){NULL, 0, future});
 }
 
 tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_key *key, uint64_t expected, uint64_t desired,
+                                   const tern_table_key *key, uint64_t expected, uint64_t desired,
                                    uint64_t *before) {
     const uint64_t numbers[] = {expected, desired};
     return call_on_key(worker, table, owner, &tern_hashtable_on_compare_swap_function, numbers, 2,
@@ -255,14 +256,14 @@ tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *ta
 }
 
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           const tern_key *key, void *value) {
+                           const tern_table_key *key, void *value) {
     size_t capacity = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
     return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
                        (result_place){value, capacity, NULL});
 }
 
 tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_key *key, tern_future *future) {
+                                 const tern_table_key *key, tern_future *future) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
                        (result_place){NULL, 0, future});
 }

@@ -38,25 +38,26 @@ tern_status tern_call_check_insert(const tern_hashtable *table);
 tern_status tern_call_check_find(const tern_hashtable *table);
 
 tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_key *key, const void *value, bool only_new, bool *existed);
+                             const tern_table_key *key, const void *value, bool only_new,
+                             bool *existed);
 tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                            const tern_key *key);
+                            const tern_table_key *key);
 tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                          const tern_key *key, uint64_t delta, uint64_t *before);
+                          const tern_table_key *key, uint64_t delta, uint64_t *before);
 tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_key *key, uint64_t expected, uint64_t desired,
+                                   const tern_table_key *key, uint64_t expected, uint64_t desired,
                                    uint64_t *before);
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           const tern_key *key, void *value);
+                           const tern_table_key *key, void *value);
 
 /* The same, but they return with the call under way. Its result: whether the key was there, the
  * counter before (a word each), the value. */
 tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_key *key, const void *value, bool only_new,
+                                   const tern_table_key *key, const void *value, bool only_new,
                                    tern_future *future);
 tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_key *key, uint64_t delta, tern_future *future);
+                                const tern_table_key *key, uint64_t delta, tern_future *future);
 tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_key *key, tern_future *future);
+                                 const tern_table_key *key, tern_future *future);
 
 #endif

@@ -34,7 +34,7 @@ tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint
 }
 
 void tern_table_clear_own(tern_hashtable *table) {
-    const tern_part *part = tern_part_of(table, table->rank);
+    const tern_table_part *part = tern_table_part_of(table, table->rank);
     tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
     /* R4 */
     atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);

@@ -9,12 +9,12 @@
 #include "tern/transfer.h"
 
 /* What every rank tells the others. */
-typedef struct introduction {
+typedef struct table_introduction {
     uint64_t random;
     tern_ptr memory;
     uint32_t worker;
     uint32_t unused;
-} introduction;
+} table_introduction;
 
 static tern_status check_options(const tern_hashtable_options *o, tern_hashtable **table) {
     if (o == NULL || table == NULL)
@@ -127,10 +127,10 @@ static void choose_ways(tern_hashtable *t) {
 
 /* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
  * error too, unless it is null. */
-static tern_status introduce(tern_worker *worker, tern_hashtable *t, introduction *all,
+static tern_status introduce(tern_worker *worker, tern_hashtable *t, table_introduction *all,
                              tern_ptr *memory) {
     tern_context *context = worker->context;
-    introduction me = {0, TERN_NULL, worker->index, 0};
+    table_introduction me = {0, TERN_NULL, worker->index, 0};
     tern_status status = allocate(worker, t, &me.memory);
     if (status == TERN_OK) {
         *memory = me.memory;
@@ -146,7 +146,7 @@ static tern_status introduce(tern_worker *worker, tern_hashtable *t, introductio
         return status;
     t->all_near = true;
     for (uint32_t r = 0; r < t->ranks; r++) {
-        tern_part *part = &t->part[r];
+        tern_table_part *part = &t->part[r];
         t->nonce ^= all[r].random;
         part->buckets = tern_ptr_add(all[r].memory, sizeof(tern_anchor));
         part->worker = all[r].worker;
@@ -192,12 +192,12 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
         return status;
 
     tern_ptr memory = TERN_NULL;
-    introduction *all = calloc(context->size, sizeof *all);
-    tern_part *part = calloc(context->size, sizeof *part);
+    table_introduction *all = calloc(context->size, sizeof *all);
+    tern_table_part *part = calloc(context->size, sizeof *part);
     tern_hashtable *t = calloc(1, sizeof *t);
-    struct tern_requests **requests = calloc(context->workers, sizeof *requests);
-    struct tern_parked **parked = calloc(context->workers, sizeof *parked);
-    if (all == NULL || t == NULL || part == NULL || requests == NULL || parked == NULL) {
+    struct tern_table_requests **requests = calloc(context->workers, sizeof *requests);
+    struct tern_deferred **deferred = calloc(context->workers, sizeof *deferred);
+    if (all == NULL || t == NULL || part == NULL || requests == NULL || deferred == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
     } else {
         t->context = context;
@@ -220,7 +220,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_equal = options->key_equal;
     t->key_argument = options->key_argument;
     t->requests = requests;
-    t->parked = parked;
+    t->deferred = deferred;
     choose_ways(t);
     status = introduce(worker, t, all, &memory);
     if (status != TERN_OK)
@@ -247,7 +247,7 @@ fail:
     tern_ignore(tern_free(worker, memory));
     free(t);
     free(requests);
-    free(parked);
+    free(deferred);
     free(part);
     free(all);
     return status;
@@ -278,7 +278,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_callee_remove(table->context, &table->callee);
     tern_growth_free(worker, table->growth);
     tern_status freed = tern_free(worker, memory);
-    tern_parked_free(table);
+    tern_deferred_free(table);
     free(table->part);
     free(table);
     return status == TERN_OK ? freed : status;

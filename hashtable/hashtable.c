@@ -124,7 +124,7 @@ static tern_status check(const operation *o) {
 }
 
 /* In place, or by a call to the owner. */
-static tern_status run(const operation *o, const tern_key *k, bool here, uint32_t owner,
+static tern_status run(const operation *o, const tern_table_key *k, bool here, uint32_t owner,
                        bool *existed, uint64_t *before) {
     tern_worker *w = o->worker;
     tern_hashtable *t = o->table;
@@ -150,12 +150,13 @@ static tern_status run(const operation *o, const tern_key *k, bool here, uint32_
 }
 
 /* The short way of an operation in place whose arguments are right. */
-static tern_near run_short(const operation *o, const tern_key *k, bool *existed, uint64_t *before) {
+static tern_near run_short(const operation *o, const tern_table_key *k, bool *existed,
+                           uint64_t *before) {
     const tern_hashtable *t = o->table;
     tern_near met = TERN_NEAR_LEFT;
     if (!t->plain)
         return met;
-    const tern_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
+    const tern_key_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
     if (p.part->near == NULL)
         return met;
     if (o->kind == FIND)
@@ -179,7 +180,7 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
     tern_status status = check(o);
     if (status != TERN_OK)
         return status;
-    tern_key k;
+    tern_table_key k;
     tern_key_load(o->table, o->key, &k);
     const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
@@ -206,7 +207,7 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const void *key,
                               tern_promise promise, tern_via via, kind kind, bool right,
-                              uint64_t *word, tern_search *p) {
+                              uint64_t *word, tern_key_search *p) {
     const tern_promise other = kind == FIND ? TERN_PROMISE_READ_ONLY : TERN_PROMISE_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
         (promise != TERN_PROMISE_READ_WRITE && promise != other) ||
@@ -231,7 +232,7 @@ TERN_ALWAYS_INLINE tern_status insert(tern_worker *worker, tern_hashtable *table
                                       const void *value, bool only_new, tern_promise promise,
                                       tern_via via, int *existed, const char *name) {
     uint64_t word;
-    tern_search p;
+    tern_key_search p;
     if (__builtin_expect(begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p),
                          1)) {
         tern_near met = tern_near_insert(p, value, only_new, promise);
@@ -265,7 +266,7 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
                                uint64_t delta, tern_promise promise, tern_via via,
                                uint64_t *before) {
     uint64_t word;
-    tern_search p;
+    tern_key_search p;
     if (__builtin_expect(begin(worker, table, key, promise, via, ADD, true, &word, &p), 1)) {
         uint64_t was;
         if (__builtin_expect(tern_near_add(p, delta, promise, &was) != TERN_NEAR_LEFT, 1)) {
@@ -296,7 +297,7 @@ static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
                                 tern_promise promise, tern_via via, void *value) {
     uint64_t word;
-    tern_search p;
+    tern_key_search p;
     if (__builtin_expect(begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p),
                          1)) {
         tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
@@ -311,7 +312,7 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
     if (table == NULL || key == NULL)
         return UINT32_MAX;
-    tern_key k;
+    tern_table_key k;
     tern_key_load(table, key, &k);
     return tern_hash_owner(table, k.hash);
 }

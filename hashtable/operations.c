@@ -19,8 +19,8 @@
  */
 
 /* Puts a new value into a bucket that holds the key, unless only_new and it is not erased. */
-static tern_status replace(const tern_search *p, const tern_claim *claim, bool only_new,
-                           tern_witness *witness, uint64_t *entry, bool *existed) {
+static tern_status replace(const tern_key_search *p, const tern_claim *claim, bool only_new,
+                           tern_replace_hook *hook, uint64_t *entry, bool *existed) {
     *existed = true;
     only_new = only_new || p->table->value_bytes == 0;
     if (only_new && !claim->erased)
@@ -31,13 +31,13 @@ static tern_status replace(const tern_search *p, const tern_claim *claim, bool o
     if (status != TERN_OK)
         return status == TERN_ERR_EXISTS ? TERN_OK : status;
     *existed = (before & TERN_ERASED) == 0;
-    if (__builtin_expect(witness != NULL, 0))
-        status = tern_witness_ask(p, witness, before);
+    if (__builtin_expect(hook != NULL, 0))
+        status = tern_replace_hook_ask(p, hook, before);
     return status == TERN_OK ? tern_bucket_write(p, entry, false) : status;
 }
 
 /* Moves to the key's bucket. What the last insert met decides what is tried first. */
-static tern_status claim_bucket(tern_search *p, tern_hashtable *table, uint64_t *seen,
+static tern_status claim_bucket(tern_key_search *p, tern_hashtable *table, uint64_t *seen,
                                 tern_claim *claim) {
     const uint64_t mine = tern_state_taken(p->hash, table->rank);
     /* R4 */
@@ -52,7 +52,7 @@ static tern_status claim_bucket(tern_search *p, tern_hashtable *table, uint64_t 
 }
 
 /* Writes a bucket that the claim has created. */
-static tern_status fill(const tern_search *p, tern_promise promise, uint64_t *entry) {
+static tern_status fill(const tern_key_search *p, tern_promise promise, uint64_t *entry) {
     const bool near = p->part->near != NULL;
     tern_shape s = p->table->shape;
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
@@ -73,29 +73,29 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
 
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
-                                    tern_promise promise, tern_witness *witness, bool *existed) {
-    tern_room room_for_mine, room_for_seen;
+                                    tern_promise promise, tern_replace_hook *hook, bool *existed) {
+    tern_scratch room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
-    uint64_t *entry = tern_room_take(&room_for_mine, bytes);
-    uint64_t *seen = tern_room_take(&room_for_seen, bytes);
+    uint64_t *entry = tern_scratch_take(&room_for_mine, bytes);
+    uint64_t *seen = tern_scratch_take(&room_for_seen, bytes);
     tern_status status = TERN_ERR_MEMORY;
     if (entry == NULL || seen == NULL)
         goto out;
     tern_words_fill(entry + 1 + table->shape.key_words, table->shape.value_words, value,
                     table->value_bytes);
-    tern_search p = tern_probe_start(worker, table, key, hash);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_claim claim = {false, false, TERN_FREE};
     do {
         *existed = false;
         status = claim_bucket(&p, table, seen, &claim);
         if (status == TERN_OK && !claim.created)
-            status = replace(&p, &claim, only_new, witness, entry, existed);
+            status = replace(&p, &claim, only_new, hook, entry, existed);
         else if (status == TERN_OK)
             status = fill(&p, promise, entry);
     } while (tern_probe_again(&p, true, &status));
 out:
-    tern_room_free(&room_for_mine);
-    tern_room_free(&room_for_seen);
+    tern_scratch_free(&room_for_mine);
+    tern_scratch_free(&room_for_seen);
     return status;
 }
 
@@ -103,16 +103,16 @@ tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *tabl
                                  const uint64_t *key, uint64_t hash) {
     if (!tern_shape_counts(table->shape))
         return tern_operation_remove(worker, table, key, hash, NULL);
-    tern_search p = tern_probe_start(worker, table, key, hash);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     return tern_counter_erase(&p);
 }
 
 tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
-                                  const uint64_t *key, uint64_t hash, tern_witness *witness) {
+                                  const uint64_t *key, uint64_t hash, tern_replace_hook *hook) {
     tern_shape s = table->shape;
-    tern_search p = tern_probe_start(worker, table, key, hash);
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     uint64_t before;
@@ -123,12 +123,12 @@ tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *tab
             status =
                 tern_bucket_lock(&p, tern_state_of_check(entry[0], hash), TERN_LOCK_LIVE, &before);
     } while (tern_probe_again(&p, false, &status));
-    if (status == TERN_OK && witness != NULL)
-        status = tern_witness_ask(&p, witness, before);
+    if (status == TERN_OK && hook != NULL)
+        status = tern_replace_hook_ask(&p, hook, before);
     if (status == TERN_OK) {
         memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
         status = tern_bucket_write(&p, entry, true);
     }
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }

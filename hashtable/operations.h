@@ -14,15 +14,16 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
                                   tern_promise promise, bool *existed);
 tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
                                  const uint64_t *key, uint64_t hash);
-/* The same in a table of values, and whatever is replaced or erased is shown to a witness first
- * (witness.h); NULL: to nobody. */
-struct tern_witness;
+/* The same in a table of values, and whatever is replaced or erased is shown to a hook first
+ * (hook.h); NULL: to nobody. */
+struct tern_replace_hook;
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
-                                    tern_promise promise, struct tern_witness *witness,
+                                    tern_promise promise, struct tern_replace_hook *hook,
                                     bool *existed);
 tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
-                                  const uint64_t *key, uint64_t hash, struct tern_witness *witness);
+                                  const uint64_t *key, uint64_t hash,
+                                  struct tern_replace_hook *hook);
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before);

@@ -49,7 +49,7 @@ typedef struct tern_anchor {
 
 /* An array of buckets, as this process sees it. Does not change but for the last two, which others
  * than the owner may learn late. */
-typedef struct tern_part {
+typedef struct tern_table_part {
     char *near;       /* address of the buckets where load/store and the processor's atomics reach
                          them, else NULL */
     tern_ptr buckets; /* of the first array the anchor lies right before */
@@ -57,9 +57,10 @@ typedef struct tern_part {
     uint64_t nonce;   /* nothing validates in another array */
     uint32_t worker;  /* the owner's, that takes calls, unless service threads do */
     uint32_t generation;
-    _Atomic(const struct tern_part *) start; /* in the first: where probes start; NULL: here */
-    _Atomic(const struct tern_part *) next;  /* where keys have moved; NULL: not known of */
-} tern_part;
+    _Atomic(const struct tern_table_part *)
+        start;                                    /* in the first: where probes start; NULL: here */
+    _Atomic(const struct tern_table_part *) next; /* where keys have moved; NULL: not known of */
+} tern_table_part;
 
 struct tern_hashtable {
     tern_context *context;
@@ -79,27 +80,27 @@ struct tern_hashtable {
     _Atomic uint64_t asked; /* ns: when this process last asked about damage (mend.c) */
     atomic_uint modifiers;  /* that run here, each with a bucket of its own */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
-    tern_part *part;        /* by rank, the first array */
+    tern_table_part *part;  /* by rank, the first array */
     struct tern_growth *growth;      /* NULL: the table does not grow */
     uint8_t only[TERN_PATH_KINDS];   /* a tern_via by kind: the way that options and sizes leave to
                                         TERN_VIA_AUTO, or that if they leave both */
-    struct tern_parked **parked;     /* batches that wait for a bucket, by worker (parked.h) */
-    struct tern_requests **requests; /* under way, by worker (requests.h) */
+    struct tern_deferred **deferred; /* batches that wait for a bucket, by worker (deferred.h) */
+    struct tern_table_requests **requests; /* under way, by worker (requests.h) */
 };
 
 /* For the selector. */
 static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
-    const tern_part *part = &table->part[owner];
+    const tern_table_part *part = &table->part[owner];
     const size_t back = sizeof(tern_anchor) - offsetof(tern_anchor, scratch);
     return (tern_path_target){tern_container_worker(table->context, owner, part->worker),
                               tern_ptr_add(part->buckets, -(int64_t)back)};
 }
 
 /* A key as it lies in an entry, and its hash. */
-typedef struct tern_key {
+typedef struct tern_table_key {
     uint64_t words[TERN_KEY_MAX / 8];
     uint64_t hash;
-} tern_key;
+} tern_table_key;
 
 /* Of a key whose words may be unaligned only where XXH3 is the hash. */
 static inline uint64_t tern_key_hash(const tern_hashtable *table, const void *key) {
@@ -118,7 +119,8 @@ static inline void tern_words_fill(uint64_t *words, uint32_t count, const void *
     memcpy(words, bytes, size);
 }
 
-static inline void tern_key_load(const tern_hashtable *table, const void *bytes, tern_key *key) {
+static inline void tern_key_load(const tern_hashtable *table, const void *bytes,
+                                 tern_table_key *key) {
     tern_words_fill(key->words, table->shape.key_words, bytes, table->key_bytes);
     key->hash = tern_key_hash(table, table->key_hash == NULL ? bytes : key->words);
 }
@@ -127,7 +129,7 @@ static inline void tern_key_load(const tern_hashtable *table, const void *bytes,
 static inline uint64_t tern_hash_of_bytes(const tern_hashtable *table, const void *bytes) {
     if (__builtin_expect(table->key_hash == NULL, 1))
         return XXH3_64bits(bytes, table->key_bytes);
-    tern_key key;
+    tern_table_key key;
     tern_key_load(table, bytes, &key);
     return key.hash;
 }
@@ -142,7 +144,7 @@ static inline uint32_t tern_hash_owner(const tern_hashtable *table, uint64_t has
     return (uint32_t)tern_multiply_high(hash, table->ranks);
 }
 
-static inline uint64_t tern_part_bucket(const tern_part *part, uint64_t hash) {
+static inline uint64_t tern_part_bucket(const tern_table_part *part, uint64_t hash) {
     return tern_multiply_high(hash << 32 | hash >> 32, part->count);
 }
 
@@ -158,10 +160,11 @@ tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, 
 
 /* Where probes of a rank's part start. Acquire pairs with the release in growth.c: what start
  * points to is there. One load of a line that is read anyway, until the part has grown. */
-static inline const tern_part *tern_part_of(const tern_hashtable *table, uint32_t rank) {
-    const tern_part *first = &table->part[rank];
+static inline const tern_table_part *tern_table_part_of(const tern_hashtable *table,
+                                                        uint32_t rank) {
+    const tern_table_part *first = &table->part[rank];
     /* R1: apply */
-    const tern_part *start = atomic_load_explicit(&first->start, memory_order_acquire);
+    const tern_table_part *start = atomic_load_explicit(&first->start, memory_order_acquire);
     return __builtin_expect(start == NULL, 1) ? first : start;
 }
 

@@ -48,13 +48,13 @@ struct tern_locks {
 };
 
 /* Arguments of all calls. */
-typedef struct message {
+typedef struct lock_message {
     uint64_t nonce, lock;
     tern_return_address back; /* of an acquire */
-} message;
+} lock_message;
 
 /* The lock that a call is for, or NULL. */
-static lock *find(const tern_call_info *call, const void *arguments, size_t bytes, message *m,
+static lock *find(const tern_call_info *call, const void *arguments, size_t bytes, lock_message *m,
                   waiter **waiters) {
     if (bytes != sizeof *m)
         return NULL;
@@ -71,7 +71,7 @@ static tern_status malformed(void) {
 }
 
 static tern_status tern_lock_on_acquire(tern_call_info *call, const void *arguments, size_t bytes) {
-    message m;
+    lock_message m;
     waiter *waiters;
     lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
@@ -92,7 +92,7 @@ static tern_status tern_lock_on_acquire(tern_call_info *call, const void *argume
 TERN_FUNCTION(tern_lock_on_acquire)
 
 static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments, size_t bytes) {
-    message m;
+    lock_message m;
     waiter *waiters;
     lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
@@ -107,7 +107,7 @@ static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments,
 TERN_FUNCTION(tern_lock_on_try)
 
 static tern_status tern_lock_on_release(tern_call_info *call, const void *arguments, size_t bytes) {
-    message m;
+    lock_message m;
     waiter *waiters;
     lock *l = find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
@@ -162,15 +162,15 @@ static tern_worker_id keeper(const tern_locks *locks, size_t index) {
                             config->service_threads > 0 ? (uint32_t)config->workers : 0};
 }
 
-static message message_for(const tern_locks *locks, size_t index) {
-    return (message){locks->nonce, index / locks->context->size, {0, 0, 0}};
+static lock_message message_for(const tern_locks *locks, size_t index) {
+    return (lock_message){locks->nonce, index / locks->context->size, {0, 0, 0}};
 }
 
 tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t index) {
     tern_status status = check_free(worker, locks, index, "tern_lock_acquire");
     if (status != TERN_OK)
         return status;
-    message m = message_for(locks, index);
+    lock_message m = message_for(locks, index);
     status = tern_reply_expect(worker, &m.back);
     if (status != TERN_OK)
         return status;
@@ -197,7 +197,7 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_lock_try: taken is NULL");
     if (status != TERN_OK)
         return status;
-    message m = message_for(locks, index);
+    lock_message m = message_for(locks, index);
     uint32_t result = 0;
     status = tern_call_return(worker, keeper(locks, index), &tern_lock_on_try_function, &m,
                               sizeof m, &result, sizeof result, NULL);
@@ -230,7 +230,7 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
     if (!*held(locks, worker, index))
         return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
                          index);
-    message m = message_for(locks, index);
+    lock_message m = message_for(locks, index);
     /* What is near was stored, and is published with the call. */
     status = settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)

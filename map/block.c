@@ -129,8 +129,8 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
     const size_t value_bytes = tern_map_descriptor_value_bytes(d), bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);
     const char *block = tern_reach_address(worker, place, round_up(bytes));
-    tern_room room;
-    char *copy = (char *)tern_room_take(&room, block != NULL ? at : bytes);
+    tern_scratch room;
+    char *copy = (char *)tern_scratch_take(&room, block != NULL ? at : bytes);
     tern_status status = copy != NULL ? TERN_OK : TERN_ERR_MEMORY;
     if (status == TERN_OK && block != NULL) {
         load_shared(copy, block, key_bytes);
@@ -146,6 +146,6 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
                                                               : TERN_BLOCK_MINE;
     /* R2: tern_block_make; after words whose check fails, the find reads the descriptor again */
     atomic_thread_fence(memory_order_acquire);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }

@@ -188,8 +188,8 @@ static tern_status send_content(tern_worker *worker, const tern_map *map, uint32
                                 const void *value, bool only_new, bool *existed, tern_ptr *old) {
     const size_t value_bytes = tern_map_descriptor_value_bytes(d->words);
     const size_t bytes = sizeof(map_head) + tern_block_bytes(d->words);
-    tern_room room;
-    char *message = (char *)tern_room_take(&room, bytes);
+    tern_scratch room;
+    char *message = (char *)tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     map_head head = head_to(map, key, value_bytes, CONTENT | (only_new ? ONLY_NEW : 0));
@@ -200,7 +200,7 @@ static tern_status send_content(tern_worker *worker, const tern_map *map, uint32
         memcpy(message + sizeof head + tern_block_value_at(d->words), value, value_bytes);
     tern_status status =
         send(worker, map, owner, &tern_map_on_put_function, message, bytes, existed, old);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
@@ -251,8 +251,8 @@ tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_
     const size_t words = tern_map_descriptor_words(map);
     size_t bytes = sizeof(map_head) + key->size, got = 0;
     bytes = bytes <= tern_call_room(map->context) ? bytes : sizeof(map_head);
-    tern_room room_for_message;
-    char *message = (char *)tern_room_take(&room_for_message, bytes);
+    tern_scratch room_for_message;
+    char *message = (char *)tern_scratch_take(&room_for_message, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     map_head head = head_to(map, key, 0, 0);
@@ -263,7 +263,7 @@ tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_
     tern_status status =
         tern_call_return(worker, tern_table_worker(map->table, owner), &tern_map_on_look_function,
                          message, bytes, &reply, sizeof reply, &got);
-    tern_room_free(&room_for_message);
+    tern_scratch_free(&room_for_message);
     if (status != TERN_OK)
         return status;
     const size_t value_bytes = tern_map_descriptor_value_bytes(reply.descriptor);

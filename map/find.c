@@ -20,7 +20,7 @@
  * PATIENCE_NS. */
 enum { LOOKS = 64, PATIENCE_NS = 500000000 };
 
-typedef struct search {
+typedef struct map_search {
     tern_worker *worker;
     const tern_map *map;
     const tern_map_key *key;
@@ -29,10 +29,10 @@ typedef struct search {
     bool by_call;
     void *value;
     size_t room;
-} search;
+} map_search;
 
 /* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
-static tern_status look(const search *s, tern_map_descriptor *d, tern_block_verdict *verdict) {
+static tern_status look(const map_search *s, tern_map_descriptor *d, tern_block_verdict *verdict) {
     *verdict = TERN_BLOCK_STALE;
     return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
                                            s->room, verdict)
@@ -40,7 +40,7 @@ static tern_status look(const search *s, tern_map_descriptor *d, tern_block_verd
 }
 
 /* Evaluates the descriptor alone. [out] verdict: STALE if the caller has to read the block. */
-static tern_status judge_descriptor(const search *s, const tern_map_descriptor *d,
+static tern_status judge_descriptor(const map_search *s, const tern_map_descriptor *d,
                                     tern_block_verdict *verdict, size_t *value_bytes) {
     const size_t bytes = tern_map_descriptor_value_bytes(d->words);
     const char *small = tern_map_descriptor_small(d->words);
@@ -64,7 +64,7 @@ static tern_status judge_descriptor(const search *s, const tern_map_descriptor *
 
 /* One step of a wait for a descriptor that does not change although its block holds something
  * else. looks, since: how many looks found it, and the time of the first. */
-static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
+static tern_status wait_for_block(const map_search *s, const tern_map_descriptor *d,
                                   tern_wait_state *wait, uint32_t looks, uint64_t since) {
     tern_worker *worker = s->worker;
     if (worker->in_handler || worker->in_progress)
@@ -79,7 +79,7 @@ static tern_status wait_for_block(const search *s, const tern_map_descriptor *d,
     return tern_wait_step(worker->context, wait, block.rank);
 }
 
-static tern_status find(const search *s, size_t *value_bytes) {
+static tern_status find(const map_search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
@@ -120,7 +120,8 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
         return status;
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    search s = {worker, map, &k, tern_hash_owner(map->table, k.hash), promise, false, value, room};
+    map_search s = {worker,  map,   &k,    tern_hash_owner(map->table, k.hash),
+                    promise, false, value, room};
     const tern_path_target target = tern_table_target(map->table, s.owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, via,
                                           map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);

@@ -6,14 +6,14 @@
 /* Sees the descriptor that is replaced or erased: checks that it belongs to the key, and keeps the
  * address of its block. */
 typedef struct heir {
-    tern_witness witness;
+    tern_replace_hook hook;
     const tern_map *map;
     const tern_map_key *key;
     tern_ptr old;
 } heir;
 
-static tern_status see(tern_witness *witness, const uint64_t *d) {
-    heir *h = (heir *)(void *)witness;
+static tern_status see(tern_replace_hook *hook, const uint64_t *d) {
+    heir *h = (heir *)(void *)hook;
     if (!tern_map_descriptor_is_of(h->map, d, h->key))
         return TERN_ERR_EXISTS;
     if (!tern_map_descriptor_is_small(h->map, d))
@@ -40,7 +40,7 @@ tern_status tern_map_put(tern_worker *worker, const tern_map *map, const tern_ma
                          bool *existed, tern_ptr *old) {
     heir h = heir_of(map, key);
     tern_status status = tern_operation_exchange(worker, map->table, key->fingerprint, key->hash, d,
-                                                 only_new, promise, &h.witness, existed);
+                                                 only_new, promise, &h.hook, existed);
     if (status == TERN_OK && only_new && *existed)
         status = check_met(worker, map, key);
     if (status == TERN_ERR_EXISTS)
@@ -57,7 +57,7 @@ tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern
                             tern_ptr *old) {
     heir h = heir_of(map, key);
     tern_status status =
-        tern_operation_remove(worker, map->table, key->fingerprint, key->hash, &h.witness);
+        tern_operation_remove(worker, map->table, key->fingerprint, key->hash, &h.hook);
     if (status == TERN_OK)
         *old = h.old;
     return status == TERN_ERR_EXISTS ? TERN_ERR_NOT_FOUND : status;

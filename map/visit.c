@@ -7,7 +7,7 @@
 
 typedef int visitor(const tern_map_item *item, void *argument);
 
-typedef struct walk {
+typedef struct map_walk {
     tern_worker *worker;
     const tern_map *map;
     visitor *visit;
@@ -15,9 +15,9 @@ typedef struct walk {
     tern_status status;
     char *copy; /* copy of a key and value that cannot be read in place */
     size_t room;
-} walk;
+} map_walk;
 
-static char *make_room(walk *w, size_t bytes) {
+static char *make_room(map_walk *w, size_t bytes) {
     if (bytes <= w->room)
         return w->copy;
     char *more = realloc(w->copy, 2 * bytes);
@@ -31,7 +31,7 @@ static char *make_room(walk *w, size_t bytes) {
 }
 
 /* Copies key and value of a small descriptor apart, so that both are aligned. */
-static const char *small_block(walk *w, const uint64_t *d) {
+static const char *small_block(map_walk *w, const uint64_t *d) {
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
     char *copy = make_room(w, tern_block_bytes(d) + 1);
     if (copy == NULL)
@@ -42,7 +42,7 @@ static const char *small_block(walk *w, const uint64_t *d) {
 }
 
 /* Nobody changes the map meanwhile, so a block that load/store reaches is read in place. */
-static const char *large_block(walk *w, const uint64_t *d) {
+static const char *large_block(map_walk *w, const uint64_t *d) {
     const size_t bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);
     const char *block = tern_reach_address(w->worker, place, bytes);
@@ -62,7 +62,7 @@ static const char *large_block(walk *w, const uint64_t *d) {
 }
 
 static int visit_one(const void *fingerprint, const void *value, void *argument) {
-    walk *w = argument;
+    map_walk *w = argument;
     const uint64_t *d = value;
     (void)fingerprint;
     const char *block =
@@ -89,7 +89,7 @@ typedef tern_status walker(tern_worker *worker, tern_hashtable *table,
 
 static tern_status run(tern_worker *worker, const tern_map *map, walker *walker_of_table,
                        visitor *visit, void *argument) {
-    walk w = {worker, map, visit, argument, TERN_OK, NULL, 0};
+    map_walk w = {worker, map, visit, argument, TERN_OK, NULL, 0};
     tern_status status = walker_of_table(worker, map->table, visit_one, &w);
     free(w.copy);
     return status == TERN_OK ? w.status : status;

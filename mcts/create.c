@@ -52,7 +52,7 @@ static tern_status check_options(const tern_config *config, const tern_game *g,
                          g->name);
     if (o->calls_only != 0 && o->calls_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "calls_only is %d; allowed are 0 and 1", o->calls_only);
-    if ((unsigned)o->publish > TERN_PUBLISH_OVFL)
+    if ((unsigned)o->publish > TERN_PUBLISH_SPILL)
         return tern_fail(TERN_ERR_ARGUMENT, "publish is %d; it is a TERN_PUBLISH_",
                          (int)o->publish);
     if (o->memory < least)

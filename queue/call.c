@@ -12,12 +12,12 @@
  * operation that would wait for another rank's half-done operation returns TERN_ERR_AGAIN before it
  * draws a ticket. */
 
-typedef struct message {
+typedef struct queue_message {
     uint64_t nonce; /* of the queue */
     uint32_t promise;
     uint32_t count; /* number of items that follow, or to pop */
     char items[];
-} message;
+} queue_message;
 
 static size_t call_room(const tern_context *context) {
     size_t room = context->config.ring_size / 2 - 64;
@@ -27,14 +27,14 @@ static size_t call_room(const tern_context *context) {
 /* Returns the queue that a message is for; NULL if the message is too short, or the queue does not
  * exist (any more). [out] m: the message without its items. */
 static tern_queue *queue_of_call(const tern_worker *worker, const void *arguments, size_t bytes,
-                                 message *m) {
+                                 queue_message *m) {
     if (bytes < sizeof *m)
         return NULL;
     tern_read_once(m, arguments, sizeof *m);
     return tern_callee_find(worker->context, TERN_CALLEE_QUEUE, m->nonce);
 }
 
-static bool well_formed(const message *m) {
+static bool well_formed(const queue_message *m) {
     return m->count > 0 && m->promise < TERN_PROMISE_LOCAL;
 }
 
@@ -51,15 +51,15 @@ static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_pro
 }
 
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
-    message m;
+    queue_message m;
     tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
     if (queue == NULL || !well_formed(&m) || (bytes - sizeof m) / queue->item_bytes != m.count ||
         (bytes - sizeof m) % queue->item_bytes != 0)
         return malformed(queue, bytes);
     size_t done;
     tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
-    tern_status status =
-        tern_queue_do_push(call->worker, queue, ((const message *)arguments)->items, run, &done);
+    tern_status status = tern_queue_do_push(call->worker, queue,
+                                            ((const queue_message *)arguments)->items, run, &done);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
     if (status == TERN_OK && m.count > 1) {
@@ -71,7 +71,7 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
 TERN_FUNCTION(tern_queue_on_push)
 
 static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments, size_t bytes) {
-    message m;
+    queue_message m;
     tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
     if (queue == NULL || !well_formed(&m) || bytes != sizeof m ||
         m.count > TERN_RESULT_MAX / queue->item_bytes)
@@ -88,7 +88,7 @@ static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments
 TERN_FUNCTION(tern_queue_on_pop)
 
 tern_status tern_queue_call_check_push(const tern_queue *queue) {
-    size_t bytes = sizeof(message) + queue->item_bytes, room = call_room(queue->context);
+    size_t bytes = sizeof(queue_message) + queue->item_bytes, room = call_room(queue->context);
     if (__builtin_expect(bytes <= room, 1))
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
@@ -109,8 +109,8 @@ static tern_worker_id host_of(const tern_queue *queue) {
     return tern_container_worker(queue->context, queue->host, queue->host_worker);
 }
 
-static message begin(const tern_queue *queue, tern_promise promise, size_t count) {
-    return (message){queue->nonce, (uint32_t)promise, (uint32_t)count};
+static queue_message begin(const tern_queue *queue, tern_promise promise, size_t count) {
+    return (queue_message){queue->nonce, (uint32_t)promise, (uint32_t)count};
 }
 
 /* The most bytes of items of one message, unless a single item is larger; built on the stack. */
@@ -118,16 +118,16 @@ enum { SMALL_ITEMS = 4096 };
 
 tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
                                  size_t count, tern_promise promise, size_t *done) {
-    _Alignas(message) char small[sizeof(message) + SMALL_ITEMS];
-    size_t most = call_room(queue->context) - sizeof(message);
+    _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
+    size_t most = call_room(queue->context) - sizeof(queue_message);
     most = (most < SMALL_ITEMS ? most : SMALL_ITEMS) / queue->item_bytes;
     most = most == 0 ? 1 : most;
     count = count < most ? count : most;
-    size_t bytes = sizeof(message) + count * queue->item_bytes, got, pushed = count;
+    size_t bytes = sizeof(queue_message) + count * queue->item_bytes, got, pushed = count;
     void *room = bytes <= sizeof small ? small : malloc(bytes);
     if (room == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", queue->item_bytes);
-    message *m = room;
+    queue_message *m = room;
     *m = begin(queue, promise, count);
     memcpy(m->items, items, count * queue->item_bytes);
     tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_push_function, m,
@@ -143,7 +143,7 @@ tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, vo
                                 size_t count, tern_promise promise, size_t *done) {
     size_t most = TERN_RESULT_MAX / queue->item_bytes, got;
     count = count < most ? count : most;
-    message m = begin(queue, promise, count);
+    queue_message m = begin(queue, promise, count);
     tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_pop_function, &m,
                                           sizeof m, items, count * queue->item_bytes, &got);
     if (status == TERN_OK)

@@ -14,12 +14,12 @@
 enum { WORDS = 4 * TERN_QUEUE_LINE }; /* scratch, tail, head, popped */
 
 /* What every rank sends to the others. They use only that of a host. */
-typedef struct introduction {
+typedef struct queue_introduction {
     uint64_t random;
     tern_ptr memory;
     uint32_t worker;
     uint32_t unused;
-} introduction;
+} queue_introduction;
 
 static tern_status check_options(const tern_context *context, const tern_queue_options *o,
                                  const void *queue, const char *name) {
@@ -86,7 +86,7 @@ static void clear(const tern_queue *q) {
 }
 
 /* Takes over what the host has sent. The nonce of a queue that exists is never 0. */
-static void meet_host(tern_queue *q, const introduction *host) {
+static void meet_host(tern_queue *q, const queue_introduction *host) {
     q->nonce = host->random == 0 ? 1 : host->random;
     q->host_worker = host->worker;
     lay_out(q, host->memory);
@@ -109,9 +109,9 @@ static void choose_ways(tern_queue *q) {
 /* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
  * own, or null; the caller frees it on an error. */
 static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t count,
-                             introduction *all, tern_ptr *memory, const char *name) {
+                             queue_introduction *all, tern_ptr *memory, const char *name) {
     tern_context *context = worker->context;
-    introduction me = {0, TERN_NULL, worker->index, 0};
+    queue_introduction me = {0, TERN_NULL, worker->index, 0};
     tern_status status = TERN_OK;
     if (context->rank - parts->host < count)
         status = allocate(worker, &parts[context->rank - parts->host], &me.memory);
@@ -168,7 +168,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     tern_context *context = worker->context;
     tern_ptr memory = TERN_NULL;
     size_t count = everywhere ? context->size : 1, initialized = 0;
-    introduction *all = calloc(context->size, sizeof *all);
+    queue_introduction *all = calloc(context->size, sizeof *all);
     tern_queue *made = aligned_alloc(_Alignof(tern_queue), count * sizeof *made);
     if (all == NULL || made == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a queue over %u ranks", context->size);

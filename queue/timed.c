@@ -16,9 +16,9 @@ static tern_status deadline(double seconds, uint64_t *until, const char *name) {
     return TERN_OK;
 }
 
-tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue, const void *item,
-                                   double seconds, tern_promise promise, tern_via via) {
-    static const char name[] = "tern_queue_push_within";
+tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue, const void *item,
+                                  double seconds, tern_promise promise, tern_via via) {
+    static const char name[] = "tern_queue_push_timed";
     size_t done;
     tern_queue_run run = {promise, 0, 1};
     tern_status status = deadline(seconds, &run.until, name);
@@ -26,9 +26,9 @@ tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue, const
                              : status;
 }
 
-tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue, void *item,
-                                  double seconds, tern_promise promise, tern_via via) {
-    static const char name[] = "tern_queue_pop_within";
+tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue, void *item, double seconds,
+                                 tern_promise promise, tern_via via) {
+    static const char name[] = "tern_queue_pop_timed";
     size_t done;
     tern_queue_run run = {promise, 0, 1};
     tern_status status = deadline(seconds, &run.until, name);

@@ -55,7 +55,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
         return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", rma->tables.bytes);
     rma->segment = (void *)(rma->table_base + rma->tables.segment);
     rma->reach = (void *)(rma->table_base + rma->tables.reach);
-    rma->mail_windows = (void *)(rma->table_base + rma->tables.mail);
+    rma->inbox_windows = (void *)(rma->table_base + rma->tables.inbox);
     tern_status status = place(context, rma);
     tern_segment *mine = &rma->segment[context->rank];
     if (status == TERN_OK)
@@ -217,7 +217,7 @@ static void close_layer(tern_context *context) {
         tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
         if (mine == NULL)
             continue;
-        tern_mail_discard(context->worker[i]);
+        tern_inbox_discard(context->worker[i]);
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out[t];
             if (out != NULL && (alive || !is_left_to_mpi(out)))
@@ -290,7 +290,7 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
         if (status != TERN_OK)
             return status;
     }
-    tern_status status = tern_keys_settle(worker);
+    tern_status status = tern_rkeys_settle(worker);
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status == TERN_OK && tern_rma_of(context)->messages != NULL)

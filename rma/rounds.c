@@ -7,9 +7,9 @@ bool tern_rounds_pass(const tern_context *context, tern_rounds *rounds, uint32_t
     if (tern_rma_of(context)->far != NULL)
         return false;
     while (rounds->passed < workers) {
-        const tern_bell *bell = tern_bell_of(tern_board(context, rounds->passed));
+        const tern_doorbell *doorbell = tern_doorbell_of(tern_board(context, rounds->passed));
         /* R1: tern_rounds_count */
-        const uint32_t now = atomic_load_explicit(&bell->rounds, memory_order_acquire);
+        const uint32_t now = atomic_load_explicit(&doorbell->rounds, memory_order_acquire);
         if (!rounds->began)
             rounds->from = now;
         rounds->began = true;

@@ -21,7 +21,7 @@ typedef struct tern_rounds {
 
 static inline void tern_rounds_count(char *board, uint32_t rounds) {
     /* R1: tern_rounds_pass; what the worker did before is seen by a rank that has seen the count */
-    atomic_store_explicit(&tern_bell_of(board)->rounds, rounds, memory_order_release);
+    atomic_store_explicit(&tern_doorbell_of(board)->rounds, rounds, memory_order_release);
 }
 
 /* One look. Whether each worker of the job has begun so many rounds since the first look. Never

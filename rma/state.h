@@ -31,13 +31,13 @@ typedef struct tern_rma {
     int numa[TERN_NUMA_MAX];
     tern_heap **heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *far;  /* NULL: every rank shares memory */
-    tern_message_engine *messages;  /* NULL: there is one rank */
-    _Atomic uint64_t *mail_windows; /* by worker number and lane (rma/transport/inbox.h) */
-    struct tern_window *window;     /* rma */
+    const tern_transport_ops *far;   /* NULL: every rank shares memory */
+    tern_message_engine *messages;   /* NULL: there is one rank */
+    _Atomic uint64_t *inbox_windows; /* by worker number and lane (rma/transport/inbox.h) */
+    struct tern_window *window;      /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
-    atomic_bool cross_refused; /* the system does not let processes reach into each other */
+    atomic_bool cma_refused; /* the system does not let processes reach into each other */
 } tern_rma;
 
 /* What a flush is due for. */
@@ -107,8 +107,8 @@ static inline void tern_ring_warm(const tern_worker *worker) {
     tern_rma_worker_of(worker)->warm = 256;
 }
 
-/* A worker on one of its channels: what owns a ring, and what bells, tables and credits are indexed
- * by. */
+/* A worker on one of its channels: what owns a ring, and what doorbells, tables and credits are
+ * indexed by. */
 static inline uint32_t tern_line_of(const tern_context *context, uint32_t channel,
                                     uint32_t number) {
     return channel * context->size * context->workers + number;

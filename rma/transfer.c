@@ -66,7 +66,7 @@ static tern_status find_place(tern_worker *worker, tern_ptr p, size_t bytes, uin
     if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
         return status;
     tern_wait_state wait = TERN_WAIT_IN("a put or a get in registered memory");
-    while ((status = tern_key_check(worker, p.rank, *offset, bytes)) == TERN_ERR_AGAIN &&
+    while ((status = tern_rkey_check(worker, p.rank, *offset, bytes)) == TERN_ERR_AGAIN &&
            !worker->in_handler) {
         tern_progress_round(worker);
         tern_rma_of(worker->context)->far->poll(worker);

@@ -35,10 +35,10 @@ typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/call/overflow.h) */
     size_t overflow_bytes;
     pthread_mutex_t overflow_lock;
-    struct tern_task *tasks;   /* calls that go on over several rounds (rpc/call/extended.c) */
-    size_t fetched_bytes;      /* memory of tasks */
-    struct tern_buffer *spare; /* rpc/archive/fetch.c */
-    bool spare_used;           /* in this round of progress */
+    struct tern_call_task *tasks; /* calls that go on over several rounds (rpc/call/extended.c) */
+    size_t fetched_bytes;         /* memory of tasks */
+    struct tern_buffer *spare;    /* rpc/archive/fetch.c */
+    bool spare_used;              /* in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
     struct tern_shipment *shipments,
         **shipments_end; /* the oldest first (rpc/archive/shipment.h) */

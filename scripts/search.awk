@@ -43,6 +43,6 @@ END {
         (pairs > 0 ? 100 * outgrown / pairs : 0)
     for (i = 1; i <= count; i++) {
         c = order[i]
-        print c, both(c, "trad"), both(c, "ovfl"), both(c, "write"), at[c, "shared"], at[c, "sequential"] >file
+        print c, both(c, "batched"), both(c, "spill"), both(c, "write"), at[c, "shared"], at[c, "sequential"] >file
     }
 }

@@ -13,28 +13,28 @@
 extern char **environ;
 
 /* One table drives parsing, checking, printing and the agreement of ranks. */
-typedef enum knob_kind { KNOB_CHOICE, KNOB_COUNT, KNOB_SIZE } knob_kind;
+typedef enum option_kind { OPTION_CHOICE, OPTION_COUNT, OPTION_SIZE } option_kind;
 
-typedef struct knob {
+typedef struct option {
     const char *name;
-    knob_kind kind;
+    option_kind kind;
     size_t offset;             /* in tern_config */
     size_t width;              /* of the field */
-    const char *const *choice; /* KNOB_CHOICE: names by value, ends with NULL */
-    uint64_t lowest, highest;  /* KNOB_COUNT and KNOB_SIZE */
+    const char *const *choice; /* OPTION_CHOICE: names by value, ends with NULL */
+    uint64_t lowest, highest;  /* OPTION_COUNT and OPTION_SIZE */
     bool power_of_two;
     bool local; /* ranks may differ */
     uint64_t fallback;
     const char *meaning;
-} knob;
+} option;
 
 static const char *const transports[] = {"auto", "shm", "rma", "p2p", NULL};
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
-static const char *const cross_memories[] = {"auto", "off", NULL};
+static const char *const cma_choices[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
 static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
 static const char *const orders[] = {"strict", "relaxed", NULL};
-static const char *const publications[] = {"write", "trad", "ovfl", NULL};
+static const char *const publications[] = {"write", "batched", "spill", NULL};
 static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
@@ -44,81 +44,81 @@ static const char *const switches[] = {"0", "1", NULL};
 #define GIB ((uint64_t)1 << 30)
 #define TIB ((uint64_t)1 << 40)
 
-static const knob knobs[] = {
-    {"TERN_TRANSPORT", KNOB_CHOICE, FIELD(transport), transports, 0, 0, false, false,
+static const option options[] = {
+    {"TERN_TRANSPORT", OPTION_CHOICE, FIELD(transport), transports, 0, 0, false, false,
      TERN_TRANSPORT_AUTO,
      "between ranks that share no memory; rma and p2p make every rank a node if all share it"},
-    {"TERN_RANKS_PER_NODE", KNOB_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
+    {"TERN_RANKS_PER_NODE", OPTION_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
-    {"TERN_WORKERS", KNOB_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
+    {"TERN_WORKERS", OPTION_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
      "workers of each process"},
-    {"TERN_SERVICE_THREADS", KNOB_COUNT, FIELD(service_threads), NULL, 0, 64, false, false, 0,
+    {"TERN_SERVICE_THREADS", OPTION_COUNT, FIELD(service_threads), NULL, 0, 64, false, false, 0,
      "threads of each process that serve others while its own do not"},
-    {"TERN_SEGMENT_SIZE", KNOB_SIZE, FIELD(segment_size), NULL, 64 * KIB, 16 * TIB, false, false,
+    {"TERN_SEGMENT_SIZE", OPTION_SIZE, FIELD(segment_size), NULL, 64 * KIB, 16 * TIB, false, false,
      256 * MIB, "heap of each rank that others can reach; memory is taken when touched"},
-    {"TERN_HUGE_PAGES", KNOB_CHOICE, FIELD(huge_pages), pages, 0, 0, false, false,
+    {"TERN_HUGE_PAGES", OPTION_CHOICE, FIELD(huge_pages), pages, 0, 0, false, false,
      TERN_HUGE_PAGES_AUTO, "pages of the heap; auto: the largest that can be had"},
-    {"TERN_PREFAULT", KNOB_CHOICE, FIELD(prefault), switches, 0, 0, false, false, 0,
+    {"TERN_PREFAULT", OPTION_CHOICE, FIELD(prefault), switches, 0, 0, false, false, 0,
      "1: touch the whole heap at creation"},
-    {"TERN_RING_SIZE", KNOB_SIZE, FIELD(ring_size), NULL, 4 * KIB, 16 * MIB, true, false, 64 * KIB,
-     "first size of a ring of records from a worker to another"},
-    {"TERN_RING_GROWTH", KNOB_COUNT, FIELD(ring_growth), NULL, 1, 1024, true, false, 8,
+    {"TERN_RING_SIZE", OPTION_SIZE, FIELD(ring_size), NULL, 4 * KIB, 16 * MIB, true, false,
+     64 * KIB, "first size of a ring of records from a worker to another"},
+    {"TERN_RING_GROWTH", OPTION_COUNT, FIELD(ring_growth), NULL, 1, 1024, true, false, 8,
      "how many times its first size a ring that is full grows to; 1: it never grows"},
-    {"TERN_RING_MEMORY", KNOB_SIZE, FIELD(ring_memory), NULL, 4 * KIB, TIB, false, false, 128 * MIB,
-     "all rings into one rank together; memory is taken when touched"},
-    {"TERN_OVERFLOW_MEMORY", KNOB_SIZE, FIELD(overflow_memory), NULL, 0, TIB, false, false,
+    {"TERN_RING_MEMORY", OPTION_SIZE, FIELD(ring_memory), NULL, 4 * KIB, TIB, false, false,
+     128 * MIB, "all rings into one rank together; memory is taken when touched"},
+    {"TERN_OVERFLOW_MEMORY", OPTION_SIZE, FIELD(overflow_memory), NULL, 0, TIB, false, false,
      64 * MIB, "of a worker, for calls that wait for room without their caller"},
-    {"TERN_PUBLISH", KNOB_CHOICE, FIELD(publish), publications, 0, 0, false, false,
+    {"TERN_PUBLISH", OPTION_CHOICE, FIELD(publish), publications, 0, 0, false, false,
      TERN_PUBLISH_WRITE,
-     "calls are published at once (write), many together (trad), or at once and kept here while "
+     "calls are published at once (write), many together (batched), or at once and kept here while "
      "the "
-     "ring is full (ovfl)"},
-    {"TERN_PUBLISH_BYTES", KNOB_SIZE, FIELD(publish_bytes), NULL, 8, GIB, false, false, 4 * KIB,
-     "trad: how much is published together"},
-    {"TERN_BROADCAST_ARITY", KNOB_COUNT, FIELD(broadcast_arity), NULL, 1, 1 << 20, false, false, 2,
-     "ranks that each rank passes a broadcast on to"},
-    {"TERN_IDLE_POLLS", KNOB_COUNT, FIELD(idle_polls), NULL, 1, 1 << 30, false, false, 4096,
-     "empty polls after which a ring is left to its bell"},
-    {"TERN_ACTIVE_RINGS", KNOB_COUNT, FIELD(active_rings), NULL, 0, 1 << 20, false, false, 4,
+     "ring is full (spill)"},
+    {"TERN_PUBLISH_BYTES", OPTION_SIZE, FIELD(publish_bytes), NULL, 8, GIB, false, false, 4 * KIB,
+     "batched: how much is published together"},
+    {"TERN_BROADCAST_ARITY", OPTION_COUNT, FIELD(broadcast_arity), NULL, 1, 1 << 20, false, false,
+     2, "ranks that each rank passes a broadcast on to"},
+    {"TERN_IDLE_POLLS", OPTION_COUNT, FIELD(idle_polls), NULL, 1, 1 << 30, false, false, 4096,
+     "empty polls after which a ring is left to its doorbell"},
+    {"TERN_ACTIVE_RINGS", OPTION_COUNT, FIELD(active_rings), NULL, 0, 1 << 20, false, false, 4,
      "so many rings of a worker are polled always"},
-    {"TERN_MPI_INTERVAL", KNOB_COUNT, FIELD(mpi_interval), NULL, 1, 1 << 20, false, false, 16,
+    {"TERN_MPI_INTERVAL", OPTION_COUNT, FIELD(mpi_interval), NULL, 1, 1 << 20, false, false, 16,
      "polls of memory between two calls for MPI progress"},
-    {"TERN_CROSS_MEMORY", KNOB_CHOICE, FIELD(cross_memory), cross_memories, 0, 0, false, false,
-     TERN_CROSS_MEMORY_AUTO, "registered memory of ranks of the node"},
-    {"TERN_RMA_COMMIT", KNOB_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
+    {"TERN_CMA", OPTION_CHOICE, FIELD(cma), cma_choices, 0, 0, false, false, TERN_CMA_AUTO,
+     "registered memory of ranks of the node"},
+    {"TERN_RMA_COMMIT", OPTION_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
-    {"TERN_RMA_ATOMICS", KNOB_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
+    {"TERN_RMA_ATOMICS", OPTION_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
      TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes over rma"},
-    {"TERN_PACKED_MAX", KNOB_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
+    {"TERN_PACKED_MAX", OPTION_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
      "data up to this goes with its notification over shm; a quarter of a ring at most"},
-    {"TERN_PACKED_MAX_FAR", KNOB_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,
+    {"TERN_PACKED_MAX_FAR", OPTION_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,
      "the same over rma and p2p"},
-    {"TERN_ZERO_COPY_MIN", KNOB_SIZE, FIELD(zero_copy_min), NULL, 1, TIB, false, false, 16 * KIB,
+    {"TERN_ZERO_COPY_MIN", OPTION_SIZE, FIELD(zero_copy_min), NULL, 1, TIB, false, false, 16 * KIB,
      "arguments from this size on are not copied into an archive that shares"},
-    {"TERN_ORDER", KNOB_CHOICE, FIELD(order), orders, 0, 0, false, false, TERN_ORDER_STRICT,
+    {"TERN_ORDER", OPTION_CHOICE, FIELD(order), orders, 0, 0, false, false, TERN_ORDER_STRICT,
      "relaxed: a notified operation may overtake those that wait for room"},
-    {"TERN_NOTIFY_QUEUE", KNOB_COUNT, FIELD(notify_queue), NULL, 1, 1 << 20, false, false, 1024,
+    {"TERN_NOTIFY_QUEUE", OPTION_COUNT, FIELD(notify_queue), NULL, 1, 1 << 20, false, false, 1024,
      "notified operations that may wait for each target"},
-    {"TERN_NOTIFY_EVENTS", KNOB_COUNT, FIELD(notify_events), NULL, 1, 1 << 30, false, false, 65536,
-     "local events of a worker that may wait to be probed for"},
-    {"TERN_PMPI_HANDLERS", KNOB_CHOICE, FIELD(pmpi_handlers), switches, 0, 0, false, false, 1,
+    {"TERN_NOTIFY_EVENTS", OPTION_COUNT, FIELD(notify_events), NULL, 1, 1 << 30, false, false,
+     65536, "local events of a worker that may wait to be probed for"},
+    {"TERN_PMPI_HANDLERS", OPTION_CHOICE, FIELD(pmpi_handlers), switches, 0, 0, false, false, 1,
      "1: with libtern_pmpi, calls of MPI that wait serve other ranks and run handlers; 0: they do "
      "not"},
-    {"TERN_PEER_PATIENCE", KNOB_COUNT, FIELD(peer_patience), NULL, 0, 1000000, false, true, 5,
+    {"TERN_PEER_PATIENCE", OPTION_COUNT, FIELD(peer_patience), NULL, 0, 1000000, false, true, 5,
      "seconds after which a wait for a rank that is stuck in MPI, in a one-sided operation towards "
      "a rank that has died, is an error; 0: never"},
-    {"TERN_STUCK_REPORT", KNOB_COUNT, FIELD(stuck_report), NULL, 0, 1000000, false, true, 10,
+    {"TERN_STUCK_REPORT", OPTION_COUNT, FIELD(stuck_report), NULL, 0, 1000000, false, true, 10,
      "seconds after which a wait writes a warning that names what it waits for; 0: never"},
-    {"TERN_LOG_LEVEL", KNOB_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
+    {"TERN_LOG_LEVEL", OPTION_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
      "lines up to this level are written to standard error"},
 };
 
-#define KNOBS (sizeof knobs / sizeof knobs[0])
+#define KNOBS (sizeof options / sizeof options[0])
 
-/* Of the names of knobs, which all have fewer. */
+/* Of the names of options, which all have fewer. */
 #define NAME_LETTERS 63
 
-static uint64_t read_field(const tern_config *config, const knob *k) {
+static uint64_t read_field(const tern_config *config, const option *k) {
     uint32_t narrow;
     uint64_t wide;
     const char *field = (const char *)config + k->offset;
@@ -130,7 +130,7 @@ static uint64_t read_field(const tern_config *config, const knob *k) {
     return wide;
 }
 
-static void write_field(tern_config *config, const knob *k, uint64_t value) {
+static void write_field(tern_config *config, const option *k, uint64_t value) {
     uint32_t narrow = (uint32_t)value;
     char *field = (char *)config + k->offset;
     if (k->width == sizeof narrow)
@@ -139,10 +139,10 @@ static void write_field(tern_config *config, const knob *k, uint64_t value) {
         memcpy(field, &value, sizeof value);
 }
 
-static const knob *find_knob(const char *name) {
+static const option *find_option(const char *name) {
     for (size_t i = 0; i < KNOBS; i++)
-        if (strcmp(knobs[i].name, name) == 0)
-            return &knobs[i];
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
     return NULL;
 }
 
@@ -157,10 +157,10 @@ static void format_size(uint64_t value, char *text, size_t room) {
     snprintf(text, room, s == 0 ? "%llu" : "%llu%c", (unsigned long long)value, suffix[s]);
 }
 
-static void format_value(const knob *k, uint64_t value, char *text, size_t room) {
-    if (k->kind == KNOB_SIZE) {
+static void format_value(const option *k, uint64_t value, char *text, size_t room) {
+    if (k->kind == OPTION_SIZE) {
         format_size(value, text, room);
-    } else if (k->kind == KNOB_COUNT) {
+    } else if (k->kind == OPTION_COUNT) {
         snprintf(text, room, "%llu", (unsigned long long)value);
     } else {
         uint64_t count = 0;
@@ -173,9 +173,9 @@ static void format_value(const knob *k, uint64_t value, char *text, size_t room)
     }
 }
 
-/* What the knob allows, for messages. */
-static void format_allowed(const knob *k, char *text, size_t room) {
-    if (k->kind == KNOB_CHOICE) {
+/* What the option allows, for messages. */
+static void format_allowed(const option *k, char *text, size_t room) {
+    if (k->kind == OPTION_CHOICE) {
         size_t used = 0;
         for (size_t i = 0; k->choice[i] != NULL && used < room; i++)
             used += (size_t)snprintf(text + used, room - used, "%s%s", i == 0 ? "" : ", ",
@@ -188,14 +188,14 @@ static void format_allowed(const knob *k, char *text, size_t room) {
     snprintf(text, room, "%s%s to %s", k->power_of_two ? "a power of two, " : "", low, high);
 }
 
-static tern_status refuse_value(const knob *k, const char *value) {
+static tern_status refuse_value(const option *k, const char *value) {
     char allowed[128];
     format_allowed(k, allowed, sizeof allowed);
     return tern_fail(TERN_ERR_CONFIG, "%s=%s is not allowed; use %s", k->name, value, allowed);
 }
 
-static bool is_allowed(const knob *k, uint64_t value) {
-    if (k->kind == KNOB_CHOICE) {
+static bool is_allowed(const option *k, uint64_t value) {
+    if (k->kind == OPTION_CHOICE) {
         uint64_t count = 0;
         while (k->choice[count] != NULL)
             count++;
@@ -236,9 +236,9 @@ static bool parse_number(const char *text, bool size, uint64_t *value) {
     return true;
 }
 
-/* [out] value: what text says, if the knob allows that. */
-static bool parse_value(const knob *k, const char *text, uint64_t *value) {
-    if (k->kind == KNOB_CHOICE) {
+/* [out] value: what text says, if the option allows that. */
+static bool parse_value(const option *k, const char *text, uint64_t *value) {
+    if (k->kind == OPTION_CHOICE) {
         for (uint64_t i = 0; k->choice[i] != NULL; i++) {
             if (strcmp(k->choice[i], text) == 0) {
                 *value = i;
@@ -248,7 +248,7 @@ static bool parse_value(const knob *k, const char *text, uint64_t *value) {
         return false;
     }
     uint64_t number = 0;
-    if (!parse_number(text, k->kind == KNOB_SIZE, &number) || !is_allowed(k, number))
+    if (!parse_number(text, k->kind == OPTION_SIZE, &number) || !is_allowed(k, number))
         return false;
     *value = number;
     return true;
@@ -276,21 +276,21 @@ static size_t distance(const char *a, const char *b) {
 static const char *nearest_name(const char *name) {
     size_t best = 0;
     for (size_t i = 1; i < KNOBS; i++)
-        if (distance(name, knobs[i].name) < distance(name, knobs[best].name))
+        if (distance(name, options[i].name) < distance(name, options[best].name))
             best = i;
-    return knobs[best].name;
+    return options[best].name;
 }
 
 static tern_status refuse_name(const char *name) {
     char all[800];
     size_t used = 0;
     for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, " %s", knobs[i].name);
-    return tern_fail(TERN_ERR_CONFIG, "%.*s is no knob of tern; the nearest is %s of:%s",
+        used += (size_t)snprintf(all + used, sizeof all - used, " %s", options[i].name);
+    return tern_fail(TERN_ERR_CONFIG, "%.*s is no option of tern; the nearest is %s of:%s",
                      NAME_LETTERS, name, nearest_name(name), all);
 }
 
-/* Where software is installed, as module files and find_package say it, is no knob: TERN_ROOT. */
+/* Where software is installed, as module files and find_package say it, is no option: TERN_ROOT. */
 static bool is_path(const char *name) {
     static const char *const endings[] = {"_ROOT", "_DIR", "_HOME"};
     size_t length = strlen(name);
@@ -301,14 +301,14 @@ static bool is_path(const char *name) {
     return false;
 }
 
-/* Copies the name of the next variable from *entry on that looks like a knob and is none; false:
- * there is no more. A name that is cut is longer than any knob's. */
+/* Copies the name of the next variable from *entry on that looks like an option and is none; false:
+ * there is no more. A name that is cut is longer than any option's. */
 static bool next_unknown(char ***entry, char name[NAME_LETTERS + 1]) {
     for (; *entry != NULL && **entry != NULL; ++*entry) {
         if (strncmp(**entry, "TERN_", 5) != 0)
             continue;
         snprintf(name, NAME_LETTERS + 1, "%.*s", (int)strcspn(**entry, "="), **entry);
-        if (find_knob(name) == NULL && !is_path(name)) {
+        if (find_option(name) == NULL && !is_path(name)) {
             ++*entry;
             return true;
         }
@@ -319,14 +319,14 @@ static bool next_unknown(char ***entry, char name[NAME_LETTERS + 1]) {
 void tern_config_warn(void) {
     char name[NAME_LETTERS + 1];
     for (char **entry = environ; next_unknown(&entry, name);)
-        tern_log(TERN_LOG_WARN, "%s in the environment is no knob of tern; the nearest is %s", name,
-                 nearest_name(name));
+        tern_log(TERN_LOG_WARN, "%s in the environment is no option of tern; the nearest is %s",
+                 name, nearest_name(name));
 }
 
 tern_status tern_config_set(tern_config *config, const char *name, const char *value) {
     if (config == NULL || name == NULL || value == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_set: NULL argument");
-    const knob *k = find_knob(name);
+    const option *k = find_option(name);
     if (k == NULL)
         return refuse_name(name);
     uint64_t number = 0;
@@ -336,12 +336,12 @@ tern_status tern_config_set(tern_config *config, const char *name, const char *v
     return TERN_OK;
 }
 
-/* Every knob at its default or as the environment says. Returns the first knob whose variable is
- * refused, which has its default then, or NULL. */
-static const knob *read_environment(tern_config *config) {
-    const knob *refused = NULL;
+/* Every option at its default or as the environment says. Returns the first option whose variable
+ * is refused, which has its default then, or NULL. */
+static const option *read_environment(tern_config *config) {
+    const option *refused = NULL;
     memset(config, 0, sizeof *config);
-    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+    for (const option *k = options; k < options + KNOBS; k++) {
         const char *text = getenv(k->name);
         uint64_t value = k->fallback;
         if (text != NULL && !parse_value(k, text, &value) && refused == NULL)
@@ -355,7 +355,7 @@ tern_status tern_config_init(tern_config *config) {
     if (config == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_init: config is NULL");
     tern_config fresh;
-    const knob *refused = read_environment(&fresh);
+    const option *refused = read_environment(&fresh);
     if (refused != NULL)
         return refuse_value(refused, getenv(refused->name));
     *config = fresh;
@@ -365,7 +365,7 @@ tern_status tern_config_init(tern_config *config) {
 tern_status tern_config_check(const tern_config *config) {
     if (config == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_check: config is NULL");
-    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+    for (const option *k = options; k < options + KNOBS; k++) {
         uint64_t value = read_field(config, k);
         if (!is_allowed(k, value)) {
             char text[32];
@@ -380,7 +380,7 @@ tern_status tern_config_check(const tern_config *config) {
     return TERN_OK;
 }
 
-static const char *origin(const knob *k, uint64_t value) {
+static const char *origin(const option *k, uint64_t value) {
     const char *text = getenv(k->name);
     uint64_t number;
     if (text != NULL && parse_value(k, text, &number) && number == value)
@@ -390,15 +390,15 @@ static const char *origin(const knob *k, uint64_t value) {
 
 #define ROW "%-20s %-10s %-12s "
 
-static void print_knob(const knob *k, uint64_t value, FILE *out) {
+static void print_option(const option *k, uint64_t value, FILE *out) {
     char text[32], allowed[128];
     format_value(k, value, text, sizeof text);
     format_allowed(k, allowed, sizeof allowed);
     fprintf(out, ROW "%s (%s)\n", k->name, text, origin(k, value), k->meaning, allowed);
 }
 
-/* A variable of the environment that gives no knob its value. */
-static void print_refused(const knob *k, FILE *out) {
+/* A variable of the environment that gives no option its value. */
+static void print_refused(const option *k, FILE *out) {
     char allowed[128];
     format_allowed(k, allowed, sizeof allowed);
     fprintf(out, ROW "not allowed; use %s\n", k->name, getenv(k->name), "refused", allowed);
@@ -408,7 +408,7 @@ static void print_unknown(FILE *out) {
     char name[NAME_LETTERS + 1];
     for (char **entry = environ; next_unknown(&entry, name);) {
         const char *value = getenv(name);
-        fprintf(out, ROW "no knob of tern; the nearest is %s\n", name, value != NULL ? value : "",
+        fprintf(out, ROW "no option of tern; the nearest is %s\n", name, value != NULL ? value : "",
                 "ignored", nearest_name(name));
     }
 }
@@ -422,14 +422,14 @@ void tern_config_print(const tern_config *config, FILE *out) {
         (void)read_environment(&environment);
         shown = &environment;
     }
-    fprintf(out, ROW "%s\n", "knob", "value", "from", "meaning");
-    for (const knob *k = knobs; k < knobs + KNOBS; k++) {
+    fprintf(out, ROW "%s\n", "option", "value", "from", "meaning");
+    for (const option *k = options; k < options + KNOBS; k++) {
         const char *text = getenv(k->name);
         uint64_t number;
         if (config == NULL && text != NULL && !parse_value(k, text, &number))
             print_refused(k, out);
         else
-            print_knob(k, read_field(shown, k), out);
+            print_option(k, read_field(shown, k), out);
     }
     if (config == NULL)
         print_unknown(out);
@@ -437,7 +437,7 @@ void tern_config_print(const tern_config *config, FILE *out) {
 
 const char *tern_config_difference(const tern_config *a, const tern_config *b) {
     for (size_t i = 0; i < KNOBS; i++)
-        if (!knobs[i].local && read_field(a, &knobs[i]) != read_field(b, &knobs[i]))
-            return knobs[i].name;
+        if (!options[i].local && read_field(a, &options[i]) != read_field(b, &options[i]))
+            return options[i].name;
     return NULL;
 }

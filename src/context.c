@@ -54,20 +54,20 @@ static void warn_once(const tern_context *context) {
         tern_config_warn();
 }
 
-/* Names the first knob in which a rank differs from rank 0. */
+/* Names the first option in which a rank differs from rank 0. */
 static tern_status agree_on_config(tern_context *context) {
     tern_config *all = calloc(context->size, sizeof *all);
     tern_status status =
         all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
-    status = tern_collective_agree(context, NULL, status, "comparing knobs");
+    status = tern_collective_agree(context, NULL, status, "comparing options");
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, &context->config, sizeof *all, all);
     for (uint32_t r = 1; status == TERN_OK && r < context->size; r++) {
-        const char *knob = tern_config_difference(&all[0], &all[r]);
-        if (knob != NULL)
+        const char *option = tern_config_difference(&all[0], &all[r]);
+        if (option != NULL)
             status = tern_fail(TERN_ERR_MISMATCH,
                                "%s differs between rank 0 and rank %u; give every rank the same",
-                               knob, r);
+                               option, r);
     }
     free(all);
     return status;

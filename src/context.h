@@ -71,7 +71,7 @@ struct tern_context {
 };
 
 /* Something under way that a worker's progress moves on (src/progress/pending.h). */
-typedef struct tern_mover tern_mover;
+typedef struct tern_pending tern_pending;
 
 /* The user of a worker: none; the thread that adopted it; for a round of progress, the thread of
  * another worker of the process. */
@@ -95,7 +95,7 @@ struct tern_worker {
     uint32_t vain;    /* looks in a row that found nothing (src/progress/wait.h) */
     uint32_t glances; /* tests that found nothing */
     uint64_t looked;  /* ns: when the last of them looked after the peers */
-    tern_mover *movers;
+    tern_pending *pending;
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
     _Atomic(void *) owner;   /* names the thread that adopted it */
     tern_worker *own_next;   /* of the same thread */

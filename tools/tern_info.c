@@ -16,7 +16,7 @@
 
 static void print_usage(FILE *out) {
     fputs("usage: tern-info [--help] [--version]\n"
-          "Prints tern's version, the MPI library, this machine's NUMA nodes and every knob.\n",
+          "Prints tern's version, the MPI library, this machine's NUMA nodes and every option.\n",
           out);
 }
 

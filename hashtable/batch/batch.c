@@ -27,7 +27,7 @@ static void make_progress(tern_worker *worker, size_t applied) {
 /* What was found out about a key of a group. */
 typedef struct near_key {
     uint64_t hash;
-    const tern_part *part;
+    const tern_table_part *part;
     uint64_t index, left; /* of its probe, which stands where the key is or is to be put */
     uint64_t *counter;    /* NULL: the key was not there */
 } near_key;
@@ -37,7 +37,7 @@ TERN_ALWAYS_INLINE bool stage_near8(tern_worker *worker, const tern_hashtable *t
                                     const char *keys, size_t count, near_key *group) {
     for (size_t i = 0; i < count; i++) {
         group[i].hash = XXH3_64bits(keys + 8 * i, 8);
-        tern_search p = tern_probe_start(worker, table, NULL, group[i].hash);
+        tern_key_search p = tern_probe_start(worker, table, NULL, group[i].hash);
         if (__builtin_expect(p.part->near == NULL, 0))
             return false;
         __builtin_prefetch(tern_bucket_near(&p, TERN_SHAPE_COUNT8, 0), 1);
@@ -50,7 +50,7 @@ TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *ta
     for (size_t i = 0; i < count; i++) {
         uint64_t key;
         memcpy(&key, keys + 8 * i, 8);
-        tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
+        tern_key_search p = tern_probe_start(worker, table, &key, group[i].hash);
         bool there = tern_probe_look(&p, TERN_SHAPE_COUNT8);
         group[i].part = p.part;
         group[i].index = p.index;
@@ -72,7 +72,7 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
             uint64_t key, before, entry[2];
             bool far_put;
             memcpy(&key, keys + 8 * i, 8);
-            tern_search p = tern_probe_start(worker, table, &key, group[i].hash);
+            tern_key_search p = tern_probe_start(worker, table, &key, group[i].hash);
             p.part = group[i].part;
             p.index = group[i].index;
             p.left = group[i].left;
@@ -112,8 +112,8 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
 
 /* A key under way. */
 typedef struct slot {
-    tern_key key;
-    tern_search probe;
+    tern_table_key key;
+    tern_key_search probe;
     bool fetched; /* a get of its first entry was started */
     tern_request request;
     uint64_t entry[1 + TERN_KEY_MAX / 8];
@@ -136,7 +136,7 @@ static tern_status stage(tern_worker *worker, const tern_hashtable *table, const
 }
 
 static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
-    tern_search *p = &slot->probe;
+    tern_key_search *p = &slot->probe;
     bool look = true;
     uint64_t before;
     if (slot->fetched) {

@@ -176,7 +176,7 @@ static uint32_t owner_of(const tern_hashtable *table, const char *key) {
     if (__builtin_expect(table->key_hash == NULL, 1))
         return tern_hash_owner(table, table->key_bytes == 8 ? XXH3_64bits(key, 8)
                                                             : XXH3_64bits(key, table->key_bytes));
-    tern_key aligned;
+    tern_table_key aligned;
     tern_key_load(table, key, &aligned);
     return tern_hash_owner(table, aligned.hash);
 }

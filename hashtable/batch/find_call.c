@@ -48,7 +48,7 @@ static size_t count_found(const unsigned char *found, size_t count) {
 }
 
 /* Puts packed values in their places. found: 0 or 1 each, of which there are as many as values. */
-static void place_values(const find_batch *batch, const tern_piece *piece,
+static void place_values(const find_batch *batch, const tern_scatter_piece *piece,
                          const unsigned char *found, size_t count, const unsigned char *packed) {
     size_t step = tern_found_bytes(batch->scatter.table);
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ static tern_status tern_hashtable_on_values(tern_call_info *call, const void *me
     memcpy(&v, message, sizeof v);
     if (waiting == NULL || waiting->scatter.worker != call->worker)
         return TERN_OK;
-    tern_piece *piece = waiting->scatter.first;
+    tern_scatter_piece *piece = waiting->scatter.first;
     while (piece != NULL && piece->head.number != v.number)
         piece = piece->next;
     if (piece == NULL)
@@ -150,7 +150,7 @@ static tern_status tern_hashtable_on_find_many(tern_call_info *call, const void 
 }
 TERN_FUNCTION(tern_hashtable_on_find_many)
 
-static tern_status wait_for_values(tern_worker *worker, const tern_piece *piece) {
+static tern_status wait_for_values(tern_worker *worker, const tern_scatter_piece *piece) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && !piece->landed) {
@@ -161,8 +161,8 @@ static tern_status wait_for_values(tern_worker *worker, const tern_piece *piece)
     return status;
 }
 
-static tern_status take(tern_scatter *scatter, tern_piece *piece, const void *message, size_t bytes,
-                        uint32_t *done) {
+static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const void *message,
+                        size_t bytes, uint32_t *done) {
     find_batch *batch = (find_batch *)(void *)scatter;
     find_reply reply;
     memcpy(&reply, message, bytes);
@@ -187,7 +187,7 @@ static tern_status take(tern_scatter *scatter, tern_piece *piece, const void *me
 }
 
 /* In place, waiting where a handler would not. */
-static tern_status here(tern_scatter *scatter, tern_piece *piece) {
+static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
     find_batch *batch = (find_batch *)(void *)scatter;
     const size_t step = 8 * (size_t)scatter->table->shape.key_words;
     const size_t value = tern_found_bytes(scatter->table);

@@ -42,7 +42,7 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
     if (status != TERN_OK)
         return status;
     const uint64_t *words = (const uint64_t *)(const void *)((const tern_piece_head *)message + 1);
-    tern_parked_take(call, table, &done, &stored);
+    tern_deferred_take(call, table, &done, &stored);
     if (done > count)
         return tern_fail(TERN_ERR_ARGUMENT, "a batch of inserts has changed");
     tern_items items = skip(items_of(table, words, count), done);
@@ -50,7 +50,7 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
     done += more;
     stored += kept;
     if (status == TERN_ERR_AGAIN) {
-        if (done == 0 || tern_parked_put(call, table, done, stored))
+        if (done == 0 || tern_deferred_put(call, table, done, stored))
             return status;
         status = tern_fail(TERN_ERR_MEMORY, "no memory to park a batch of inserts");
     }
@@ -59,8 +59,8 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
 }
 TERN_FUNCTION(tern_hashtable_on_insert_many)
 
-static tern_status take(tern_scatter *scatter, tern_piece *piece, const void *reply, size_t bytes,
-                        uint32_t *done) {
+static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+                        size_t bytes, uint32_t *done) {
     tern_insert_batch *batch = (tern_insert_batch *)(void *)scatter;
     insert_reply r = {0};
     if (bytes < offsetof(insert_reply, text) || bytes > sizeof r)
@@ -79,7 +79,7 @@ static tern_status take(tern_scatter *scatter, tern_piece *piece, const void *re
 }
 
 /* Waits where a handler would not. */
-static tern_status here(tern_scatter *scatter, tern_piece *piece) {
+static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
     tern_insert_batch *batch = (tern_insert_batch *)(void *)scatter;
     tern_items items = items_of(scatter->table, piece->words, piece->count);
     size_t done, stored;

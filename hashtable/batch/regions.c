@@ -7,7 +7,7 @@ enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
 enum { KEYS_PER_REGION = 128 };
 
 static uint64_t table_bytes(const tern_hashtable *table) {
-    return tern_part_of(table, table->rank)->count * table->shape.stride * table->ranks;
+    return tern_table_part_of(table, table->rank)->count * table->shape.stride * table->ranks;
 }
 
 bool tern_regions_pay(const tern_hashtable *table, size_t count) {

@@ -18,7 +18,7 @@ typedef struct lookahead {
 /* Inlined always: a call of a function that does no more has no effect for gcc, which drops it. */
 static inline __attribute__((always_inline)) void prefetch(const tern_hashtable *table,
                                                            uint32_t owner, uint64_t hash) {
-    const tern_part *part = tern_part_of(table, owner);
+    const tern_table_part *part = tern_table_part_of(table, owner);
     const char *near = part->near;
     if (near == NULL)
         return;

@@ -42,16 +42,16 @@ tern_status tern_scatter_failure(tern_scatter *scatter) {
     return status == TERN_OK ? status : tern_fail(status, "%s", scatter->text);
 }
 
-static void put_away(tern_scatter *s, tern_piece *piece) {
+static void put_away(tern_scatter *s, tern_scatter_piece *piece) {
     piece->next = s->unused;
     s->unused = piece;
 }
 
 /* Under way from now on, but for an error. */
-static tern_status start(tern_scatter *s, tern_piece *piece);
+static tern_status start(tern_scatter *s, tern_scatter_piece *piece);
 
 /* The rest of a piece, of which the owner has gone through done. */
-static tern_status start_rest(tern_scatter *s, tern_piece *piece, uint32_t done) {
+static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32_t done) {
     piece->count -= done;
     memmove(piece->words, piece->words + done * s->item_words,
             8 * (size_t)piece->count * s->item_words);
@@ -61,7 +61,7 @@ static tern_status start_rest(tern_scatter *s, tern_piece *piece, uint32_t done)
 
 /* Waits for the oldest piece. On an error it is given up. */
 static tern_status finish_oldest(tern_scatter *s) {
-    tern_piece *piece = s->first;
+    tern_scatter_piece *piece = s->first;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t bytes;
     uint32_t done = 0;
@@ -88,7 +88,7 @@ static tern_status finish_oldest(tern_scatter *s) {
     return note(s, status);
 }
 
-static tern_status start(tern_scatter *s, tern_piece *piece) {
+static tern_status start(tern_scatter *s, tern_scatter_piece *piece) {
     static atomic_uint_fast64_t sent;
     tern_status status;
     /* R4 */
@@ -124,7 +124,7 @@ static bool in_place(const tern_scatter *s, uint32_t owner) {
 }
 
 static tern_status dispatch(tern_scatter *s, uint32_t owner) {
-    tern_piece *piece = s->open[owner];
+    tern_scatter_piece *piece = s->open[owner];
     tern_status status;
     s->open[owner] = NULL;
     if (in_place(s, owner)) {
@@ -142,7 +142,7 @@ static tern_status dispatch(tern_scatter *s, uint32_t owner) {
 }
 
 static tern_status open_piece(tern_scatter *s, uint32_t owner) {
-    tern_piece *piece = s->unused;
+    tern_scatter_piece *piece = s->unused;
     size_t words = (size_t)s->piece_items * s->item_words;
     if (piece != NULL)
         s->unused = piece->next;
@@ -151,9 +151,9 @@ static tern_status open_piece(tern_scatter *s, uint32_t owner) {
     if (piece == NULL)
         return note(s,
                     tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
-    *piece = (tern_piece){.owner = owner,
-                          .number = (size_t *)(void *)(piece->words + words),
-                          .head = {tern_table_head_to(s->table), 0}};
+    *piece = (tern_scatter_piece){.owner = owner,
+                                  .number = (size_t *)(void *)(piece->words + words),
+                                  .head = {tern_table_head_to(s->table), 0}};
     s->open[owner] = piece;
     return TERN_OK;
 }
@@ -165,7 +165,7 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
         if (status != TERN_OK)
             return status;
     }
-    tern_piece *piece = scatter->open[owner];
+    tern_scatter_piece *piece = scatter->open[owner];
     if (__builtin_expect(piece->count == scatter->piece_items, 0)) {
         tern_status status = dispatch(scatter, owner);
         return status == TERN_OK ? tern_scatter_item(scatter, owner, number, words) : status;
@@ -200,7 +200,7 @@ tern_status tern_scatter_wait(tern_scatter *scatter) {
 }
 
 void tern_scatter_end(tern_scatter *scatter) {
-    for (tern_piece *next, *piece = scatter->unused; piece != NULL; piece = next) {
+    for (tern_scatter_piece *next, *piece = scatter->unused; piece != NULL; piece = next) {
         next = piece->next;
         free(piece);
     }

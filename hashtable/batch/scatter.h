@@ -19,8 +19,8 @@ typedef struct tern_piece_head {
     uint64_t number; /* of this sending, in the process */
 } tern_piece_head;
 
-typedef struct tern_piece {
-    struct tern_piece *next; /* in the list of those under way or not in use */
+typedef struct tern_scatter_piece {
+    struct tern_scatter_piece *next; /* in the list of those under way or not in use */
     tern_future future;
     uint32_t owner;
     uint32_t count;
@@ -28,7 +28,7 @@ typedef struct tern_piece {
     size_t *number; /* of each item in the batch, behind the words */
     tern_piece_head head;
     uint64_t words[];
-} tern_piece;
+} tern_scatter_piece;
 
 typedef struct tern_scatter tern_scatter;
 
@@ -36,10 +36,10 @@ typedef struct tern_scatter tern_scatter;
 typedef struct tern_scatter_ops {
     const tern_function *function;
     /* Does a piece in place. */
-    tern_status (*here)(tern_scatter *scatter, tern_piece *piece);
+    tern_status (*here)(tern_scatter *scatter, tern_scatter_piece *piece);
     /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
-    tern_status (*take)(tern_scatter *scatter, tern_piece *piece, const void *reply, size_t bytes,
-                        uint32_t *done);
+    tern_status (*take)(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+                        size_t bytes, uint32_t *done);
 } tern_scatter_ops;
 
 struct tern_scatter {
@@ -53,9 +53,9 @@ struct tern_scatter {
     bool local_in_place; /* parts of this node are like the own one: nothing is called there */
     tern_status failed;  /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
-    tern_piece *unused;
-    tern_piece *first, *last; /* under way, the oldest first */
-    tern_piece **open;        /* by owner; NULL: none begun */
+    tern_scatter_piece *unused;
+    tern_scatter_piece *first, *last; /* under way, the oldest first */
+    tern_scatter_piece **open;        /* by owner; NULL: none begun */
 };
 
 /* item_words: of an item; answer_bytes: of what comes back for one; expected: items that will come

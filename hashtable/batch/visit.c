@@ -19,15 +19,15 @@ enum { PIECE = 64 << 10 }; /* bytes of a get */
 
 typedef int visitor(const void *key, const void *value, void *argument);
 
-typedef struct walk {
+typedef struct table_walk {
     const tern_hashtable *table;
-    const tern_part *part;
+    const tern_table_part *part;
     uint64_t *entry; /* room for one */
     visitor *visit;
     void *argument;
     bool marked; /* the owner may be marking words of what is visited */
     bool ended;  /* by visit */
-} walk;
+} table_walk;
 
 static bool is_there(tern_verdict verdict, const uint64_t *entry) {
     return verdict == TERN_ENTRY_MINE ||
@@ -35,7 +35,7 @@ static bool is_there(tern_verdict verdict, const uint64_t *entry) {
 }
 
 /* Visits count buckets from the one of that index on, which lie at buckets. */
-static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t count) {
+static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, uint64_t count) {
     const tern_hashtable *table = w->table;
     tern_shape s = table->shape;
     size_t words = tern_entry_words(s);
@@ -67,7 +67,7 @@ static void visit_buckets(walk *w, const char *buckets, uint64_t index, uint64_t
 }
 
 /* Visits a part that only gets reach. */
-static tern_status visit_far(tern_worker *worker, walk *w) {
+static tern_status visit_far(tern_worker *worker, table_walk *w) {
     const uint64_t stride = w->table->shape.stride, all = w->part->count;
     const uint64_t most = stride < PIECE ? PIECE / stride : 1;
     char *piece = malloc(most * stride);
@@ -89,11 +89,11 @@ static tern_status visit_far(tern_worker *worker, walk *w) {
 /* Visits the parts of ranks from first to last. */
 static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint32_t first,
                                uint32_t last, visitor *visit, void *argument) {
-    tern_room room;
-    walk w = {.table = table,
-              .entry = tern_room_take(&room, 8 * tern_entry_words(table->shape)),
-              .visit = visit,
-              .argument = argument};
+    tern_scratch room;
+    table_walk w = {.table = table,
+                    .entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape)),
+                    .visit = visit,
+                    .argument = argument};
     if (w.entry == NULL)
         return TERN_ERR_MEMORY;
     tern_status status = TERN_OK;
@@ -102,7 +102,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
             status = tern_growth_rest(worker, table, r);
         if (status != TERN_OK)
             break;
-        w.part = tern_part_of(table, r);
+        w.part = tern_table_part_of(table, r);
         const uint64_t bytes = w.part->count * table->shape.stride;
         const char *near = tern_reach_address(worker, w.part->buckets, bytes);
         w.marked = near != NULL && table->growth != NULL;
@@ -111,7 +111,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
         else
             status = visit_far(worker, &w);
     }
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 

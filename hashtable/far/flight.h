@@ -68,7 +68,7 @@ typedef struct tern_flight {
     tern_flight_stage stage;
     tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, or the error */
     uint64_t result;     /* of an insert: 1 if the key was there; of an add: the counter before */
-    tern_search probe;
+    tern_key_search probe;
     tern_request request; /* what is under way */
     uint64_t word;        /* what an atomic gave */
     uint64_t expected;    /* what it compared with; at CLAIM: the state that the last one met */

@@ -127,8 +127,8 @@ static tern_status insert_near(const window *w, size_t *stored) {
     return TERN_OK;
 }
 
-tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               size_t *stored) {
+tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
+                                 const tern_items *items, size_t *stored) {
     window w;
     *stored = 0;
     tern_status status = window_open(&w, worker, table, items);
@@ -191,9 +191,9 @@ static tern_status find_near(const window *w, tern_promise promise, char *values
     return TERN_OK;
 }
 
-tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                             tern_promise promise, char *values, unsigned char *found,
-                             size_t *present) {
+tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                               tern_promise promise, char *values, unsigned char *found,
+                               size_t *present) {
     window w;
     *present = 0;
     tern_status status = window_open(&w, worker, table, items);

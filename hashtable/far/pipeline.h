@@ -12,10 +12,10 @@
 #include "hashtable/batch/run.h"
 
 /* As tern_run_insert and tern_run_find. Nothing is flushed. */
-tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               size_t *stored);
-tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                             tern_promise promise, char *values, unsigned char *found,
-                             size_t *present);
+tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
+                                 const tern_items *items, size_t *stored);
+tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                               tern_promise promise, char *values, unsigned char *found,
+                               size_t *present);
 
 #endif

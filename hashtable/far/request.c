@@ -62,7 +62,7 @@ static tern_via way_of(tern_worker *worker, const tern_hashtable *table, const a
 
 /* Does the operation. */
 static tern_status do_now(tern_worker *worker, tern_hashtable *table, const asked *a,
-                          const tern_key *key, tern_hashtable_request *request) {
+                          const tern_table_key *key, tern_hashtable_request *request) {
     const tern_flight_plan *o = &a->plan;
     uint64_t result = 0;
     bool existed = false;
@@ -82,7 +82,7 @@ static tern_status do_now(tern_worker *worker, tern_hashtable *table, const aske
 }
 
 static tern_status start_call(tern_worker *worker, const tern_hashtable *table, const asked *a,
-                              uint32_t owner, const tern_key *key,
+                              uint32_t owner, const tern_table_key *key,
                               tern_hashtable_request *request) {
     const tern_flight_plan *o = &a->plan;
     tern_future future = {{0, 0}};
@@ -108,7 +108,7 @@ static tern_status start(tern_worker *worker, tern_hashtable *table, const asked
     tern_status status = check(worker, table, a, request);
     if (status != TERN_OK)
         return status;
-    tern_key key;
+    tern_table_key key;
     tern_key_load(table, a->key, &key);
     const uint32_t owner = tern_hash_owner(table, key.hash);
     const tern_via via = way_of(worker, table, a, owner);

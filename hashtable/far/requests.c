@@ -8,24 +8,24 @@
 _Static_assert(TERN_HASHTABLE_REQUESTS == 64, "places of a pool are bits of one word");
 
 /* A worker's flights on one table. Used by the worker alone. */
-typedef struct tern_requests {
-    tern_mover mover; /* first; on the worker's list while any is under way */
+typedef struct tern_table_requests {
+    tern_pending pending; /* first; on the worker's list while any is under way */
     tern_hashtable *table;
     uint64_t under_way; /* places of flights */
     uint64_t lost;      /* places that MPI may still write into, for good */
     tern_hashtable_request *request[TERN_HASHTABLE_REQUESTS];
     char memory[];
-} tern_requests;
+} tern_table_requests;
 
 static size_t place_bytes(const tern_hashtable *table) {
     return (tern_flight_bytes(table) + 63) / 64 * 64;
 }
 
-static tern_flight *flight_at(tern_requests *pool, unsigned place) {
+static tern_flight *flight_at(tern_table_requests *pool, unsigned place) {
     return (tern_flight *)(void *)(pool->memory + place * place_bytes(pool->table));
 }
 
-static size_t advance(tern_requests *pool, unsigned place) {
+static size_t advance(tern_table_requests *pool, unsigned place) {
     tern_flight *flight = flight_at(pool, place);
     size_t steps = tern_flight_advance(flight);
     if (flight->stage != TERN_FLIGHT_DONE)
@@ -37,21 +37,21 @@ static size_t advance(tern_requests *pool, unsigned place) {
     return steps + 1;
 }
 
-static bool move(tern_worker *worker, tern_mover *mover, size_t *events) {
-    tern_requests *pool = (tern_requests *)mover;
+static bool move(tern_worker *worker, tern_pending *pending, size_t *events) {
+    tern_table_requests *pool = (tern_table_requests *)pending;
     (void)worker;
     for (uint64_t left = pool->under_way; left != 0; left &= left - 1)
         *events += advance(pool, (unsigned)__builtin_ctzll(left));
     return pool->under_way != 0;
 }
 
-static tern_requests *pool_of(const tern_worker *worker, tern_hashtable *table) {
-    tern_requests **pool = &table->requests[worker->index];
+static tern_table_requests *pool_of(const tern_worker *worker, tern_hashtable *table) {
+    tern_table_requests **pool = &table->requests[worker->index];
     if (*pool != NULL)
         return *pool;
     *pool = malloc(sizeof **pool + TERN_HASHTABLE_REQUESTS * place_bytes(table));
     if (*pool != NULL) {
-        (*pool)->mover.move = move;
+        (*pool)->pending.move = move;
         (*pool)->table = table;
         (*pool)->under_way = (*pool)->lost = 0;
     }
@@ -61,7 +61,7 @@ static tern_requests *pool_of(const tern_worker *worker, tern_hashtable *table) 
 tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const void *key,
                               uint64_t hash, const tern_flight_plan *plan,
                               tern_hashtable_request *request) {
-    tern_requests *pool = pool_of(worker, table);
+    tern_table_requests *pool = pool_of(worker, table);
     if (pool == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u requests under way",
                          TERN_HASHTABLE_REQUESTS);
@@ -76,13 +76,13 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
     tern_flight_begin(flight_at(pool, place), worker, table, key, hash, plan);
     /* Only now: beginning may make progress, which would step it. */
     if (pool->under_way == 0)
-        tern_mover_add(worker, &pool->mover);
+        tern_pending_add(worker, &pool->pending);
     pool->under_way |= UINT64_C(1) << place;
     return TERN_OK;
 }
 
 void tern_requests_drain(tern_worker *worker, tern_hashtable *table) {
-    tern_requests *mine = table->requests[worker->index];
+    tern_table_requests *mine = table->requests[worker->index];
     tern_wait_state wait = TERN_WAIT_START;
     while (mine != NULL && mine->under_way != 0) {
         (void)tern_puts_deliver(worker);

@@ -16,10 +16,10 @@ static uint64_t news_check(const tern_hashtable *table, const tern_news *news) {
     return XXH3_64bits_withSeed(&news->generation, sizeof *news - sizeof news->check, table->nonce);
 }
 
-tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                                uint64_t generation, uint64_t offset, uint64_t count) {
+tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                                      uint64_t generation, uint64_t offset, uint64_t count) {
     const tern_hashtable *table = growth->table;
-    tern_part *first = &table->part[rank];
+    tern_table_part *first = &table->part[rank];
     if (generation == 0)
         return first;
     for (tern_array *a = growth->arrays; a != NULL; a = a->older)
@@ -30,7 +30,7 @@ tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32
         (void)tern_fail(TERN_ERR_MEMORY, "no memory for a table that grows");
         return NULL;
     }
-    tern_part *part = &a->part;
+    tern_table_part *part = &a->part;
     part->buckets = first->buckets;
     part->buckets.offset = offset;
     part->count = count;
@@ -47,10 +47,10 @@ tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32
 /* Links are there before anybody starts behind them. */
 static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
                          const tern_news *news) {
-    tern_part *first = &growth->table->part[rank], *next = NULL;
-    if (news->generation < tern_part_of(growth->table, rank)->generation)
+    tern_table_part *first = &growth->table->part[rank], *next = NULL;
+    if (news->generation < tern_table_part_of(growth->table, rank)->generation)
         return TERN_OK; /* old */
-    tern_part *start =
+    tern_table_part *start =
         tern_growth_describe(worker, growth, rank, news->generation, news->buckets, news->count);
     if (start != NULL && news->next_buckets != 0)
         next = tern_growth_describe(worker, growth, rank, news->generation + 1, news->next_buckets,
@@ -67,7 +67,8 @@ static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank
             atomic_store_explicit(&a->part.next, start, memory_order_release);
     if (start == first)
         return TERN_OK;
-    /* R1: tern_probe_start, tern_part_of; links are there before anybody starts behind them */
+    /* R1: tern_probe_start, tern_table_part_of; links are there before anybody starts behind them
+     */
     if (atomic_load_explicit(&first->next, memory_order_relaxed) == NULL)
         atomic_store_explicit(&first->next, start, memory_order_release);
     atomic_store_explicit(&first->start, start, memory_order_release);
@@ -130,7 +131,7 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-static tern_status wish(const tern_search *p, unsigned char what) {
+static tern_status wish(const tern_key_search *p, unsigned char what) {
     const uint32_t owner = p->part->buckets.rank;
     tern_ptr place = tern_anchor_place(p->table, owner, offsetof(tern_anchor, wish));
     unsigned char *near = (unsigned char *)tern_reach_address(p->worker, place, 1);
@@ -143,12 +144,12 @@ static tern_status wish(const tern_search *p, unsigned char what) {
     return status == TERN_OK ? tern_flush(p->worker, owner) : status;
 }
 
-void tern_growth_wish(tern_search p) {
+void tern_growth_wish(tern_key_search p) {
     if (p.table->growth != NULL)
         (void)wish(&p, WISH_SOON);
 }
 
-static void restart(tern_search *p, const tern_part *part) {
+static void restart(tern_key_search *p, const tern_table_part *part) {
     p->part = part;
     p->index = tern_part_bucket(part, p->hash);
     p->left = part->count;
@@ -156,13 +157,13 @@ static void restart(tern_search *p, const tern_part *part) {
 
 /* Whether the key has a bucket in an array, erased or not: for good, so that it needs no room. Also
  * if that array's keys have moved on, which is seen only when all have moved to it. */
-static tern_status has_bucket(const tern_search *p, const tern_part *part, bool *has) {
+static tern_status has_bucket(const tern_key_search *p, const tern_table_part *part, bool *has) {
     const tern_hashtable *table = p->table;
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
-    tern_search q = *p;
+    tern_key_search q = *p;
     restart(&q, part);
     entry[0] = 0;
     tern_status status = tern_probe_locate(&q, entry);
@@ -170,12 +171,12 @@ static tern_status has_bucket(const tern_search *p, const tern_part *part, bool 
     *has = status == TERN_OK || status == TERN_MOVED ||
            (status == TERN_ERR_NOT_FOUND &&
             tern_probe_judge(&q, table->shape, entry) == TERN_ENTRY_ERASED);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return *has || status == TERN_ERR_NOT_FOUND || status == TERN_BEYOND ? TERN_OK : status;
 }
 
 /* A place among the new keys that may be put into the array to which keys are moved just now. */
-static tern_status take_room(const tern_search *p, bool *taken) {
+static tern_status take_room(const tern_key_search *p, bool *taken) {
     uint64_t room = 0;
     tern_ptr place =
         tern_anchor_place(p->table, p->part->buckets.rank, offsetof(tern_anchor, room));
@@ -193,7 +194,8 @@ typedef struct pursuit {
 } pursuit;
 
 /* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
-static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **next, bool *over) {
+static tern_status pursue(const tern_key_search *p, pursuit *u, const tern_table_part **next,
+                          bool *over) {
     tern_news news;
     bool known = false;
     *over = false;
@@ -224,14 +226,14 @@ static tern_status pursue(const tern_search *p, pursuit *u, const tern_part **ne
     return status;
 }
 
-bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
+bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
     const tern_status met = *status;
     if (met != TERN_MOVED && met != TERN_BEYOND && met != TERN_ERR_FULL &&
         (met != TERN_ERR_NOT_FOUND || p->left > 0))
         return false;
     pursuit u = {met, false, !inserts || met == TERN_MOVED, UINT64_MAX};
     /* R1: apply */
-    const tern_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
+    const tern_table_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     bool over = false;
     const bool look =
         !u.permitted || next == NULL ||
@@ -254,7 +256,7 @@ bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status) {
     return true;
 }
 
-tern_status tern_growth_moves(const tern_search *p, bool *moving) {
+tern_status tern_growth_moves(const tern_key_search *p, bool *moving) {
     tern_news news;
     bool known;
     tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);

@@ -43,7 +43,7 @@
 
 /* An array behind a rank's first one. */
 typedef struct tern_array {
-    tern_part part;
+    tern_table_part part;
     struct tern_array *older;
 } tern_array;
 
@@ -55,11 +55,11 @@ typedef struct tern_growth {
     tern_array *arrays;   /* that this process knows of, of all ranks */
     tern_news news;       /* of its own part */
     /* The move, of whoever runs the task. */
-    tern_part *from, *to; /* to is NULL: there is none */
-    uint64_t cleared;     /* buckets of to; then it is announced */
-    uint64_t position;    /* in from */
-    bool held;            /* the bucket there is locked by the move */
-    bool marked;          /* and its counter marked, which was: */
+    tern_table_part *from, *to; /* to is NULL: there is none */
+    uint64_t cleared;           /* buckets of to; then it is announced */
+    uint64_t position;          /* in from */
+    bool held;                  /* the bucket there is locked by the move */
+    bool marked;                /* and its counter marked, which was: */
     uint64_t counter;
     uint32_t declined, ignored; /* wishes: in a row, and since one was looked at */
 } tern_growth;
@@ -76,11 +76,11 @@ static inline bool tern_growth_flushes(const tern_hashtable *table, tern_promise
 }
 
 /* tern_probe_again where a probe did not just end. */
-bool tern_growth_follow(tern_search *p, bool inserts, tern_status *status);
+bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status);
 
 /* Whether an operation that came to status is to be done again, in another array, where p starts
  * then. If not, status is what it comes to. inserts: the key may be new. */
-TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_status *status) {
+TERN_ALWAYS_INLINE bool tern_probe_again(tern_key_search *p, bool inserts, tern_status *status) {
     if (__builtin_expect(*status == TERN_OK, 1))
         return false;
     if (p->table->growth == NULL) {
@@ -89,7 +89,7 @@ TERN_ALWAYS_INLINE bool tern_probe_again(tern_search *p, bool inserts, tern_stat
         return false;
     }
     /* Copies, so that the hot path keeps its own in registers. */
-    tern_search from = *p;
+    tern_key_search from = *p;
     tern_status met = *status;
     const bool again = tern_growth_follow(&from, inserts, &met);
     *p = from;
@@ -105,7 +105,7 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
 
 /* [out] moving: whether keys are being moved out of the array that p stands in, as far as is known.
  */
-tern_status tern_growth_moves(const tern_search *p, bool *moving);
+tern_status tern_growth_moves(const tern_key_search *p, bool *moving);
 
 /* Waits until no keys are moved in a rank's part. Nobody changes the table meanwhile. */
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank);
@@ -117,8 +117,8 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table);
 /* What the two files below share. */
 
 /* Of a rank's array; made if it is not known yet. NULL: no memory. Under the lock. */
-tern_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                                uint64_t generation, uint64_t offset, uint64_t count);
+tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                                      uint64_t generation, uint64_t offset, uint64_t count);
 /* Makes known what news of a rank says. */
 tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
                               const tern_news *news);

@@ -20,21 +20,22 @@ static bool must_widen(uint64_t live, uint64_t looked) { return 8 * live > 3 * l
 /* Small arrays widen more at once. */
 static uint64_t widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
 
-static tern_search search_at(tern_worker *worker, const tern_growth *growth, const tern_part *part,
-                             uint64_t index) {
-    return (tern_search){worker, growth->table, part, NULL, 0, index, part->count};
+static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
+                                 const tern_table_part *part, uint64_t index) {
+    return (tern_key_search){worker, growth->table, part, NULL, 0, index, part->count};
 }
 
 /* [out] used, live: of the buckets that are looked at, spread over the part. Exact if it is small.
  */
 static tern_status look_around(tern_worker *worker, const tern_growth *growth, uint64_t *looked,
                                uint64_t *used, uint64_t *live) {
-    const tern_part *part = growth->from;
+    const tern_table_part *part = growth->from;
     tern_shape s = growth->table->shape;
     *looked = part->count < SAMPLE ? part->count : SAMPLE;
     *used = *live = 0;
     for (uint64_t i = 0; i < *looked; i++) {
-        tern_search p = search_at(worker, growth, part, tern_multiply_high(i << 54, part->count));
+        tern_key_search p =
+            search_at(worker, growth, part, tern_multiply_high(i << 54, part->count));
         uint64_t state, counter = 0;
         if (*looked < SAMPLE)
             p.index = i;
@@ -110,7 +111,7 @@ static tern_status announce(tern_worker *worker, tern_growth *growth) {
 
 static size_t clear_some(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
-    tern_part *to = growth->to;
+    tern_table_part *to = growth->to;
     const uint64_t stride = table->shape.stride, left = to->count - growth->cleared;
     uint64_t now = BYTES_PER_ROUND / stride > 0 ? BYTES_PER_ROUND / stride : 1;
     now = now < left ? now : left;
@@ -124,13 +125,13 @@ static size_t clear_some(tern_worker *worker, tern_growth *growth) {
 
 /* Room for entries while a bucket is moved. */
 typedef struct rooms {
-    tern_room entry, copy;
+    tern_scratch entry, copy;
 } rooms;
 
 /* Takes the bucket in the new array that the key of p gets, making its state mine. [out] q: stands
  * there. */
-static tern_status claim(const tern_growth *growth, const tern_search *p, uint64_t mine,
-                         uint64_t *seen, tern_search *q, tern_claim *claim) {
+static tern_status claim(const tern_growth *growth, const tern_key_search *p, uint64_t mine,
+                         uint64_t *seen, tern_key_search *q, tern_claim *claim) {
     tern_shape s = growth->table->shape;
     *q = search_at(p->worker, growth, growth->to, tern_part_bucket(growth->to, p->hash));
     q->key = p->key;
@@ -140,11 +141,11 @@ static tern_status claim(const tern_growth *growth, const tern_search *p, uint64
 }
 
 /* Puts the key and the value of entry, or the counter, into the new array. copy: room. */
-static tern_status insert(const tern_growth *growth, const tern_search *p, const uint64_t *entry,
-                          uint64_t *copy) {
+static tern_status insert(const tern_growth *growth, const tern_key_search *p,
+                          const uint64_t *entry, uint64_t *copy) {
     const tern_hashtable *table = growth->table;
     tern_shape s = table->shape;
-    tern_search q;
+    tern_key_search q;
     tern_claim claimed = {false, false, TERN_FREE};
     tern_status status =
         claim(growth, p, tern_state_taken(p->hash, table->rank), copy, &q, &claimed);
@@ -165,7 +166,7 @@ static tern_status insert(const tern_growth *growth, const tern_search *p, const
 
 /* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
  * it leads to, sees the entry. */
-static tern_status leave(tern_growth *growth, const tern_search *p, const uint64_t *entry,
+static tern_status leave(tern_growth *growth, const tern_key_search *p, const uint64_t *entry,
                          bool erased) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
@@ -190,12 +191,12 @@ static tern_status leave(tern_growth *growth, const tern_search *p, const uint64
 /* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
  * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
  * new array too, is told of the death. */
-static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uint64_t *entry,
+static tern_status bury(tern_growth *growth, tern_key_search *p, uint64_t state, uint64_t *entry,
                         uint64_t *copy) {
     tern_shape s = growth->table->shape;
     tern_status status;
     if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
-        tern_search q;
+        tern_key_search q;
         tern_claim claimed;
         uint64_t now;
         /* It may have unlocked before it died, and what tore the entry be alive. */
@@ -217,7 +218,7 @@ static tern_status bury(tern_growth *growth, tern_search *p, uint64_t state, uin
 
 /* Whether the rank that state names died, or does not exist; or nobody writes the bucket, and yet
  * its entry does not become whole. */
-static bool is_orphan(const tern_search *p, uint64_t state) {
+static bool is_orphan(const tern_key_search *p, uint64_t state) {
     tern_peers *peers = &p->worker->context->peers;
     tern_wait_state wait = TERN_WAIT_START;
     const uint32_t writer = tern_state_writer(state);
@@ -232,7 +233,7 @@ static bool is_orphan(const tern_search *p, uint64_t state) {
 }
 
 /* Locks the bucket, whose entry is whole, and marks its counter. */
-static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t state) {
+static tern_status hold(tern_growth *growth, const tern_key_search *p, uint64_t state) {
     tern_shape s = growth->table->shape;
     uint64_t seen = 0;
     if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p, state))
@@ -245,7 +246,7 @@ static tern_status hold(tern_growth *growth, const tern_search *p, uint64_t stat
 }
 
 /* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
-static tern_status give_up(tern_growth *growth, const tern_search *p) {
+static tern_status give_up(tern_growth *growth, const tern_key_search *p) {
     const uint32_t rank = growth->table->rank;
     tern_log(TERN_LOG_ERROR,
              "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
@@ -264,7 +265,7 @@ static bool has_no_place(tern_status status) {
 }
 
 /* Moves what is in the bucket that p stands at, in this state. */
-static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uint64_t *entry,
+static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state, uint64_t *entry,
                         uint64_t *copy) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
@@ -318,7 +319,7 @@ static tern_status move(tern_growth *growth, tern_search *p, uint64_t state, uin
 /* Freezes a free bucket, or moves what is there. */
 static tern_status empty(tern_worker *worker, tern_growth *growth, rooms *r) {
     tern_shape s = growth->table->shape;
-    tern_search p = search_at(worker, growth, growth->from, growth->position);
+    tern_key_search p = search_at(worker, growth, growth->from, growth->position);
     const bool near = p.part->near != NULL;
     uint64_t state;
     tern_status status = tern_state_load(&p, s, near, &state);
@@ -326,11 +327,11 @@ static tern_status empty(tern_worker *worker, tern_growth *growth, rooms *r) {
         status = tern_state_cas(&p, s, near, TERN_FREE, TERN_FROZEN, &state);
     if (status != TERN_OK || state == TERN_FREE)
         return status;
-    uint64_t *entry = tern_room_take(&r->entry, 8 * tern_entry_words(s));
-    uint64_t *copy = tern_room_take(&r->copy, 8 * tern_entry_words(s));
+    uint64_t *entry = tern_scratch_take(&r->entry, 8 * tern_entry_words(s));
+    uint64_t *copy = tern_scratch_take(&r->copy, 8 * tern_entry_words(s));
     status = entry != NULL && copy != NULL ? move(growth, &p, state, entry, copy) : TERN_ERR_MEMORY;
-    tern_room_free(&r->entry);
-    tern_room_free(&r->copy);
+    tern_scratch_free(&r->entry);
+    tern_scratch_free(&r->copy);
     return status;
 }
 

@@ -24,7 +24,7 @@ static void forget(tern_worker *worker, tern_growth *growth, bool all) {
     while (*at != NULL) {
         tern_array *a = *at;
         const uint32_t rank = a->part.buckets.rank;
-        if (!all && a->part.generation >= tern_part_of(table, rank)->generation) {
+        if (!all && a->part.generation >= tern_table_part_of(table, rank)->generation) {
             at = &a->older;
             continue;
         }
@@ -71,8 +71,8 @@ static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
 
 /* Links lead past what is forgotten. */
 static void cut(tern_hashtable *table, uint32_t rank) {
-    const tern_part *start = tern_part_of(table, rank);
-    tern_part *first = &table->part[rank];
+    const tern_table_part *start = tern_table_part_of(table, rank);
+    tern_table_part *first = &table->part[rank];
     if (start != first)
         /* R1: pursue, tern_growth_follow */
         atomic_store_explicit(&first->next, start, memory_order_release);

@@ -5,7 +5,7 @@
 
 /* Counters: every change is one atomic on the counter itself, and no lock is taken. */
 
-tern_status tern_counter_follow(tern_search p) {
+tern_status tern_counter_follow(tern_key_search p) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     bool moving = p.table->growth != NULL;
     for (;;) {
@@ -25,7 +25,8 @@ tern_status tern_counter_follow(tern_search p) {
     }
 }
 
-tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before) {
+tern_status tern_counter_revive(tern_key_search p, uint64_t word, uint64_t delta,
+                                uint64_t *before) {
     tern_ptr counter = tern_bucket_far(&p, p.table->shape, 8);
     const uint64_t step = tern_counter_word(delta);
     for (;;) {
@@ -52,11 +53,11 @@ tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, ui
     }
 }
 
-tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t delta,
+tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint64_t delta,
                                uint64_t *before, bool *far_put) {
     tern_shape s = p->table->shape;
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     tern_status status;
@@ -65,14 +66,14 @@ tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t 
                      ? tern_probe_add(p, s, true, look, strict, delta, entry, before, far_put)
                      : tern_probe_add(p, s, false, look, strict, delta, entry, before, far_put);
     while (tern_probe_again(p, true, &status));
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_promise promise, uint64_t *before) {
-    tern_search p = tern_probe_start(worker, table, key, hash);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool far_put = false;
     tern_status status =
         tern_probe_add_any(&p, true, tern_promise_is_strict(promise), delta, before, &far_put);
@@ -82,7 +83,7 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
 }
 
 /* The room is for the entry: a key of at most 1,024 bytes and no value. */
-tern_status tern_counter_erase(tern_search *p) {
+tern_status tern_counter_erase(tern_key_search *p) {
     uint64_t entry[1 + TERN_KEY_MAX / 8], word = 0;
     tern_status status;
     do {
@@ -100,7 +101,7 @@ tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtabl
                                         const uint64_t *key, uint64_t hash, uint64_t expected,
                                         uint64_t desired, uint64_t *before) {
     uint64_t entry[1 + TERN_KEY_MAX / 8], word = 0;
-    tern_search p = tern_probe_start(worker, table, key, hash);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_status status;
     do {
         status = tern_probe_locate(&p, entry);

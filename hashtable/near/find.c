@@ -8,7 +8,7 @@
 
 /* Finds while others may write. On TERN_OK p stands at the bucket and its entry is in entry.
  * settle: an insert that is under way is waited for. */
-TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool near, bool settle,
+TERN_ALWAYS_INLINE tern_status find_moving(tern_key_search *p, tern_shape s, bool near, bool settle,
                                            uint64_t *entry) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state = TERN_FREE;
@@ -64,7 +64,7 @@ TERN_ALWAYS_INLINE tern_status find_moving(tern_search *p, tern_shape s, bool ne
     return TERN_ERR_NOT_FOUND;
 }
 
-tern_status tern_probe_locate(tern_search *p, uint64_t *entry) {
+tern_status tern_probe_locate(tern_key_search *p, uint64_t *entry) {
     tern_shape s = p->table->shape;
     return p->part->near != NULL ? find_moving(p, s, true, true, entry)
                                  : find_moving(p, s, false, true, entry);
@@ -73,7 +73,7 @@ tern_status tern_probe_locate(tern_search *p, uint64_t *entry) {
 /* Finds by gets while nobody writes: an entry that does not check ends the probe, and several
  * buckets can be had at once, states and counters included: run of them, whole cache lines. [out]
  * found: the entry, in room. */
-static tern_status find_still(tern_search *p, tern_shape s, uint64_t *room, uint64_t run,
+static tern_status find_still(tern_key_search *p, tern_shape s, uint64_t *room, uint64_t run,
                               const uint64_t **found) {
     while (p->left > 0) {
         uint64_t first = p->index & ~(tern_shape_line(s) - 1);
@@ -99,8 +99,8 @@ static tern_status find_still(tern_search *p, tern_shape s, uint64_t *room, uint
 }
 
 /* What the find returns: of the entry at found, or of the counter above it. */
-static inline tern_status take(const tern_search *p, bool near, bool still, const uint64_t *found,
-                               void *value) {
+static inline tern_status take(const tern_key_search *p, bool near, bool still,
+                               const uint64_t *found, void *value) {
     const tern_hashtable *table = p->table;
     tern_shape s = table->shape;
     if (!tern_shape_counts(s)) {
@@ -130,16 +130,16 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
                                 const uint64_t *key, uint64_t hash, tern_promise promise,
                                 void *value) {
     tern_shape s = table->shape;
-    tern_search p = tern_probe_start(worker, table, key, hash);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool near = p.part->near != NULL;
     /* Where the table grows, its owner may be moving keys in any phase. */
     bool still = !near && promise == TERN_PROMISE_READ_ONLY && table->growth == NULL;
-    tern_room room;
+    tern_scratch room;
     /* Where a get is a copy, reading ahead costs cache lines and saves nothing. */
     bool copies = tern_reach_address(worker, p.part->buckets, 8) != NULL;
     uint64_t line = tern_shape_line(s), most = still && !copies ? sizeof room.small / s.stride : 1;
     uint64_t run = most > line ? most / line * line : line;
-    uint64_t *entry = tern_room_take(&room, run * s.stride);
+    uint64_t *entry = tern_scratch_take(&room, run * s.stride);
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     const uint64_t *found = entry;
@@ -151,6 +151,6 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
         if (status == TERN_OK)
             status = take(&p, near, still, found, value);
     } while (tern_probe_again(&p, false, &status));
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }

@@ -7,7 +7,7 @@ static bool is_wanted(uint64_t state, tern_lock_if wanted) {
 
 /* Which state precedes which does not matter: all that the lock says about the key is the erased
  * bit, and that is in the word that the CAS compares. */
-tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_lock_if wanted,
+tern_status tern_bucket_lock_slowly(const tern_key_search *p, uint64_t guess, tern_lock_if wanted,
                                     uint64_t *before) {
     const tern_hashtable *table = p->table;
     const bool near = p->part->near != NULL;
@@ -40,7 +40,7 @@ tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_l
     }
 }
 
-tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
+tern_status tern_bucket_unlock(const tern_key_search *p, uint64_t state) {
     uint64_t locked = tern_state_locked(p->hash, p->table->rank), seen;
     if (p->part->near == NULL)
         return tern_state_cas(p, p->table->shape, false, locked, state, &seen);
@@ -48,7 +48,7 @@ tern_status tern_bucket_unlock(const tern_search *p, uint64_t state) {
     return TERN_OK;
 }
 
-tern_status tern_bucket_read(const tern_search *p, uint64_t *entry) {
+tern_status tern_bucket_read(const tern_key_search *p, uint64_t *entry) {
     tern_shape s = p->table->shape;
     tern_status status = tern_entry_get(p, s, p->part->near != NULL, entry);
     if (status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_MINE)

@@ -14,13 +14,13 @@
 typedef enum tern_lock_if { TERN_LOCK_ANY, TERN_LOCK_LIVE, TERN_LOCK_ERASED } tern_lock_if;
 
 /* tern_bucket_lock where one CAS is not enough. */
-tern_status tern_bucket_lock_slowly(const tern_search *p, uint64_t guess, tern_lock_if wanted,
+tern_status tern_bucket_lock_slowly(const tern_key_search *p, uint64_t guess, tern_lock_if wanted,
                                     uint64_t *before);
 
 /* Locks the bucket that p stands at, whose entry is whole and of p's key. guess: its state, if it
  * is not locked. [out] before: what its state was. Without a detail, and nothing is locked:
  * TERN_ERR_NOT_FOUND (live was wanted and it is erased), TERN_ERR_EXISTS (the opposite). */
-TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t guess,
+TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_key_search *p, uint64_t guess,
                                                 tern_lock_if wanted, uint64_t *before) {
     if (p->part->near != NULL && wanted == TERN_LOCK_ANY && (guess & TERN_KIND) == TERN_TAKEN) {
         const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
@@ -32,20 +32,20 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_search *p, uint64_t g
 }
 
 /* Unlocks a near bucket, whose state nobody else changes meanwhile. state: what it is then. */
-TERN_ALWAYS_INLINE void tern_state_unlock(const tern_search *p, tern_shape s, uint64_t state) {
+TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s, uint64_t state) {
     /* R6: tern_state_cas, tern_state_load */
     __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);
 }
 
 /* Only unlocks, any bucket. */
-tern_status tern_bucket_unlock(const tern_search *p, uint64_t state);
+tern_status tern_bucket_unlock(const tern_key_search *p, uint64_t state);
 
 /* The entry of a bucket that is locked and not erased. Whoever held the lock before has put it
  * before unlocking. */
-tern_status tern_bucket_read(const tern_search *p, uint64_t *entry);
+tern_status tern_bucket_read(const tern_key_search *p, uint64_t *entry);
 
 /* Puts an entry, whose value words are there already, into a bucket that is locked, and unlocks. */
-TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_search *p, uint64_t *entry,
+TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_key_search *p, uint64_t *entry,
                                                  bool erased) {
     const uint64_t unlocked = tern_state_unlocked(p->hash, erased);
     tern_shape s = p->table->shape;

@@ -29,7 +29,7 @@ typedef struct doubt {
     uint32_t owner, generation;
 } doubt;
 
-static void mend_bucket(tern_search p, uint64_t state) {
+static void mend_bucket(tern_key_search p, uint64_t state) {
     const tern_hashtable *table = p.table;
     const tern_growth *growth = table->growth;
     const tern_shape s = table->shape;
@@ -37,8 +37,8 @@ static void mend_bucket(tern_search p, uint64_t state) {
     if (growth != NULL && growth->held && growth->from == p.part && growth->position == p.index)
         return; /* the move has it */
     (void)tern_state_load(&p, s, true, &now);
-    tern_room room;
-    uint64_t *entry = now == state ? tern_room_take(&room, 8 * tern_entry_words(s)) : NULL;
+    tern_scratch room;
+    uint64_t *entry = now == state ? tern_scratch_take(&room, 8 * tern_entry_words(s)) : NULL;
     if (entry == NULL)
         return;
     (void)tern_entry_get(&p, s, true, entry);
@@ -49,7 +49,7 @@ static void mend_bucket(tern_search p, uint64_t state) {
     if (whole)
         mended = tern_state_unlocked(tern_key_hash(table, p.key),
                                      (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     if (whole && (state & TERN_KIND) != TERN_LOCKED)
         return; /* nobody waits for it */
     (void)tern_state_cas(&p, s, true, state, mended, &seen);
@@ -62,8 +62,9 @@ static void mend_bucket(tern_search p, uint64_t state) {
             whole ? "unlocked" : "lost", p.part->buckets.rank);
 }
 
-static const tern_part *part_of(const tern_hashtable *table, uint32_t owner, uint32_t generation) {
-    const tern_part *part = owner < table->ranks ? &table->part[owner] : NULL;
+static const tern_table_part *part_of(const tern_hashtable *table, uint32_t owner,
+                                      uint32_t generation) {
+    const tern_table_part *part = owner < table->ranks ? &table->part[owner] : NULL;
     while (part != NULL && part->generation != generation)
         /* R1: apply */
         part = atomic_load_explicit(&part->next, memory_order_acquire);
@@ -75,13 +76,14 @@ static void mend(tern_worker *worker, const tern_hashtable *table, const doubt *
         /* R5: run */
         atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
-    const tern_part *part = part_of(table, d->owner, d->generation);
+    const tern_table_part *part = part_of(table, d->owner, d->generation);
     if (d->index == NEWS && table->growth != NULL && d->owner == table->rank) {
         const tern_news news = table->growth->news;
         tern_ignore(tern_growth_publish(worker, table->growth, &news));
     } else if (part != NULL && part->near != NULL && d->index < part->count &&
                tern_state_writer(d->state) == table->rank) {
-        mend_bucket((tern_search){worker, table, part, NULL, 0, d->index, part->count}, d->state);
+        mend_bucket((tern_key_search){worker, table, part, NULL, 0, d->index, part->count},
+                    d->state);
     }
 }
 
@@ -115,7 +117,7 @@ static void ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
         tern_error_clear();
 }
 
-void tern_bucket_doubt(const tern_search *p, uint64_t state) {
+void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
                      p->part->generation};

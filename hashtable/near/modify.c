@@ -15,8 +15,8 @@
 
 /* Moves to the key's bucket and locks it. [out] existed; [out] before: the state to go back to,
  * free if the bucket is a new one. */
-static tern_status open_bucket(tern_search *p, tern_absent absent, uint64_t *entry, bool *existed,
-                               uint64_t *before) {
+static tern_status open_bucket(tern_key_search *p, tern_absent absent, uint64_t *entry,
+                               bool *existed, uint64_t *before) {
     const bool inserts = absent == TERN_ABSENT_INSERT;
     tern_shape s = p->table->shape;
     uint64_t guess;
@@ -43,7 +43,7 @@ static tern_status open_bucket(tern_search *p, tern_absent absent, uint64_t *ent
 }
 
 /* Ends it: stores what the modifier made, or puts everything back. */
-static tern_status close_bucket(const tern_search *p, tern_status outcome, uint64_t before,
+static tern_status close_bucket(const tern_key_search *p, tern_status outcome, uint64_t before,
                                 uint64_t *entry) {
     if (outcome == TERN_OK)
         return tern_bucket_write(p, entry, false);
@@ -72,11 +72,11 @@ static tern_status run(tern_hashtable *table, tern_modify_function function, ter
 static tern_status modify(tern_hashtable *table, uint64_t hash, tern_absent absent,
                           tern_modify_function function, tern_modify_info *info) {
     tern_shape s = table->shape;
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s));
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
-    tern_search p = tern_probe_start(info->worker, table, info->key, hash);
+    tern_key_search p = tern_probe_start(info->worker, table, info->key, hash);
     uint64_t before = TERN_FREE;
     bool existed = false;
     tern_status status;
@@ -96,7 +96,7 @@ static tern_status modify(tern_hashtable *table, uint64_t hash, tern_absent abse
         status = run(table, function, info, entry + 1 + s.key_words);
     status = close_bucket(&p, status, before, entry);
 out:
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
@@ -146,9 +146,10 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
 }
 
 /* The same result as by call. [out] reply, got. */
-static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table, const tern_key *key,
-                                   const tern_modifier *modifier, const void *argument,
-                                   size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
+static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
+                                   const tern_table_key *key, const tern_modifier *modifier,
+                                   const void *argument, size_t bytes, tern_absent absent,
+                                   uint64_t *reply, size_t *got) {
     tern_modify_info info = {.worker = worker,
                              .origin = tern_worker_self(worker),
                              .key = key->words,
@@ -166,7 +167,7 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table, c
 }
 
 static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                  const tern_key *key, const tern_modifier *modifier,
+                                  const tern_table_key *key, const tern_modifier *modifier,
                                   const void *argument, size_t bytes, tern_absent absent,
                                   uint64_t *reply, size_t *got) {
     size_t key_bytes = 8 * (size_t)table->shape.key_words;
@@ -176,8 +177,8 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
                          "key and argument have %zu bytes and a ring takes %zu at a time; raise "
                          "TERN_RING_SIZE (now %zu)",
                          size, most, table->context->config.ring_size);
-    tern_room room;
-    char *message = (char *)tern_room_take(&room, size);
+    tern_scratch room;
+    char *message = (char *)tern_scratch_take(&room, size);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
@@ -189,7 +190,7 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     tern_status status = tern_call_return(
         worker, modifier->any_thread != 0 ? tern_table_worker(table, owner) : application,
         modifier->call, message, size, reply, TERN_RESULT_MAX, got);
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
@@ -223,7 +224,7 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
         check(worker, table, key, modifier, argument, bytes, absent, promise, result, capacity);
     if (status != TERN_OK)
         return status;
-    tern_key k;
+    tern_table_key k;
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
     uint64_t reply[TERN_RESULT_MAX / 8];

@@ -28,7 +28,7 @@ typedef enum tern_near {
 } tern_near;
 
 /* [out] entry: of the key, if that is there. */
-TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_search *p, tern_shape s, uint64_t *entry) {
+TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_key_search *p, tern_shape s, uint64_t *entry) {
     do {
         const uint64_t *there = (const void *)tern_bucket_near(p, s, s.entry_at);
         /* R4; the check decides, or the state that is read next */
@@ -51,7 +51,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_search *p, tern_shape s, uint6
 
 /* Takes the free bucket that p stands at and puts the entry, whose value word is there already, and
  * where keys have counters the number. */
-TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_search *p, tern_shape s,
+TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_shape s,
                                               tern_promise promise, uint64_t number,
                                               uint64_t *entry) {
     const uint32_t rank = p->table->rank;
@@ -71,8 +71,8 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_search *p, tern_shape s
 }
 
 /* Puts another value into the bucket that p stands at, with its entry in entry. */
-TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_search *p, tern_shape s, uint64_t value,
-                                               uint64_t *entry) {
+TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_key_search *p, tern_shape s,
+                                               uint64_t value, uint64_t *entry) {
     const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
     const uint64_t before = tern_state_of_check(entry[0], p->hash);
     uint64_t seen;
@@ -88,7 +88,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_search *p, tern_shape 
 
 /* The operations. The search begins at the key's first bucket. */
 
-TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_search p, const void *value, bool only_new,
+TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_key_search p, const void *value, bool only_new,
                                               tern_promise promise) {
     const tern_shape s = TERN_SHAPE_PAIR8;
     uint64_t entry[3], word;
@@ -102,7 +102,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_search p, const void *value, 
     return tern_near_create(&p, s, promise, 0, entry);
 }
 
-TERN_ALWAYS_INLINE tern_near tern_near_add(tern_search p, uint64_t delta, tern_promise promise,
+TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, tern_promise promise,
                                            uint64_t *before) {
     const tern_shape s = TERN_SHAPE_COUNT8;
     uint64_t entry[2];
@@ -115,7 +115,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_add(tern_search p, uint64_t delta, tern_p
 }
 
 /* [out] value: 8 bytes, the value or the number. */
-TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_search p, tern_shape s, void *value) {
+TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_key_search p, tern_shape s, void *value) {
     uint64_t entry[3], word;
     tern_near met = tern_near_probe(&p, s, entry);
     if (met != TERN_NEAR_MINE)
@@ -132,7 +132,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_search p, tern_shape s, void
     return met;
 }
 
-TERN_ALWAYS_INLINE tern_near tern_near_find(tern_search p, bool counts, void *value) {
+TERN_ALWAYS_INLINE tern_near tern_near_find(tern_key_search p, bool counts, void *value) {
     return __builtin_expect(counts, 0) ? tern_near_find_in(p, TERN_SHAPE_COUNT8, value)
                                        : tern_near_find_in(p, TERN_SHAPE_PAIR8, value);
 }

@@ -22,14 +22,14 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     return tern_probe_step(context, wait, rank);
 }
 
-tern_status tern_bucket_left(const tern_search *p) {
+tern_status tern_bucket_left(const tern_key_search *p) {
     return tern_fail(TERN_ERR_CORRUPT,
                      "a bucket of rank %u's part of a hash table says that its key has moved, and "
                      "none is being moved; look for what writes into rank %u's segment",
                      p->part->buckets.rank, p->part->buckets.rank);
 }
 
-static tern_status corrupt(const tern_search *p, uint64_t state, const char *what) {
+static tern_status corrupt(const tern_key_search *p, uint64_t state, const char *what) {
     return tern_fail(
         TERN_ERR_CORRUPT,
         "bucket %llu of rank %u's part of a hash table has the state %#llx%s; look for "
@@ -38,7 +38,7 @@ static tern_status corrupt(const tern_search *p, uint64_t state, const char *wha
         p->part->buckets.rank);
 }
 
-tern_status tern_bucket_check(const tern_search *p, uint64_t state) {
+tern_status tern_bucket_check(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     if ((state & TERN_STATE_UNUSED) != 0)
         return corrupt(p, state, ", which has bits that no rank sets");
@@ -50,13 +50,13 @@ tern_status tern_bucket_check(const tern_search *p, uint64_t state) {
 /* Nobody is writing by the state. An update that came between the looks at the entry and at the
  * state tore the entry, so the next look finds another state or an entry that is whole, unless an
  * update comes between each time. */
-static tern_status look_again(const tern_search *p, uint64_t state) {
+static tern_status look_again(const tern_key_search *p, uint64_t state) {
     enum { LOOKS = 4096, FAR_LOOKS = 64 };
 
     const bool near = p->part->near != NULL;
     const tern_shape s = p->table->shape;
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(s)), now = state;
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s)), now = state;
     tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
     bool whole = false;
     for (int i = 0; i < (near ? LOOKS : FAR_LOOKS) && status == TERN_OK && now == state && !whole;
@@ -67,13 +67,13 @@ static tern_status look_again(const tern_search *p, uint64_t state) {
             status = tern_state_reload(p, s, near, &now);
         tern_relax();
     }
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status != TERN_OK || now != state || whole
                ? status
                : corrupt(p, state, " and no whole entry, and nobody is writing it");
 }
 
-tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state) {
+tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state) {
     tern_status status = tern_bucket_check(p, state);
     if (status != TERN_OK)
         return status;
@@ -83,12 +83,12 @@ tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64
     return tern_probe_wait(p->worker, wait, state);
 }
 
-tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
+tern_status tern_probe_settle(tern_key_search p, tern_verdict *verdict) {
     const tern_hashtable *table = p.table;
     const bool near = p.part->near != NULL;
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    tern_room room;
-    uint64_t *entry = tern_room_take(&room, 8 * tern_entry_words(table->shape));
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape));
     tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
     while (status == TERN_OK) {
         status = tern_entry_get(&p, table->shape, near, entry);
@@ -111,13 +111,13 @@ tern_status tern_probe_settle(tern_search p, tern_verdict *verdict) {
         /* Which delivers this worker's own put, if it is that. Seen moved, it was whole before. */
         status = tern_bucket_wait(&p, &wait, state);
     }
-    tern_room_free(&room);
+    tern_scratch_free(&room);
     return status;
 }
 
 /* States and counters come along, and others may be changing them: only entries are looked at. Each
  * get is twice as large as the one before. */
-tern_status tern_probe_skip(tern_search *p) {
+tern_status tern_probe_skip(tern_key_search *p) {
     uint64_t room[2048];
     tern_shape s = p->table->shape;
     const uint64_t line = tern_shape_line(s), most = sizeof room / s.stride / line * line;

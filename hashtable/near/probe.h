@@ -52,39 +52,40 @@
 #define TERN_MOVED ((tern_status)1001)  /* where the key is, if it is not erased */
 #define TERN_BEYOND ((tern_status)1002) /* where it is, if it is anywhere; it may be new there */
 
-typedef struct tern_search {
+typedef struct tern_key_search {
     tern_worker *worker;
     const tern_hashtable *table;
-    const tern_part *part; /* the owner's */
+    const tern_table_part *part; /* the owner's */
     const uint64_t *key;
     uint64_t hash;
     uint64_t index; /* of the bucket that is looked at */
     uint64_t left;  /* buckets to look at, this one included */
-} tern_search;
+} tern_key_search;
 
-TERN_ALWAYS_INLINE tern_search tern_probe_start(tern_worker *worker, const tern_hashtable *table,
-                                                const uint64_t *key, uint64_t hash) {
-    /* tern_part_of, but predicted, so that the bucket of a part that has not grown does not wait
-     * for the owner. */
-    const tern_part *part = &table->part[tern_hash_owner(table, hash)];
+TERN_ALWAYS_INLINE tern_key_search tern_probe_start(tern_worker *worker,
+                                                    const tern_hashtable *table,
+                                                    const uint64_t *key, uint64_t hash) {
+    /* tern_table_part_of, but predicted, so that the bucket of a part that has not grown does not
+     * wait for the owner. */
+    const tern_table_part *part = &table->part[tern_hash_owner(table, hash)];
     /* R1: apply */
-    const tern_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
+    const tern_table_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
     uint64_t count = table->buckets;
     if (__builtin_expect(start != NULL, 0)) {
         part = start;
         count = start->count;
     }
     const uint64_t index = tern_multiply_high(hash << 32 | hash >> 32, count);
-    return (tern_search){worker, table, part, key, hash, index, count};
+    return (tern_key_search){worker, table, part, key, hash, index, count};
 }
 
 /* Buckets that a probe has passed. */
-TERN_ALWAYS_INLINE uint64_t tern_probe_passed(const tern_search *p) {
+TERN_ALWAYS_INLINE uint64_t tern_probe_passed(const tern_key_search *p) {
     return p->part->count - p->left;
 }
 
 /* The next bucket of the same cache line, around it; after the last of these, of the next line. */
-TERN_ALWAYS_INLINE void tern_probe_next(tern_search *p, tern_shape s) {
+TERN_ALWAYS_INLINE void tern_probe_next(tern_key_search *p, tern_shape s) {
     const uint64_t rest = tern_shape_line(s) - 1;
     p->index = (p->index & ~rest) | ((p->index + 1) & rest);
     p->left--;
@@ -95,21 +96,21 @@ TERN_ALWAYS_INLINE void tern_probe_next(tern_search *p, tern_shape s) {
         p->index -= p->part->count;
 }
 
-TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_search *p, tern_shape s) {
+TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_key_search *p, tern_shape s) {
     return (uint64_t *)(void *)(p->part->near + p->index * s.stride + 8);
 }
 
 /* Where the bucket lies; at counts bytes from its start. */
-TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_search *p, tern_shape s, uint32_t at) {
+TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_key_search *p, tern_shape s, uint32_t at) {
     return p->part->near + p->index * s.stride + at;
 }
 
-TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_search *p, tern_shape s, uint32_t at) {
+TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_key_search *p, tern_shape s, uint32_t at) {
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
 /* What it says about entries is checked by reading them. */
-TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_key_search *p, tern_shape s, bool near,
                                                uint64_t *state) {
     if (!near)
         return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
@@ -120,7 +121,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_search *p, tern_shape 
 
 /* The state after an entry that does not pass the check. The fence pairs with tern_entry_replace:
  * the state is at least as new as what tore the entry. */
-TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_key_search *p, tern_shape s, bool near,
                                                  uint64_t *state) {
     /* R2: tern_entry_replace */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -128,7 +129,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_search *p, tern_shap
 }
 
 /* [out] seen == expected: it was stored. */
-TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_key_search *p, tern_shape s, bool near,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
     if (!near)
         return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
@@ -147,7 +148,7 @@ TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint
         entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 }
 
-TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_key_search *p, tern_shape s, bool near,
                                               uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
@@ -157,7 +158,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_search *p, tern_shape s
 }
 
 /* takes_effect: an operation does by it, while others may be looking for the key. */
-TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_key_search *p, tern_shape s, bool near,
                                               bool takes_effect, const uint64_t *entry) {
     size_t words = tern_entry_words(s);
     if (!near)
@@ -178,7 +179,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_search *p, tern_shape s
 /* Puts an entry over one that readers may be looking at; the bucket is locked. The fence keeps the
  * words behind the lock and pairs with tern_state_reload. An insert needs none: no reader looks at
  * an entry before it has seen the state that the inserter made. */
-TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern_shape s, bool near,
                                                   const uint64_t *entry) {
     /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -198,7 +199,7 @@ static inline void tern_entries_take_effect(void) {
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_search *p, tern_shape s,
+TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_shape s,
                                                  const uint64_t *entry) {
     const tern_hashtable *t = p->table;
     tern_verdict verdict = tern_entry_judge(p->part->nonce, p->index, s, entry, p->key);
@@ -222,31 +223,31 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
 
 /* TERN_ERR_CORRUPT if the state that was read of the bucket is one that no rank stores: it names a
  * rank that there is not, or has bits that are always 0. */
-tern_status tern_bucket_check(const tern_search *p, uint64_t state);
+tern_status tern_bucket_check(const tern_key_search *p, uint64_t state);
 
 /* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
  * not. Now and then, and without waiting. */
-void tern_bucket_doubt(const tern_search *p, uint64_t state);
+void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
 /* What a bucket that is left means where no keys are being moved: TERN_ERR_CORRUPT. */
-tern_status tern_bucket_left(const tern_search *p);
+tern_status tern_bucket_left(const tern_key_search *p);
 
 /* tern_probe_wait for a bucket whose entry does not pass the check or whose lock is held. Where
  * nobody is writing by the state, the bucket is looked at again instead. TERN_ERR_CORRUPT: as
  * tern_bucket_check, or nobody is writing and the entry does not become whole. */
-tern_status tern_bucket_wait(const tern_search *p, tern_wait_state *wait, uint64_t state);
+tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state);
 
 /* Waits until the entry of a bucket that is not free is whole. [out] verdict. The probe goes by
  * value, so that the hot path keeps its own in registers. */
-tern_status tern_probe_settle(tern_search p, tern_verdict *verdict);
+tern_status tern_probe_settle(tern_key_search p, tern_verdict *verdict);
 
 /* A far probe looks at so many buckets one by one; one that has to go on goes on in groups. */
 enum { TERN_PROBE_SINGLY = 8 };
 
 /* Far: passes over buckets whose entries are whole and hold other keys, many in one get. */
-tern_status tern_probe_skip(tern_search *p);
+tern_status tern_probe_skip(tern_key_search *p);
 
-TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_search *p) {
+TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_key_search *p) {
     return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_SINGLY, 0);
 }
 
@@ -263,8 +264,9 @@ typedef struct tern_claim {
  * to read into. TERN_ERR_FULL: every bucket of the array holds another key, and will for ever.
  * TERN_MOVED, TERN_BEYOND.
  */
-TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bool near, bool look,
-                                                uint64_t mine, uint64_t *entry, tern_claim *claim) {
+TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_key_search *p, tern_shape s, bool near,
+                                                bool look, uint64_t mine, uint64_t *entry,
+                                                tern_claim *claim) {
     for (; p->left > 0; tern_probe_next(p, s)) {
         tern_status status;
         tern_verdict verdict;
@@ -328,7 +330,7 @@ TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_search *p, tern_shape s, bo
 
 /* Near: moves to where a claim would find the key or would have to do more than read. True: the key
  * is there, for ever. */
-TERN_ALWAYS_INLINE bool tern_probe_look(tern_search *p, tern_shape s) {
+TERN_ALWAYS_INLINE bool tern_probe_look(tern_key_search *p, tern_shape s) {
     uint64_t entry[1 + TERN_KEY_MAX / 8];
     for (; p->left > 0; tern_probe_next(p, s)) {
         uint64_t state;
@@ -346,7 +348,7 @@ TERN_ALWAYS_INLINE bool tern_probe_look(tern_search *p, tern_shape s) {
 }
 
 /* Makes the entry of the key of p in entry, whose value words are there already. */
-TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint64_t *entry,
+TERN_ALWAYS_INLINE void tern_entry_seal(const tern_key_search *p, tern_shape s, uint64_t *entry,
                                         uint64_t stamp) {
     for (uint32_t i = 0; i < s.key_words; i++)
         entry[1 + i] = p->key[i];
@@ -356,14 +358,14 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_search *p, tern_shape s, uint
 /* Adds delta to a counter that an add has just met erased, with word in it: makes it delta. The
  * atomic that does is what the whole add comes to, be it this CAS, or the fetch-and-add after
  * another rank has brought the counter back. Waits only if it has moved. */
-tern_status tern_counter_revive(tern_search p, uint64_t word, uint64_t delta, uint64_t *before);
+tern_status tern_counter_revive(tern_key_search p, uint64_t word, uint64_t delta, uint64_t *before);
 
 /* Of a counter that has moved: waits until the key has, and returns TERN_MOVED then. */
-tern_status tern_counter_follow(tern_search p);
+tern_status tern_counter_follow(tern_key_search p);
 
 /* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. TERN_MOVED:
  * nothing was counted. */
-TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_key_search *p, tern_shape s, bool near,
                                                 uint64_t delta, uint64_t *before) {
     uint64_t word, step = tern_counter_word(delta);
     if (near && TERN_BROKEN(TERN_BREAK_ADD)) {
@@ -387,13 +389,13 @@ TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_search *p, tern_shape
 }
 
 /* Tells the owner of the array that p stands in that it is getting full, if the table grows. */
-void tern_growth_wish(tern_search p);
+void tern_growth_wish(tern_key_search p);
 
 /* A new key that was put so far from where its probe began is a sign of it: one in a hundred at two
  * thirds of the buckets, where a table may stay. */
 enum { TERN_PROBE_LONG = 64 };
 
-TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
+TERN_ALWAYS_INLINE void tern_probe_report(const tern_key_search *p) {
     if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
         tern_growth_wish(*p);
 }
@@ -401,9 +403,9 @@ TERN_ALWAYS_INLINE void tern_probe_report(const tern_search *p) {
 /* Adds delta to the counter of the key, which gets a bucket if it has none. strict: as
  * tern_promise_is_strict says. [out] before. far_put: set where an entry was put that a flush
  * should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
-TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool near, bool look,
-                                              bool strict, uint64_t delta, uint64_t *entry,
-                                              uint64_t *before, bool *far_put) {
+TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_key_search *p, tern_shape s, bool near,
+                                              bool look, bool strict, uint64_t delta,
+                                              uint64_t *entry, uint64_t *before, bool *far_put) {
     tern_claim claim = {false, false, TERN_FREE};
     const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
     tern_status status = tern_probe_claim(p, s, near, look, mine, entry, &claim);
@@ -433,13 +435,13 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_search *p, tern_shape s, bool
 /* Finds the key in order to change it: unlike a find it waits for inserts that are under way, since
  * in a phase of writes they may have returned. On TERN_OK p stands at the bucket, and the entry,
  * not erased, is in entry. TERN_ERR_NOT_FOUND, TERN_MOVED, TERN_BEYOND. */
-tern_status tern_probe_locate(tern_search *p, uint64_t *entry);
+tern_status tern_probe_locate(tern_key_search *p, uint64_t *entry);
 
 /* TERN_ERR_NOT_FOUND if the counter is erased already. */
-tern_status tern_counter_erase(tern_search *p);
+tern_status tern_counter_erase(tern_key_search *p);
 
 /* tern_probe_add for whatever table it is, in whatever array. */
-tern_status tern_probe_add_any(tern_search *p, bool look, bool strict, uint64_t delta,
+tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint64_t delta,
                                uint64_t *before, bool *far_put);
 
 #endif

@@ -9,16 +9,17 @@
 
 #include "hashtable/near/probe.h"
 
-typedef struct tern_witness tern_witness;
+typedef struct tern_replace_hook tern_replace_hook;
 
 /* value: the table's padded words. Anything but TERN_OK leaves the value where it is, and is the
  * operation's status. May not wait. */
-struct tern_witness {
-    tern_status (*see)(tern_witness *witness, const uint64_t *value);
+struct tern_replace_hook {
+    tern_status (*see)(tern_replace_hook *hook, const uint64_t *value);
 };
 
 /* Shows the value of the bucket that p has locked; before: its state until then. An erased key has
  * none. On an error the bucket is unlocked again. */
-tern_status tern_witness_ask(const tern_search *p, tern_witness *witness, uint64_t before);
+tern_status tern_replace_hook_ask(const tern_key_search *p, tern_replace_hook *hook,
+                                  uint64_t before);
 
 #endif

@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 
-typedef struct tern_room {
+typedef struct tern_scratch {
     uint64_t small[64];
     uint64_t *large;
-} tern_room;
+} tern_scratch;
 
 /* NULL with the detail set if the process has no memory. */
-static inline uint64_t *tern_room_take(tern_room *room, size_t bytes) {
+static inline uint64_t *tern_scratch_take(tern_scratch *room, size_t bytes) {
     room->large = NULL;
     if (__builtin_expect(bytes <= sizeof room->small, 1))
         return room->small;
@@ -24,7 +24,7 @@ static inline uint64_t *tern_room_take(tern_room *room, size_t bytes) {
     return room->large;
 }
 
-static inline void tern_room_free(tern_room *room) {
+static inline void tern_scratch_free(tern_scratch *room) {
     if (__builtin_expect(room->large != NULL, 0))
         free(room->large);
 }

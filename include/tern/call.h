@@ -141,12 +141,12 @@ typedef enum tern_full { TERN_FULL_WAIT, TERN_FULL_FAIL, TERN_FULL_QUEUE } tern_
  * then what TERN_PUBLISH and TERN_PUBLISH_BYTES say.
  *
  *     TERN_PUBLISH_WRITE   each at once
- *     TERN_PUBLISH_TRAD    when they are bytes together, headers of 8 bytes included; bytes 0:
+ *     TERN_PUBLISH_BATCHED    when they are bytes together, headers of 8 bytes included; bytes 0:
  *                          TERN_PUBLISH_BYTES. What is less becomes visible by tern_call_flush,
  *                          tern_quiesce, tern_barrier, on a full ring, and by progress, once two
  *                          rounds of it have found nothing added. So a wait holds nothing back, but
  *                          a worker that makes no progress must flush.
- *     TERN_PUBLISH_OVFL    each at once, and every call that finds a full ring is queued as by
+ *     TERN_PUBLISH_SPILL    each at once, and every call that finds a full ring is queued as by
  *                          tern_call_queue; only when there is no room left either does tern_call
  *                          wait, and do the others give TERN_ERR_AGAIN
  *

@@ -2,14 +2,14 @@
 #define TERN_CONFIG_H
 
 /*
- * Configuration: every knob of tern, as a struct and as environment variables TERN_*. Precedence,
+ * Configuration: every option of tern, as a struct and as environment variables TERN_*. Precedence,
  * low to high: the default, the environment, what the program writes into the struct after
  * tern_config_init(). A value that is not allowed is an error that says what is. A TERN_* variable
- * that is not a knob does nothing: rank 0 of the first context of a process logs a warning that
- * names it and the knob with the nearest name. Variables that end with _ROOT, _DIR or _HOME say
+ * that is not an option does nothing: rank 0 of the first context of a process logs a warning that
+ * names it and the option with the nearest name. Variables that end with _ROOT, _DIR or _HOME say
  * where software is installed, and cause no warning. All ranks of a context must agree on every
- * knob but the log level. `tern-info` prints each knob with its value, where it came from and what
- * it does, and the variables that are refused or ignored.
+ * option but the log level. `tern-info` prints each option with its value, where it came from and
+ * what it does, and the variables that are refused or ignored.
  */
 
 #include <stddef.h>
@@ -36,10 +36,10 @@ typedef enum tern_huge_pages {
     TERN_HUGE_PAGES_1G
 } tern_huge_pages;
 
-typedef enum tern_cross_memory {
-    TERN_CROSS_MEMORY_AUTO, /* from process to process, where the system allows it */
-    TERN_CROSS_MEMORY_OFF   /* by the owner's progress */
-} tern_cross_memory;
+typedef enum tern_cma {
+    TERN_CMA_AUTO, /* from process to process, where the system allows it */
+    TERN_CMA_OFF   /* by the owner's progress */
+} tern_cma;
 
 typedef enum tern_rma_commit {
     TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put */
@@ -61,9 +61,9 @@ typedef enum tern_order {
 
 /* When the calls of one worker to another become visible to it (call.h). */
 typedef enum tern_publish {
-    TERN_PUBLISH_WRITE, /* each at once */
-    TERN_PUBLISH_TRAD,  /* so many bytes together, or when they are flushed */
-    TERN_PUBLISH_OVFL   /* each at once; kept here only while the ring is full */
+    TERN_PUBLISH_WRITE,   /* each at once */
+    TERN_PUBLISH_BATCHED, /* so many bytes together, or when they are flushed */
+    TERN_PUBLISH_SPILL    /* each at once; kept here only while the ring is full */
 } tern_publish;
 
 typedef enum tern_log_level {
@@ -74,7 +74,7 @@ typedef enum tern_log_level {
     TERN_LOG_DEBUG
 } tern_log_level;
 
-/* Each field is the knob of the same name: TERN_SEGMENT_SIZE is segment_size. Sizes are in bytes.
+/* Each field is the option of the same name: TERN_SEGMENT_SIZE is segment_size. Sizes are in bytes.
  */
 typedef struct tern_config {
     tern_transport_choice transport;
@@ -91,12 +91,12 @@ typedef struct tern_config {
                                of it for those of handlers: where handlers call back, as much as a
                                ring may grow to for each pair that floods the other */
     tern_publish publish;   /* of calls, where tern_call_policy says nothing else */
-    size_t publish_bytes;   /* TERN_PUBLISH_TRAD: so many together */
+    size_t publish_bytes;   /* TERN_PUBLISH_BATCHED: so many together */
     size_t broadcast_arity; /* ranks that each rank passes a broadcast on to */
     size_t idle_polls;      /* empty polls after which a ring is left to its bell */
     size_t active_rings;    /* a worker with no more polls all of them, whatever their traffic */
     size_t mpi_interval;    /* polls of memory between two calls for MPI progress */
-    tern_cross_memory cross_memory;
+    tern_cma cma;
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
     size_t packed_max;     /* data up to this goes with its notification, over shm */
@@ -112,23 +112,23 @@ typedef struct tern_config {
     tern_log_level log_level;
 } tern_config;
 
-/* [out] config: every knob at its default, then overridden by the environment. TERN_ERR_CONFIG
+/* [out] config: every option at its default, then overridden by the environment. TERN_ERR_CONFIG
  * names the first variable whose value is not allowed; config is unchanged then. Local, never
  * blocks, any thread. */
 TERN_NODISCARD TERN_API tern_status tern_config_init(tern_config *config);
 
-/* Sets one knob from text as the environment would: tern_config_set(&c, "TERN_WORKERS", "2"). Sizes
- * take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG: there is no such knob, or the
- * value is not allowed; config is unchanged then. */
+/* Sets one option from text as the environment would: tern_config_set(&c, "TERN_WORKERS", "2").
+ * Sizes take the suffixes K, M and G (powers of 1,024). TERN_ERR_CONFIG: there is no such option,
+ * or the value is not allowed; config is unchanged then. */
 TERN_NODISCARD TERN_API tern_status tern_config_set(tern_config *config, const char *name,
                                                     const char *value);
 
 /* Checks every field. TERN_ERR_CONFIG names the first bad one and says what is allowed. */
 TERN_NODISCARD TERN_API tern_status tern_config_check(const tern_config *config);
 
-/* Writes the table of knobs: name, value, origin (default, environment or program), meaning.
+/* Writes the table of options: name, value, origin (default, environment or program), meaning.
  * config NULL: what tern_config_init() would give, and also the variables of the environment that
- * it refuses or that are no knobs. Leaves tern_error_detail() as it is. */
+ * it refuses or that are no options. Leaves tern_error_detail() as it is. */
 TERN_API void tern_config_print(const tern_config *config, FILE *out);
 
 #ifdef __cplusplus

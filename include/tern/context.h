@@ -52,7 +52,7 @@ typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
  * of comm and leaves comm, its error handler and MPI's lifetime to the application. Either every
  * rank gets TERN_OK and a context or every rank gets an error: the rank at fault its own, the
  * others one that names that rank. TERN_ERR_STATE: MPI is not running, or its thread level is below
- * what config needs. TERN_ERR_CONFIG: a bad knob. TERN_ERR_MISMATCH: ranks disagree on knobs or
+ * what config needs. TERN_ERR_CONFIG: a bad option. TERN_ERR_MISMATCH: ranks disagree on options or
  * registered functions. TERN_ERR_UNSUPPORTED: the transport asked for cannot be had, or the program
  * runs with another MPI than tern was built for. TERN_ERR_MEMORY, _SYSTEM, _MPI. TERN_ERR_PEER: a
  * rank of this machine has died; ranks that were through already may have a context. A rank that

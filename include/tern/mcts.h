@@ -66,10 +66,10 @@ typedef struct tern_search_options {
      * calls. */
     int calls_only;
     /* The publishing policy of all calls between the search's workers from the first run on
-     * (tern/call.h). TERN_PUBLISH_TRAD publishes after 32 bytes for each rollout that a worker may
-     * have under way, and at most after TERN_PUBLISH_BYTES. TERN_PUBLISH_WRITE leaves the policy
-     * unchanged. Under every policy, all that a worker sends to ranks without shared memory between
-     * two looks at its messages goes in one message. */
+     * (tern/call.h). TERN_PUBLISH_BATCHED publishes after 32 bytes for each rollout that a worker
+     * may have under way, and at most after TERN_PUBLISH_BYTES. TERN_PUBLISH_WRITE leaves the
+     * policy unchanged. Under every policy, all that a worker sends to ranks without shared memory
+     * between two looks at its messages goes in one message. */
     tern_publish publish;
 } tern_search_options;
 

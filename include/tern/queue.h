@@ -139,12 +139,12 @@ TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern
  *
  * Blocking: at most seconds. By call, and while the transport completes a step, the call may return
  * later by one round trip. */
-TERN_NODISCARD TERN_API tern_status tern_queue_push_within(tern_worker *worker, tern_queue *queue,
-                                                           const void *item, double seconds,
-                                                           tern_promise promise, tern_via via);
-TERN_NODISCARD TERN_API tern_status tern_queue_pop_within(tern_worker *worker, tern_queue *queue,
-                                                          void *item, double seconds,
+TERN_NODISCARD TERN_API tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue,
+                                                          const void *item, double seconds,
                                                           tern_promise promise, tern_via via);
+TERN_NODISCARD TERN_API tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue,
+                                                         void *item, double seconds,
+                                                         tern_promise promise, tern_via via);
 
 /** Appends copies of as many of the items as fit, from the first on, without waiting for free
  * slots.

@@ -8,7 +8,7 @@
  * (TERN_ERR_UNSUPPORTED): memory for them is allocated.
  *
  * How it is reached. By its own rank directly. By ranks of the node with one system call a transfer
- * (process_vm_writev), where the system allows it; where it does not, or TERN_CROSS_MEMORY=off,
+ * (process_vm_writev), where the system allows it; where it does not, or TERN_CMA=off,
  * copied through a segment by its owner's progress. Over rma by MPI, which has the memory attached
  * to a dynamic window; with Open MPI, whose dynamic windows are not sound, as over p2p: by its
  * owner's progress. The first use of a region by a rank of

@@ -27,7 +27,7 @@ extern "C" {
 typedef enum tern_status {
     TERN_OK = 0,
     TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */
-    TERN_ERR_CONFIG,      /* a knob is unknown, malformed, or cannot be had here */
+    TERN_ERR_CONFIG,      /* an option is unknown, malformed, or cannot be had here */
     TERN_ERR_RANGE,       /* a global pointer or length lies outside its segment or limit */
     TERN_ERR_MEMORY,      /* a segment, an arena or the process is out of memory */
     TERN_ERR_FULL,        /* a bounded container has no room */

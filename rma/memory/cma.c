@@ -15,16 +15,16 @@
 
 static tern_status no_way(uint32_t rank) {
     return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "this process may not reach into rank %u (TERN_CROSS_MEMORY=off, kernel.yama."
+                     "this process may not reach into rank %u (TERN_CMA=off, kernel.yama."
                      "ptrace_scope, or a container without CAP_SYS_PTRACE); put, get or allocate "
                      "with tern_alloc",
                      rank);
 }
 
 /* Remembers that the system refused. Its rules are the same for all ranks of the node. */
-static void cross_refuse(tern_rma *rma, uint32_t rank) {
+static void cma_refuse(tern_rma *rma, uint32_t rank) {
     /* R4 */
-    if (!atomic_exchange_explicit(&rma->cross_refused, true, memory_order_relaxed))
+    if (!atomic_exchange_explicit(&rma->cma_refused, true, memory_order_relaxed))
         tern_log(TERN_LOG_INFO,
                  "the system does not let this process reach into rank %u; registered memory is "
                  "copied by its owner's progress",
@@ -42,9 +42,9 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
     tern_rma *rma = tern_rma_of(context);
     const pid_t pid = pid_of(worker, rank);
     const bool own = rank == context->rank;
-    if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF ||
+    if (context->config.cma == TERN_CMA_OFF ||
         /* R4 */
-        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed))
+        atomic_load_explicit(&rma->cma_refused, memory_order_relaxed))
         return no_way(rank);
     while (bytes > 0) {
         /* The number of a process that is gone could be another's. */
@@ -55,7 +55,7 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
         ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &far, 1, 0)
                                                   : process_vm_readv(pid, &here, 1, &far, 1, 0);
         if (done < 0 && (errno == EPERM || errno == ENOSYS)) {
-            cross_refuse(rma, rank);
+            cma_refuse(rma, rank);
             return no_way(rank);
         }
         if (done < 0 && errno == ESRCH)
@@ -69,21 +69,21 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
     return TERN_OK;
 }
 
-tern_status tern_cross_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
-                            uint64_t bytes) {
+tern_status tern_cma_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
+                          uint64_t bytes) {
     if (!tern_is_near(worker->context, rank))
         return no_way(rank);
     return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
 }
 
 /* The system looks at permissions before it looks at the address, at which nothing is mapped. */
-bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
+bool tern_cma_allowed(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
     const bool own = rank == context->rank;
-    if (context->config.cross_memory == TERN_CROSS_MEMORY_OFF || !tern_is_near(context, rank) ||
+    if (context->config.cma == TERN_CMA_OFF || !tern_is_near(context, rank) ||
         /* R4 */
-        atomic_load_explicit(&rma->cross_refused, memory_order_relaxed) ||
+        atomic_load_explicit(&rma->cma_refused, memory_order_relaxed) ||
         (!own && tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE))
         return false;
     char byte;
@@ -91,7 +91,7 @@ bool tern_cross_allowed(tern_worker *worker, uint32_t rank) {
     if (process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT)
         return true;
     if (!own && (errno == EPERM || errno == ENOSYS))
-        cross_refuse(rma, rank);
+        cma_refuse(rma, rank);
     return false;
 }
 
@@ -102,8 +102,8 @@ static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction
         tern_copy(local, region, bytes);
 }
 
-tern_status tern_cross_copy_now(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
-                                uint64_t bytes, tern_direction direction) {
+tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+                              uint64_t bytes, tern_direction direction) {
     tern_hold hold;
     tern_status status = tern_region_hold(worker->context, rank, place, bytes, &hold);
     if (status != TERN_OK)
@@ -144,17 +144,17 @@ static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t pl
     return status;
 }
 
-tern_status tern_cross_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
-                            uint64_t bytes, tern_direction direction) {
-    tern_status status = tern_cross_copy_now(worker, rank, place, local, bytes, direction);
+tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+                          uint64_t bytes, tern_direction direction) {
+    tern_status status = tern_cma_copy_now(worker, rank, place, local, bytes, direction);
     if (status != TERN_ERR_UNSUPPORTED)
         return status;
     tern_error_clear();
     return copy_by_owner(worker, rank, place, local, bytes, direction);
 }
 
-tern_status tern_cross_serve(tern_worker *worker, uint32_t origin, uint64_t place, uint64_t bytes,
-                             uint64_t heap_offset, tern_direction direction) {
+tern_status tern_cma_serve(tern_worker *worker, uint32_t origin, uint64_t place, uint64_t bytes,
+                           uint64_t heap_offset, tern_direction direction) {
     tern_context *context = worker->context;
     const tern_reach *reach = &tern_rma_of(context)->reach[origin];
     if (!tern_place_is_region(place) || bytes > reach->bytes || heap_offset > reach->bytes - bytes)

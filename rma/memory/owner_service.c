@@ -100,8 +100,8 @@ static tern_status serve(tern_worker *worker, uint32_t origin, uint32_t id, cons
     case SERVICE_FREE:
         return tern_memory_give(worker->context, s->offset);
     default:
-        return tern_cross_serve(worker, origin, s->place, s->bytes, s->offset,
-                                id == SERVICE_PUT ? TERN_PUT_INTO : TERN_GET_FROM);
+        return tern_cma_serve(worker, origin, s->place, s->bytes, s->offset,
+                              id == SERVICE_PUT ? TERN_PUT_INTO : TERN_GET_FROM);
     }
 }
 

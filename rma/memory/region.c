@@ -365,6 +365,6 @@ void tern_regions_close(tern_regions *regions) {
     for (uint32_t i = 0; i < regions->slots; i++)
         free(regions->entry[i].holders);
     free(regions->entry);
-    tern_keys_close(regions);
+    tern_rkeys_close(regions);
     pthread_mutex_destroy(&regions->lock);
 }

@@ -43,7 +43,7 @@ typedef struct tern_regions {
     uint32_t slots; /* that have ever been used */
     uint32_t last;  /* the slot that was taken last */
     uint32_t live;
-    struct tern_key *keys; /* rma/memory/rkey.h */
+    struct tern_rkey *keys; /* rma/memory/rkey.h */
 } tern_regions;
 
 #define TERN_PLACE_REGION ((uint64_t)1 << 63)

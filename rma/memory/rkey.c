@@ -8,29 +8,29 @@
 #include "src/progress/wait.h"
 
 /* The lock is held, as for the functions below. */
-static tern_key *find(const tern_regions *regions, uint32_t rank, uint64_t place) {
-    tern_key *k = regions->keys;
+static tern_rkey *find(const tern_regions *regions, uint32_t rank, uint64_t place) {
+    tern_rkey *k = regions->keys;
     while (k != NULL && (k->rank != rank || k->region != tern_place_region(place)))
         k = k->next;
     return k;
 }
 
-static tern_key *find_or_make(tern_regions *regions, uint32_t rank, uint64_t place) {
-    tern_key *k = find(regions, rank, place);
+static tern_rkey *find_or_make(tern_regions *regions, uint32_t rank, uint64_t place) {
+    tern_rkey *k = find(regions, rank, place);
     if (k != NULL)
         return k;
     k = calloc(1, sizeof *k);
     if (k == NULL)
         return NULL;
-    *k = (tern_key){.next = regions->keys,
-                    .rank = rank,
-                    .region = tern_place_region(place),
-                    .request = MPI_REQUEST_NULL};
+    *k = (tern_rkey){.next = regions->keys,
+                     .rank = rank,
+                     .region = tern_place_region(place),
+                     .request = MPI_REQUEST_NULL};
     regions->keys = k;
     return k;
 }
 
-static tern_status take(tern_key *k, uint64_t place, uint64_t bytes) {
+static tern_status take(tern_rkey *k, uint64_t place, uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE;
     if (bytes > k->bytes || at > k->bytes - bytes)
         return tern_fail(TERN_ERR_RANGE,
@@ -41,8 +41,8 @@ static tern_status take(tern_key *k, uint64_t place, uint64_t bytes) {
     return TERN_OK;
 }
 
-static void drop(tern_regions *regions, tern_key *k) {
-    tern_key **link = &regions->keys;
+static void drop(tern_regions *regions, tern_rkey *k) {
+    tern_rkey **link = &regions->keys;
     while (*link != k)
         link = &(*link)->next;
     *link = k->next;
@@ -50,7 +50,7 @@ static void drop(tern_regions *regions, tern_key *k) {
 }
 
 /* The answer, if it has come. The MPI lock is held too. TERN_ERR_RANGE: the key is gone. */
-static tern_status look(tern_regions *regions, tern_key *k) {
+static tern_status look(tern_regions *regions, tern_rkey *k) {
     int done = 0;
     if (k->request == MPI_REQUEST_NULL)
         return TERN_ERR_AGAIN; /* being asked by another worker this moment */
@@ -74,7 +74,7 @@ static tern_status look(tern_regions *regions, tern_key *k) {
     return status;
 }
 
-static tern_status ask(tern_worker *worker, tern_key *k) {
+static tern_status ask(tern_worker *worker, tern_rkey *k) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {.kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = k->region};
     MPI_Request request = MPI_REQUEST_NULL;
@@ -90,13 +90,13 @@ static tern_status ask(tern_worker *worker, tern_key *k) {
 
 /* Of a key that is not known: looks for the answer, or asks. */
 static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                          tern_key **key) {
+                          tern_rkey **key) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
     bool ours_to_ask = false;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
-    tern_key *k = find_or_make(regions, rank, place);
+    tern_rkey *k = find_or_make(regions, rank, place);
     if (k == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for the key of a region");
     else if (k->known)
@@ -115,11 +115,11 @@ static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, ui
     return status;
 }
 
-tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                          tern_key **key) {
+tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                           tern_rkey **key) {
     tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
-    tern_key *k = find(regions, rank, place);
+    tern_rkey *k = find(regions, rank, place);
     bool known = k != NULL && k->known;
     tern_status status = known ? take(k, place, bytes) : TERN_ERR_AGAIN;
     *key = status == TERN_OK ? k : NULL;
@@ -134,15 +134,15 @@ tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, ui
                : tern_fail(TERN_ERR_AGAIN, "rank %u is being asked for a region of its", rank);
 }
 
-tern_status tern_key_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes) {
-    tern_key *k = NULL;
-    tern_status status = tern_key_hold(worker, rank, place, bytes, &k);
+tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes) {
+    tern_rkey *k = NULL;
+    tern_status status = tern_rkey_hold(worker, rank, place, bytes, &k);
     if (status == TERN_OK)
-        tern_key_release(worker, k, false);
+        tern_rkey_release(worker, k, false);
     return status;
 }
 
-uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
+uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     uint64_t base = find(regions, rank, place)->base;
@@ -150,7 +150,7 @@ uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t pla
     return base + (place & TERN_PLACE_BYTE);
 }
 
-void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed) {
+void tern_rkey_release(tern_worker *worker, tern_rkey *key, bool unflushed) {
     tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
     key->holds--;
@@ -158,29 +158,29 @@ void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed) {
     pthread_mutex_unlock(&regions->lock);
 }
 
-bool tern_keys_unflushed(tern_context *context, uint32_t rank) {
+bool tern_rkeys_unflushed(tern_context *context, uint32_t rank) {
     tern_regions *regions = tern_regions_of(context);
     bool any = false;
     pthread_mutex_lock(&regions->lock);
-    for (const tern_key *k = regions->keys; k != NULL; k = k->next)
+    for (const tern_rkey *k = regions->keys; k != NULL; k = k->next)
         any = any || (k->rank == rank && k->unflushed);
     pthread_mutex_unlock(&regions->lock);
     return any;
 }
 
-void tern_keys_flushed(tern_context *context, uint32_t rank) {
+void tern_rkeys_flushed(tern_context *context, uint32_t rank) {
     tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
-    for (tern_key *k = regions->keys; k != NULL; k = k->next)
+    for (tern_rkey *k = regions->keys; k != NULL; k = k->next)
         if (k->rank == rank)
             k->unflushed = false;
     pthread_mutex_unlock(&regions->lock);
 }
 
-bool tern_key_revoke(tern_context *context, uint32_t rank, uint64_t place) {
+bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
-    tern_key *k = find(regions, rank, place);
+    tern_rkey *k = find(regions, rank, place);
     bool free_to_go = k == NULL || (k->holds == 0 && !k->unflushed);
     if (k != NULL && k->asked)
         k->stale = true;
@@ -194,7 +194,7 @@ static bool any_asked(tern_regions *regions) {
     bool any = false;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
-    for (tern_key *k = regions->keys, *next; k != NULL; k = next) {
+    for (tern_rkey *k = regions->keys, *next; k != NULL; k = next) {
         next = k->next;
         if (k->asked && look(regions, k) == TERN_ERR_AGAIN)
             any = true; /* or it has come, for nothing: then not the next time */
@@ -204,7 +204,7 @@ static bool any_asked(tern_regions *regions) {
     return any;
 }
 
-tern_status tern_keys_settle(tern_worker *worker) {
+tern_status tern_rkeys_settle(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && any_asked(tern_regions_of(worker->context))) {
@@ -214,9 +214,9 @@ tern_status tern_keys_settle(tern_worker *worker) {
     return status;
 }
 
-void tern_keys_close(tern_regions *regions) {
+void tern_rkeys_close(tern_regions *regions) {
     while (regions->keys != NULL) {
-        tern_key *k = regions->keys;
+        tern_rkey *k = regions->keys;
         regions->keys = k->next;
         if (!k->asked)
             free(k);

@@ -13,8 +13,8 @@
 
 #include "rma/memory/region.h"
 
-typedef struct tern_key {
-    struct tern_key *next;
+typedef struct tern_rkey {
+    struct tern_rkey *next;
     uint32_t rank;
     uint64_t region; /* tern_place_region */
     bool known, asked;
@@ -24,31 +24,31 @@ typedef struct tern_key {
     bool unflushed;
     int64_t answer[3]; /* status, base, bytes */
     MPI_Request request;
-} tern_key;
+} tern_rkey;
 
 /* [out] key: of [place, place + bytes), held; NULL on an error. Never waits. TERN_ERR_AGAIN: its
  * owner has been asked and has not answered; try again after progress. TERN_ERR_RANGE: not
  * registered, or beyond its end. TERN_ERR_PEER. Any thread. */
-tern_status tern_key_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                          tern_key **key);
+tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                           tern_rkey **key);
 /* The same, held no longer than the call. */
-tern_status tern_key_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes);
+tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes);
 /* Where a place is in its owner's process; its key is held. */
-uint64_t tern_key_address(const tern_worker *worker, uint32_t rank, uint64_t place);
+uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place);
 /* unflushed: something was put through the window. */
-void tern_key_release(tern_worker *worker, tern_key *key, bool unflushed);
+void tern_rkey_release(tern_worker *worker, tern_rkey *key, bool unflushed);
 
 /* Whether puts through the window to regions of rank wait for a flush; and: one has covered them,
  * under the same lock of MPI. */
-bool tern_keys_unflushed(tern_context *context, uint32_t rank);
-void tern_keys_flushed(tern_context *context, uint32_t rank);
+bool tern_rkeys_unflushed(tern_context *context, uint32_t rank);
+void tern_rkeys_flushed(tern_context *context, uint32_t rank);
 
 /* Serves the owner, rank. False: the key is in use, and stays. */
-bool tern_key_revoke(tern_context *context, uint32_t rank, uint64_t place);
+bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place);
 
 /* Waits for the answers to what was asked for. */
-tern_status tern_keys_settle(tern_worker *worker);
+tern_status tern_rkeys_settle(tern_worker *worker);
 /* Those that MPI may still write into are leaked. */
-void tern_keys_close(tern_regions *regions);
+void tern_rkeys_close(tern_regions *regions);
 
 #endif

@@ -29,8 +29,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     tern_layout l;
     memset(&l, 0, sizeof l);
     l.boards = TERN_PAGE;
-    l.bells = TERN_LINE; /* the first line says that any bell has rung */
-    l.table = l.bells + round_up((lines + 63) / 64 * 8, TERN_LINE);
+    l.doorbells = TERN_LINE; /* the first line says that any doorbell has rung */
+    l.table = l.doorbells + round_up((lines + 63) / 64 * 8, TERN_LINE);
     l.credits = l.table + round_up(lines * 8, TERN_LINE);
     l.cells = l.credits + round_up(lines * 8, TERN_LINE);
     l.board_bytes = round_up(l.cells + TERN_FUTURES * sizeof(tern_cell), TERN_PAGE);

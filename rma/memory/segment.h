@@ -6,7 +6,7 @@
  * It holds, in this order:
  *
  *     header   one page: identity, and on rank 0 where all ranks meet (src/collective/meeting.h)
- *     boards   one per worker: bells, ring table, credit cells, reply cells
+ *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/memory/region.h)
  *     arena    the rings' records
@@ -46,10 +46,10 @@ typedef struct tern_segment_header {
 typedef struct tern_layout {
     size_t boards, board_bytes;
     /* By line: a worker of the job on one of its channels. */
-    size_t bells;   /* board: _Atomic uint64_t[], a bit per line */
-    size_t table;   /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits; /* board: _Atomic uint64_t[], what each line's other end has consumed */
-    size_t cells;   /* board: tern_cell[TERN_FUTURES] */
+    size_t doorbells; /* board: _Atomic uint64_t[], a bit per line */
+    size_t table;     /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
+    size_t credits;   /* board: _Atomic uint64_t[], what each line's other end has consumed */
+    size_t cells;     /* board: tern_cell[TERN_FUTURES] */
     size_t rings, ring_count;
     size_t regions; /* tern_region[TERN_REGIONS_MAX] */
     size_t arena, ring_bytes;

@@ -20,12 +20,12 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) 
     t.reach = place(&at, ranks * sizeof(tern_reach));
     t.sent = place(&at, ranks * sizeof(uint64_t));
     t.served = place(&at, ranks * sizeof(uint64_t));
-    t.mail = place(&at, total * TERN_MAIL_LANES * sizeof(uint64_t));
+    t.inbox = place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
     t.workers = at;
     at = 0;
     t.dirty = place(&at, ranks);
     t.posts = place(&at, ranks * sizeof(tern_posts));
-    t.owed = place(&at, ranks * TERN_MAIL_LANES * sizeof(uint32_t));
+    t.owed = place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
     t.out = place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
     t.in = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.active = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));

@@ -16,12 +16,12 @@ typedef struct tern_tables {
     size_t reach;   /* tern_reach[], by rank */
     size_t sent;    /* uint64_t[], messages sent, by rank */
     size_t served;  /* uint64_t[], messages served, by rank */
-    size_t mail;    /* uint64_t[], windows of mail, by worker of the job and lane */
+    size_t inbox;   /* uint64_t[], windows of inboxes, by worker of the job and lane */
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
     size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */
     size_t posts;  /* tern_posts[], by rank */
-    size_t owed;   /* uint32_t[], by rank and lane: mail that was taken and not told */
+    size_t owed;   /* uint32_t[], by rank and lane: messages that were taken and not told */
     size_t out;    /* tern_out *[], by line */
     size_t in;     /* tern_in *[], by line */
     size_t active; /* tern_in *[], for each channel as many as there are workers */

@@ -45,13 +45,13 @@ static const char *const kind_names[TERN_NOTIFY_KINDS] = {
 #define HAIL_NS 10000000u
 
 /* What has arrived: parts and hails. */
-typedef struct tern_part {
-    struct tern_part *next;
+typedef struct tern_notified_part {
+    struct tern_notified_part *next;
     uint64_t sequence;
     uint32_t origin, round, kind, type; /* origin: rank */
     size_t bytes;
     uint64_t data[];
-} tern_part;
+} tern_notified_part;
 
 /* The number of the meeting that all ranks come to next. */
 static uint64_t next_meeting(const tern_worker *worker) {
@@ -61,16 +61,16 @@ static uint64_t next_meeting(const tern_worker *worker) {
 
 static bool keep_part(tern_notify *n, const tern_in *in, uint32_t id, uint64_t sequence,
                       size_t bytes) {
-    tern_part *part = malloc(sizeof *part + bytes);
+    tern_notified_part *part = malloc(sizeof *part + bytes);
     if (part == NULL)
         return false;
-    *part = (tern_part){.next = n->parts,
-                        .sequence = sequence,
-                        .origin = in->origin_id.rank,
-                        .round = id & 255,
-                        .kind = id >> 8 & 255,
-                        .type = id >> 16,
-                        .bytes = bytes};
+    *part = (tern_notified_part){.next = n->parts,
+                                 .sequence = sequence,
+                                 .origin = in->origin_id.rank,
+                                 .round = id & 255,
+                                 .kind = id >> 8 & 255,
+                                 .type = id >> 16,
+                                 .bytes = bytes};
     memcpy(part->data, tern_ring_payload(in) + 8, bytes);
     n->parts = part;
     return true;
@@ -113,7 +113,7 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
 /* Drops what belongs to collectives before `sequence`, but for hails that are to be answered. */
 static void discard_before(tern_worker *worker, uint64_t sequence) {
     tern_notify *n = tern_notify_of(worker);
-    for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
+    for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
         if (part->sequence >= sequence ||
             (part->type == TYPE_HAIL && has_failed(worker, part->sequence))) {
             link = &part->next;
@@ -172,7 +172,7 @@ size_t tern_collectives_answer(tern_worker *worker) {
     tern_notify *n = tern_notify_of(worker);
     const uint64_t meeting = next_meeting(worker);
     size_t answered = 0;
-    for (tern_part **link = &n->parts, *part; (part = *link) != NULL;) {
+    for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
         const bool failed = has_failed(worker, part->sequence);
         const bool meets = part->type == TYPE_HAIL && worker->in_meeting && !worker->in_notified &&
                            part->sequence >= worker->notified && part->data[0] <= meeting;
@@ -276,7 +276,7 @@ static tern_status look_for_conflict(tern_worker *worker) {
     const tern_notify *n = tern_notify_of(worker);
     if (is_called(worker) || is_missed(worker))
         return come_to_meeting(worker);
-    for (const tern_part *part = n->parts; part != NULL; part = part->next) {
+    for (const tern_notified_part *part = n->parts; part != NULL; part = part->next) {
         if (part->sequence == worker->notified && part->type == TYPE_FAILED)
             return refuse_failed(worker, part->origin);
         if (part->sequence == worker->notified && part->kind != n->kind)
@@ -286,10 +286,10 @@ static tern_status look_for_conflict(tern_worker *worker) {
 }
 
 /* The link to the part among those that have arrived; to NULL: it has not. */
-static tern_part **find_part(tern_worker *worker, uint32_t rank, uint32_t round) {
+static tern_notified_part **find_part(tern_worker *worker, uint32_t rank, uint32_t round) {
     tern_notify *n = tern_notify_of(worker);
-    tern_part **link = &n->parts;
-    for (tern_part *part; (part = *link) != NULL; link = &part->next)
+    tern_notified_part **link = &n->parts;
+    for (tern_notified_part *part; (part = *link) != NULL; link = &part->next)
         if (part->sequence == worker->notified && part->kind == n->kind &&
             part->type == TYPE_PART && part->origin == rank && part->round == round)
             break;
@@ -314,7 +314,7 @@ static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, v
         status = look_for_conflict(worker);
         if (status != TERN_OK)
             break;
-        tern_part **link = find_part(worker, rank, round), *part = *link;
+        tern_notified_part **link = find_part(worker, rank, round), *part = *link;
         if (part != NULL && part->bytes == bytes) {
             if (bytes > 0)
                 memcpy(data, part->data, bytes);

@@ -203,8 +203,9 @@ static void follow_stream(tern_notify *n) {
     }
 }
 
-/* Nothing was found: time for progress. While no bell has rung and nothing waits here, not at every
- * probe: a round costs more than a look. But where records come through MPI, it has to be asked. */
+/* Nothing was found: time for progress. While no doorbell has rung and nothing waits here, not at
+ * every probe: a round costs more than a look. But where records come through MPI, it has to be
+ * asked. */
 static void stir(tern_worker *worker, tern_notify *n) {
     if (n->streak != n->streak_seen)
         worker->vain = 0;

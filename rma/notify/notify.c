@@ -164,7 +164,7 @@ static tern_status check(tern_worker *worker, const question *q) {
     uint64_t offset = 0;
     tern_status status = tern_segment_check(context, q->place, q->bytes, &offset);
     if (status == TERN_OK && q->place.segment != 0 && !tern_is_near(context, q->place.rank))
-        status = tern_key_check(worker, q->place.rank, offset, q->bytes);
+        status = tern_rkey_check(worker, q->place.rank, offset, q->bytes);
     return status;
 }
 
@@ -234,7 +234,7 @@ static bool move_and_tell(tern_worker *worker, const question *q) {
                                          q->cid_bytes, 0, size - 8);
     /* Its release store is what tells that the data is there, or has been read. */
     if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
-        tern_ring_ring_bell(worker, out);
+        tern_ring_ring_doorbell(worker, out);
     if (local)
         tern_done_push(n, number, q->local_cid, q->bytes, q->is_get, TERN_OK);
     worker->stats.notices_ledger++;
@@ -274,7 +274,7 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     uint64_t header =
         tern_notice_header(TERN_NOTICE_PACKED, cid_bytes, data_room - bytes, size - 8);
     if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
-        tern_ring_ring_bell(worker, out);
+        tern_ring_ring_doorbell(worker, out);
     if (local)
         tern_done_push(n, number, local_cid, bytes, false, TERN_OK);
     worker->stats.notices_packed++;

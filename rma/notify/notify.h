@@ -60,7 +60,7 @@ typedef struct tern_notify {
     uint64_t called_to; /* a rank has called all to a meeting: its number + 1 */
     uint64_t met_by;    /* a rank waits in a meeting: the same */
     uint64_t failures;  /* bit n: the last but n has failed */
-    struct tern_part *parts;
+    struct tern_notified_part *parts;
     tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;

@@ -43,8 +43,8 @@ tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *
     uint32_t rank = tern_rank_of(worker->context, o->target);
     bool get = o->type == TERN_NOTICE_GET;
     if (tern_place_is_region(o->place))
-        return tern_cross_copy_now(worker, rank, o->place, o->memory, o->bytes,
-                                   get ? TERN_GET_FROM : TERN_PUT_INTO);
+        return tern_cma_copy_now(worker, rank, o->place, o->memory, o->bytes,
+                                 get ? TERN_GET_FROM : TERN_PUT_INTO);
     char *there = tern_rma_of(worker->context)->reach[rank].base + o->place;
     tern_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
     return TERN_OK;
@@ -129,7 +129,7 @@ static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
 
 static void drop(tern_worker *worker, tern_waiting *w) {
     if (w->key != NULL)
-        tern_key_release(worker, w->key, false);
+        tern_rkey_release(worker, w->key, false);
     free(w);
 }
 
@@ -159,7 +159,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     /* Behind one that the transport had no room for, nothing is tried. */
     tern_status status = TERN_OK;
     if (!out->near && tern_operation_moves(operation) && tern_place_is_region(operation->place))
-        status = tern_key_hold(worker, rank, operation->place, operation->bytes, &w->key);
+        status = tern_rkey_hold(worker, rank, operation->place, operation->bytes, &w->key);
     if (status != TERN_OK) {
         free(w);
         return status;

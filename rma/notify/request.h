@@ -50,7 +50,7 @@ typedef struct tern_waiting {
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
     uint64_t moved;       /* bytes that the transport has accepted */
     tern_request request; /* of a get that moves */
-    tern_key *key;        /* of a region far away, held; or NULL */
+    tern_rkey *key;       /* of a region far away, held; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;

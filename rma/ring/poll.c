@@ -11,12 +11,12 @@
 
 /*
  * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
- * idle and left to its bell, unless so few are active that polling them is cheaper. The cost of a
- * round grows with active senders, not with ranks.
+ * idle and left to its doorbell, unless so few are active that polling them is cheaper. The cost of
+ * a round grows with active senders, not with ranks.
  */
 
-/* Far rings that MPI writes have no bell: after as many empty polls they are looked at this rarely,
- * unless there are few. */
+/* Far rings that MPI writes have no doorbell: after as many empty polls they are looked at this
+ * rarely, unless there are few. */
 #define RARE_ROUNDS 64u
 
 static void activate(tern_rma_worker *mine, tern_in *in) {
@@ -52,7 +52,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_in *in = calloc(1, sizeof *in);
     if (in == NULL) {
         /* Its origin rings once: without this nobody would look at the ring again. */
-        tern_bell_ring(mine->board, rma->layout.bells, line);
+        tern_doorbell_ring(mine->board, rma->layout.doorbells, line);
         return NULL;
     }
     in->data = tern_ring_data_at(context, context->rank, ring);
@@ -68,20 +68,20 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     return in;
 }
 
-static void hear_bells(tern_worker *worker) {
+static void hear_doorbells(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (!tern_bell_rung(mine->board))
+    if (!tern_doorbell_rung(mine->board))
         return;
-    if (tern_mail_due(worker))
+    if (tern_inbox_due(worker))
         tern_ring_warm(worker);
-    _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.bells);
+    _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.doorbells);
     uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
     for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
         /* R4 */
         if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
             continue;
-        /* R8: tern_bell_ring */
+        /* R8: tern_doorbell_ring */
         uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
         for (; rung != 0; rung &= rung - 1) {
             uint32_t line = w * 64 + (uint32_t)__builtin_ctzll(rung);
@@ -173,7 +173,7 @@ static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t served = far != NULL ? far->poll(worker) : tern_message_poll(worker);
     mine->warm -= mine->warm > 0;
-    if (served > 0 || (far == NULL && mine->warm == 0 && tern_mail_due(worker)))
+    if (served > 0 || (far == NULL && mine->warm == 0 && tern_inbox_due(worker)))
         tern_ring_warm(worker);
     return served;
 }
@@ -184,7 +184,7 @@ size_t tern_ring_poll(tern_worker *worker) {
     size_t events = 0;
     uint32_t round = mine->rounds++;
     tern_rounds_count(mine->board, mine->rounds);
-    hear_bells(worker);
+    hear_doorbells(worker);
     tern_in **ring = mine->active[TERN_CHANNEL_CALLS].ring;
     size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;
     for (size_t i = 0; i < *count; i++) {

@@ -16,14 +16,14 @@ size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
 }
 
-/* Tells the target worker of a ring that was claimed: its table first, then its bell. The release
- * store pairs with the acquire load in accept. */
+/* Tells the target worker of a ring that was claimed: its table first, then its doorbell. The
+ * release store pairs with the acquire load in accept. */
 static void announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
-    /* R1: accept_ring; the table first, then the bell */
+    /* R1: accept_ring; the table first, then the doorbell */
     atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
-    tern_bell_ring(board, tern_rma_of(context)->layout.bells, line);
+    tern_doorbell_ring(board, tern_rma_of(context)->layout.doorbells, line);
 }
 
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
@@ -89,7 +89,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         fresh->lane.mask = config->ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
         fresh->policy = (uint8_t)config->publish;
-        if (channel == TERN_CHANNEL_CALLS && config->publish == TERN_PUBLISH_TRAD)
+        if (channel == TERN_CHANNEL_CALLS && config->publish == TERN_PUBLISH_BATCHED)
             fresh->lane.gather = config->publish_bytes;
         tern_status status = fresh->via->open(worker, fresh);
         if (status != TERN_OK && status != TERN_ERR_AGAIN) {
@@ -141,7 +141,7 @@ void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
         atomic_signal_fence(memory_order_seq_cst);
     /* R3: may_sleep; the mark may be read early, since its membarrier comes between */
     if (__builtin_expect(atomic_load_explicit(&out->header->idle, memory_order_relaxed) != 0, 0))
-        tern_ring_ring_bell(worker, out);
+        tern_ring_ring_doorbell(worker, out);
     tern_ring_open_lane(worker, out);
 }
 
@@ -266,7 +266,7 @@ void tern_ring_attend(tern_worker *worker, tern_out *out) {
     if (out->lane.first_header != 0)
         leave_to_progress(worker, out);
     else
-        tern_ring_ring_bell(worker, out);
+        tern_ring_ring_doorbell(worker, out);
 }
 
 /* patient: what still grows is left alone. Records to which nothing was added between two rounds
@@ -302,11 +302,11 @@ void tern_ring_uncork(tern_worker *worker) {
     publish_pending(worker, true);
 }
 
-void tern_ring_ring_bell(tern_worker *worker, tern_out *out) {
+void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;
-    tern_bell_ring(tern_board(worker->context, out->target),
-                   tern_rma_of(worker->context)->layout.bells,
-                   tern_line_of(worker->context, out->channel, out->origin));
+    tern_doorbell_ring(tern_board(worker->context, out->target),
+                       tern_rma_of(worker->context)->layout.doorbells,
+                       tern_line_of(worker->context, out->channel, out->origin));
 }
 
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
@@ -340,8 +340,8 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
             uint32_t target = context->rank * context->workers + place->target_index;
-            tern_bell_ring(tern_board(context, target), tern_rma_of(context)->layout.bells,
-                           place->line);
+            tern_doorbell_ring(tern_board(context, target), tern_rma_of(context)->layout.doorbells,
+                               place->line);
         }
     }
     /* R9: tern_mpi_lock */

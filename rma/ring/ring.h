@@ -35,7 +35,7 @@
 typedef struct tern_ring_header {
     _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
     _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
-    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the bell */
+    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the doorbell */
     _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
     _Atomic uint64_t bytes;        /* of the ring */
 } tern_ring_header;
@@ -161,7 +161,7 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
 void tern_ring_publish_due(tern_worker *worker, tern_out *out);
 
 /* For a run of records that the short way has begun or published: progress is to hear of it, or
- * the target its bell. */
+ * the target its doorbell. */
 void tern_ring_attend(tern_worker *worker, tern_out *out);
 
 /* Publishes what was gathered for any target and what a transport had no room for; pending is the
@@ -179,7 +179,7 @@ void tern_ring_uncork(tern_worker *worker);
 /* While held, nothing is sent the short way: earlier records still wait elsewhere. */
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 
-void tern_ring_ring_bell(tern_worker *worker, tern_out *out);
+void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out);
 
 /* Makes the committed records of a near ring visible. The release store of the first header pairs
  * with the acquire load in tern_ring_peek. The idle mark may be read early: the target issues a
@@ -264,14 +264,14 @@ static inline void tern_ring_advance(tern_in *in, uint64_t header) {
 /* Reports a malformed record, counts it and closes the ring: nothing after it can be trusted. */
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what);
 
-/* Consumes from this worker's active rings of calls, hears bells, tells credits. Returns records
- * handled. */
+/* Consumes from this worker's active rings of calls, hears doorbells, tells credits. Returns
+ * records handled. */
 size_t tern_ring_poll(tern_worker *worker);
 
 /* Tells the origin when half a ring is consumed; what a transport had no room for is told later. */
 void tern_ring_report(tern_worker *worker, tern_in *in);
 
-/* For a ring that was found empty, once a round: leaves it to its bell if that is cheaper than
+/* For a ring that was found empty, once a round: leaves it to its doorbell if that is cheaper than
  * polling it among so many active ones. Whether it did. */
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 

@@ -11,16 +11,16 @@
 /* What a message takes of its window: as much as it takes of memory, or more. */
 static uint64_t cost(uint64_t bytes) { return 64 + bytes; }
 
-_Static_assert(sizeof(tern_mail) <= 48, "and malloc adds 16");
+_Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
 _Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_WINDOW, "the largest finds room");
 
 static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
-                                   tern_mail_lane lane) {
-    return &tern_rma_of(context)->mail_windows[target * TERN_MAIL_LANES + lane];
+                                   tern_inbox_lane lane) {
+    return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
 }
 
-/* A window only counts, and so do the mails of a board and what was delivered: relaxed. What is in
- * a message is handed over by MPI, or by push. */
+/* A window only counts, and so do the messages of a board and what was delivered: relaxed. What is
+ * in a message is handed over by MPI, or by push. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
@@ -38,16 +38,16 @@ static void give_window(_Atomic uint64_t *used, uint64_t by) {
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
-/* mail: but for the payload. The release pairs with the acquire in sort_arrived; that of an earlier
- * push goes on through this exchange, so the whole list is seen. */
-static bool push(tern_worker *to, const tern_mail *mail, const void *payload) {
+/* entry: but for the payload. The release pairs with the acquire in sort_arrived; that of an
+ * earlier push goes on through this exchange, so the whole list is seen. */
+static bool push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
-    tern_mail *copy = malloc(sizeof *copy + mail->bytes);
+    tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
     if (copy == NULL)
         return false;
-    *copy = *mail;
-    if (mail->bytes > 0)
-        tern_copy(copy->payload, payload, mail->bytes);
+    *copy = *entry;
+    if (entry->bytes > 0)
+        tern_copy(copy->payload, payload, entry->bytes);
     /* R8: sort_arrived */
     copy->next = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->arrived, &copy->next, copy,
@@ -61,82 +61,82 @@ static void attend_sends(const tern_context *context) {
     if (tern_rma_of(context)->far != NULL || !tern_messages_under_way(context))
         return;
     for (uint32_t i = 0; i < context->workers; i++)
-        tern_bell_wake(tern_board(context, context->worker[i]->id));
+        tern_doorbell_wake(tern_board(context, context->worker[i]->id));
 }
 
-static tern_status send_message(tern_worker *worker, uint32_t target, const tern_mail *mail,
-                                const void *payload) {
+static tern_status send_message(tern_worker *worker, uint32_t target,
+                                const tern_inbox_message *entry, const void *payload) {
     const tern_context *context = worker->context;
     uint32_t rank = tern_rank_of(context, target);
-    tern_message message = {.kind = TERN_MESSAGE_MAIL,
+    tern_message message = {.kind = TERN_MESSAGE_INBOX,
                             .origin = worker->id,
                             .target = target,
-                            .offset = mail->id,
-                            .bytes = mail->bytes,
-                            .operand = {mail->origin.index, mail->lane}};
+                            .offset = entry->id,
+                            .bytes = entry->bytes,
+                            .operand = {entry->origin.index, entry->lane}};
     bool near = tern_is_near(context, rank);
     /* Counted first: whoever dies in between leaves one too many, which costs its target polls, and
-     * not one too few, with which it would not look for the mail of others. */
+     * not one too few, with which it would not look for the messages of others. */
     if (near)
-        tern_bell_mail(tern_board(context, target));
-    tern_status status = tern_message_send(worker, rank, &message, payload, mail->bytes);
+        tern_doorbell_message(tern_board(context, target));
+    tern_status status = tern_message_send(worker, rank, &message, payload, entry->bytes);
     if (status == TERN_OK)
         attend_sends(context);
     else if (near)
-        tern_bell_no_mail(tern_board(context, target));
+        tern_doorbell_no_message(tern_board(context, target));
     return status;
 }
 
-static tern_status try_send(tern_worker *worker, uint32_t target, const tern_mail *mail,
+static tern_status try_send(tern_worker *worker, uint32_t target, const tern_inbox_message *entry,
                             const void *payload) {
     const tern_context *context = worker->context;
-    _Atomic uint64_t *window = window_to(context, target, mail->lane);
-    if (!take_window(window, cost(mail->bytes)))
+    _Atomic uint64_t *window = window_to(context, target, entry->lane);
+    if (!take_window(window, cost(entry->bytes)))
         return tern_fail(TERN_ERR_AGAIN,
                          "the window of %zu bytes to worker %u is full; let it make progress",
                          TERN_MESSAGE_WINDOW, target);
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
-        status = send_message(worker, target, mail, payload);
-    else if (!push(context->worker[target % context->workers], mail, payload))
-        status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", mail->bytes);
+        status = send_message(worker, target, entry, payload);
+    else if (!push(context->worker[target % context->workers], entry, payload))
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
     if (status != TERN_OK)
-        give_window(window, cost(mail->bytes));
+        give_window(window, cost(entry->bytes));
     return status;
 }
 
-tern_status tern_mail_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
-                           size_t bytes) {
-    const tern_mail mail = {.origin = {worker->context->rank, worker->index},
-                            .id = id,
-                            .bytes = (uint32_t)bytes,
-                            .lane =
-                                worker->in_progress ? TERN_MAIL_OF_HANDLERS : TERN_MAIL_OF_OTHERS};
-    tern_status status = try_send(worker, target, &mail, payload);
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
+                            size_t bytes) {
+    const tern_inbox_message entry = {.origin = {worker->context->rank, worker->index},
+                                      .id = id,
+                                      .bytes = (uint32_t)bytes,
+                                      .lane = worker->in_progress ? TERN_INBOX_OF_HANDLERS
+                                                                  : TERN_INBOX_OF_OTHERS};
+    tern_status status = try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN || tern_rma_of(worker->context)->messages == NULL)
         return status;
     /* What gives room comes by message, and nobody else may be asking MPI. */
     tern_message_poll(worker);
-    status = try_send(worker, target, &mail, payload);
+    status = try_send(worker, target, &entry, payload);
     if (status == TERN_OK)
         tern_error_clear_again(); /* it had found no room */
     return status;
 }
 
-bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_message *message,
-                       const char *payload, size_t bytes, bool *good) {
+bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes, bool *good) {
     uint64_t index = message->operand[0], lane = message->operand[1];
     *good = tern_rank_of(context, message->target) == context->rank && bytes == message->bytes &&
-            (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_MAIL_LANES &&
+            (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_INBOX_LANES &&
             message->offset <= UINT32_MAX;
     if (!*good)
         return true;
-    const tern_mail mail = {.origin = {source, (uint32_t)index},
-                            .id = (uint32_t)message->offset,
-                            .bytes = (uint32_t)bytes,
-                            .lane = (tern_mail_lane)lane};
+    const tern_inbox_message entry = {.origin = {source, (uint32_t)index},
+                                      .id = (uint32_t)message->offset,
+                                      .bytes = (uint32_t)bytes,
+                                      .lane = (tern_inbox_lane)lane};
     tern_worker *to = context->worker[message->target % context->workers];
-    if (!push(to, &mail, payload))
+    if (!push(to, &entry, payload))
         return false;
     if (tern_is_near(context, source))
         /* R4 */
@@ -145,44 +145,45 @@ bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_messag
     return true;
 }
 
-bool tern_mail_due(const tern_worker *worker) {
+bool tern_inbox_due(const tern_worker *worker) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
     /* R4 */
     uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
-    if (tern_bell_mails(mine->board) != delivered)
+    if (tern_doorbell_messages(mine->board) != delivered)
         return true;
     return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
 }
 
-static void append(tern_inbox *inbox, tern_mail *mail) {
-    tern_mail_lane lane = mail->lane;
-    mail->next = NULL;
+static void append(tern_inbox *inbox, tern_inbox_message *entry) {
+    tern_inbox_lane lane = entry->lane;
+    entry->next = NULL;
     if (inbox->lane[lane].first == NULL)
-        inbox->lane[lane].first = mail;
+        inbox->lane[lane].first = entry;
     else
-        inbox->lane[lane].last->next = mail;
-    inbox->lane[lane].last = mail;
+        inbox->lane[lane].last->next = entry;
+    inbox->lane[lane].last = entry;
 }
 
 /* The latest came first. */
 static void sort_arrived(tern_inbox *inbox) {
     /* R8: push */
-    tern_mail *mail = atomic_exchange_explicit(&inbox->arrived, NULL, memory_order_acquire);
-    tern_mail *in_order = NULL;
-    while (mail != NULL) {
-        tern_mail *earlier = mail->next;
-        mail->next = in_order;
-        in_order = mail;
-        mail = earlier;
+    tern_inbox_message *entry =
+        atomic_exchange_explicit(&inbox->arrived, NULL, memory_order_acquire);
+    tern_inbox_message *in_order = NULL;
+    while (entry != NULL) {
+        tern_inbox_message *earlier = entry->next;
+        entry->next = in_order;
+        in_order = entry;
+        entry = earlier;
     }
     while (in_order != NULL) {
-        tern_mail *later = in_order->next;
+        tern_inbox_message *later = in_order->next;
         append(inbox, in_order);
         in_order = later;
     }
 }
 
-const tern_mail *tern_mail_take(tern_worker *worker, tern_mail_lane lane) {
+const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     /* R4 */
     if (atomic_load_explicit(&inbox->arrived, memory_order_relaxed) != NULL)
@@ -191,11 +192,11 @@ const tern_mail *tern_mail_take(tern_worker *worker, tern_mail_lane lane) {
 }
 
 /* Tells a rank what this worker has taken of its. */
-static bool tell(tern_worker *worker, uint32_t rank, tern_mail_lane lane) {
+static bool tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
-    uint32_t *owed = &inbox->owed[rank * TERN_MAIL_LANES + lane];
+    uint32_t *owed = &inbox->owed[rank * TERN_INBOX_LANES + lane];
     tern_message message = {
-        .kind = TERN_MESSAGE_MAIL_TAKEN, .origin = worker->id, .operand = {*owed, lane}};
+        .kind = TERN_MESSAGE_INBOX_TAKEN, .origin = worker->id, .operand = {*owed, lane}};
     tern_status status = tern_message_send(worker, rank, &message, NULL, 0);
     if (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) {
         inbox->behind = true;
@@ -206,36 +207,36 @@ static bool tell(tern_worker *worker, uint32_t rank, tern_mail_lane lane) {
     return true;
 }
 
-void tern_mail_end(tern_worker *worker, tern_mail_lane lane) {
+void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
-    tern_mail *mail = inbox->lane[lane].first;
-    uint32_t rank = mail->origin.rank, taken = (uint32_t)cost(mail->bytes);
-    inbox->lane[lane].first = mail->next;
-    free(mail);
+    tern_inbox_message *entry = inbox->lane[lane].first;
+    uint32_t rank = entry->origin.rank, taken = (uint32_t)cost(entry->bytes);
+    inbox->lane[lane].first = entry->next;
+    free(entry);
     if (rank == worker->context->rank)
         give_window(window_to(worker->context, worker->id, lane), taken);
-    else if ((inbox->owed[rank * TERN_MAIL_LANES + lane] += taken) >= TELL)
+    else if ((inbox->owed[rank * TERN_INBOX_LANES + lane] += taken) >= TELL)
         (void)tell(worker, rank, lane);
 }
 
-size_t tern_mail_advance(tern_worker *worker) {
+size_t tern_inbox_advance(tern_worker *worker) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     if (!inbox->behind)
         return 0;
     size_t told = 0;
-    uint32_t count = worker->context->size * TERN_MAIL_LANES;
+    uint32_t count = worker->context->size * TERN_INBOX_LANES;
     inbox->behind = false;
     for (uint32_t i = 0; i < count && !inbox->behind; i++)
         told += inbox->owed[i] >= TELL &&
-                tell(worker, i / TERN_MAIL_LANES, (tern_mail_lane)(i % TERN_MAIL_LANES));
+                tell(worker, i / TERN_INBOX_LANES, (tern_inbox_lane)(i % TERN_INBOX_LANES));
     return told;
 }
 
-bool tern_mail_told(tern_context *context, const tern_message *message) {
+bool tern_inbox_told(tern_context *context, const tern_message *message) {
     uint64_t taken = message->operand[0], lane = message->operand[1];
-    if (lane >= TERN_MAIL_LANES)
+    if (lane >= TERN_INBOX_LANES)
         return false;
-    _Atomic uint64_t *window = window_to(context, message->origin, (tern_mail_lane)lane);
+    _Atomic uint64_t *window = window_to(context, message->origin, (tern_inbox_lane)lane);
     /* What others have sent is lessened here only, with the lock held. */
     /* R4 */
     if (taken > atomic_load_explicit(window, memory_order_relaxed))
@@ -244,12 +245,13 @@ bool tern_mail_told(tern_context *context, const tern_message *message) {
     return true;
 }
 
-void tern_mail_discard(tern_worker *worker) {
+void tern_inbox_discard(tern_worker *worker) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     sort_arrived(inbox);
-    for (int lane = 0; lane < TERN_MAIL_LANES; lane++)
-        for (tern_mail *mail = inbox->lane[lane].first, *next; mail != NULL; mail = next) {
-            next = mail->next;
-            free(mail);
+    for (int lane = 0; lane < TERN_INBOX_LANES; lane++)
+        for (tern_inbox_message *entry = inbox->lane[lane].first, *next; entry != NULL;
+             entry = next) {
+            next = entry->next;
+            free(entry);
         }
 }

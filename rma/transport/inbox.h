@@ -2,7 +2,7 @@
 #define TERN_RMA_TRANSPORT_INBOX_H
 
 /*
- * Mail: messages to workers (paper 000, 4.3). They need no ring; whoever serves messages puts them
+ * Messages to workers (paper 000, 4.3). They need no ring; whoever serves messages puts them
  * into the inbox of the worker that they name, and its own progress takes them out.
  *
  *     sender                     target's process                      addressed worker
@@ -17,33 +17,33 @@
  * not wait behind what they could not handle for want of a window.
  *
  * Ranks of one node exchange the same messages, but nobody asks MPI without a reason there: who
- * sends counts the message in the target's board and rings its bell (rma/ring/doorbell.h).
+ * sends counts the message in the target's board and rings its doorbell (rma/ring/doorbell.h).
  */
 
 #include "rma/transport/message.h"
 
-typedef enum tern_mail_lane {
-    TERN_MAIL_OF_HANDLERS, /* is run first */
-    TERN_MAIL_OF_OTHERS,
-    TERN_MAIL_LANES
-} tern_mail_lane;
+typedef enum tern_inbox_lane {
+    TERN_INBOX_OF_HANDLERS, /* is run first */
+    TERN_INBOX_OF_OTHERS,
+    TERN_INBOX_LANES
+} tern_inbox_lane;
 
-typedef struct tern_mail {
-    struct tern_mail *next;
+typedef struct tern_inbox_message {
+    struct tern_inbox_message *next;
     tern_worker_id origin; /* index TERN_NO_WORKER: a thread without one */
     uint32_t id;           /* for the consumer */
     uint32_t bytes;
-    tern_mail_lane lane;
+    tern_inbox_lane lane;
     _Alignas(8) char payload[];
-} tern_mail;
+} tern_inbox_message;
 
 /* The inbox of a worker, where its progress passes anyway. */
 typedef struct tern_inbox {
-    _Atomic(tern_mail *) arrived; /* the latest first; any thread pushes */
+    _Atomic(tern_inbox_message *) arrived; /* the latest first; any thread pushes */
     /* The worker's own: what it has taken from there, in order. */
     struct {
-        tern_mail *first, *last;
-    } lane[TERN_MAIL_LANES];
+        tern_inbox_message *first, *last;
+    } lane[TERN_INBOX_LANES];
     uint32_t *owed;             /* by rank and lane: cost of what was taken and has not been told */
     bool behind;                /* some of that is due and found no buffer */
     _Atomic uint64_t delivered; /* of ranks of this node; written with the MPI lock */
@@ -59,27 +59,27 @@ static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
 
 /* Sends, once. worker: of the calling thread, or tern_context_nobody. TERN_ERR_AGAIN: the window is
  * full, or there is no buffer; messages have been served then. TERN_ERR_PEER, TERN_ERR_MEMORY. */
-tern_status tern_mail_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
-                           size_t bytes);
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
+                            size_t bytes);
 
-/* The head of a lane of the worker's inbox, or NULL; it stays there until tern_mail_end, which
+/* The head of a lane of the worker's inbox, or NULL; it stays there until tern_inbox_end, which
  * frees it. */
-const tern_mail *tern_mail_take(tern_worker *worker, tern_mail_lane lane);
-void tern_mail_end(tern_worker *worker, tern_mail_lane lane);
+const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane lane);
+void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane);
 
-/* Whether there is a reason to ask MPI although every rank is near: mail that was counted here and
- * is not delivered, or sends under way. */
-bool tern_mail_due(const tern_worker *worker);
+/* Whether there is a reason to ask MPI although every rank is near: messages that were counted here
+ * and is not delivered, or sends under way. */
+bool tern_inbox_due(const tern_worker *worker);
 
 /* Serve a message each (rma/transport/serve.c), with the MPI lock. [out] good: whether it was well
  * formed. deliver: false if there is no memory for it now. */
-bool tern_mail_deliver(tern_context *context, uint32_t source, const tern_message *message,
-                       const char *payload, size_t bytes, bool *good);
-bool tern_mail_told(tern_context *context, const tern_message *message);
+bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes, bool *good);
+bool tern_inbox_told(tern_context *context, const tern_message *message);
 
 /* Tells what was behind. */
-size_t tern_mail_advance(tern_worker *worker);
+size_t tern_inbox_advance(tern_worker *worker);
 
-void tern_mail_discard(tern_worker *worker);
+void tern_inbox_discard(tern_worker *worker);
 
 #endif

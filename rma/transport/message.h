@@ -28,8 +28,8 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_REPLY,
     TERN_MESSAGE_KEY,
     TERN_MESSAGE_REVOKE,
-    TERN_MESSAGE_MAIL,
-    TERN_MESSAGE_MAIL_TAKEN
+    TERN_MESSAGE_INBOX,
+    TERN_MESSAGE_INBOX_TAKEN
 } tern_message_kind;
 
 /* What every message begins with. */

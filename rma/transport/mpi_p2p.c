@@ -33,7 +33,7 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
 static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_request *request) {
     (void)request;
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     const char *source = from;
     for (uint64_t moved = 0, piece; status == TERN_OK && moved < bytes; moved += piece) {
@@ -47,7 +47,7 @@ static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 
 static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
         status = put_piece(worker, rank, offset, from, bytes, posted, false);
@@ -61,7 +61,7 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_message message = {
         .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = PIECE};
     MPI_Request receive;
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     char *memory = to;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     for (; status == TERN_OK && bytes > PIECE; bytes -= PIECE, memory += PIECE) {
@@ -205,7 +205,7 @@ tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done)
     tern_status status = TERN_MPI(PMPI_Test(&mpi, done, MPI_STATUS_IGNORE));
     memcpy(&request->state[1], &mpi, sizeof mpi);
     if (status == TERN_OK && *done) {
-        tern_far_release(worker, (tern_key *)(uintptr_t)request->state[2], false);
+        tern_far_release(worker, (tern_rkey *)(uintptr_t)request->state[2], false);
         request->state[2] = 0;
     }
     return status;

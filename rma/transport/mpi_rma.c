@@ -64,7 +64,7 @@ static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
     if (!tern_place_is_region(place))
         return (spot){win_of(worker), (MPI_Aint)place};
     return (spot){tern_rma_of(worker->context)->window->regions,
-                  (MPI_Aint)tern_key_address(worker, rank, place)};
+                  (MPI_Aint)tern_rkey_address(worker, rank, place)};
 }
 
 bool tern_window_has_regions(const tern_window *window) { return window->regions != MPI_WIN_NULL; }
@@ -273,7 +273,7 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_request *request) {
     if (tern_window_by_messages(worker, offset))
         return put_by_messages(worker, rank, offset, from, bytes);
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
         return status;
@@ -289,7 +289,7 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_request *request) {
     if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.get(worker, rank, offset, to, bytes, request);
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
         status = transfer(worker, false, rank, offset, to, bytes, request);
@@ -368,10 +368,10 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
     if (hook != NULL)
         hook->flush(worker, rank);
     int code = PMPI_Win_flush((int)rank, win_of(worker));
-    if (code == MPI_SUCCESS && tern_keys_unflushed(worker->context, rank)) {
+    if (code == MPI_SUCCESS && tern_rkeys_unflushed(worker->context, rank)) {
         code = PMPI_Win_flush((int)rank, tern_rma_of(worker->context)->window->regions);
         if (code == MPI_SUCCESS)
-            tern_keys_flushed(worker->context, rank);
+            tern_rkeys_flushed(worker->context, rank);
     }
     return code;
 }
@@ -445,7 +445,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
-    tern_key *key = NULL;
+    tern_rkey *key = NULL;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
         status = tern_far_hold(worker, rank, offset, bytes, &key);

@@ -11,7 +11,7 @@
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "an MPI_Request fits a word");
 
 static inline void tern_request_set(tern_request *request, uint32_t rank, MPI_Request mpi,
-                                    tern_key *key) {
+                                    tern_rkey *key) {
     request->state[0] = (uint64_t)rank + 1;
     memcpy(&request->state[1], &mpi, sizeof mpi);
     request->state[2] = (uintptr_t)key;
@@ -19,13 +19,14 @@ static inline void tern_request_set(tern_request *request, uint32_t rank, MPI_Re
 
 /* The key of a place in a region, held; NULL for one in the segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
-                                        uint64_t bytes, tern_key **key) {
-    return tern_place_is_region(offset) ? tern_key_hold(worker, rank, offset, bytes, key) : TERN_OK;
+                                        uint64_t bytes, tern_rkey **key) {
+    return tern_place_is_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, key)
+                                        : TERN_OK;
 }
 
-static inline void tern_far_release(tern_worker *worker, tern_key *key, bool put) {
+static inline void tern_far_release(tern_worker *worker, tern_rkey *key, bool put) {
     if (key != NULL)
-        tern_key_release(worker, key, put);
+        tern_rkey_release(worker, key, put);
 }
 
 tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done);

@@ -75,7 +75,7 @@ static void serve_key(tern_worker *worker, uint32_t source, const tern_message *
 
 /* Also how many messages went there: its puts are among them. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
-    uint64_t answer[2] = {!tern_key_revoke(worker->context, source, message->offset),
+    uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),
                           tern_messages_sent(worker->context, source)};
     tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
 }
@@ -193,11 +193,11 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_REVOKE:
         serve_revoke(worker, source, message);
         break;
-    case TERN_MESSAGE_MAIL:
-        served = tern_mail_deliver(context, source, message, payload, bytes, &good);
+    case TERN_MESSAGE_INBOX:
+        served = tern_inbox_deliver(context, source, message, payload, bytes, &good);
         break;
-    case TERN_MESSAGE_MAIL_TAKEN:
-        good = tern_mail_told(context, message);
+    case TERN_MESSAGE_INBOX_TAKEN:
+        good = tern_inbox_told(context, message);
         break;
     default:
         good = false;

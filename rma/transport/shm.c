@@ -16,7 +16,7 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_request *request) {
     (void)request;
     if (tern_place_is_region(offset))
-        return tern_cross_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
+        return tern_cma_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
     tern_copy(at(worker, rank, offset), from, bytes);
     return TERN_OK;
 }
@@ -25,7 +25,7 @@ static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_request *request) {
     (void)request;
     if (tern_place_is_region(offset))
-        return tern_cross_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
+        return tern_cma_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
     tern_copy(to, at(worker, rank, offset), bytes);
     return TERN_OK;
 }

@@ -127,8 +127,8 @@ static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char
     tern_ptr place = p->source.place;
     uint64_t bytes = p->source.bytes, offset = 0;
     if (tern_ptr_is_null(place))
-        return tern_cross_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
-                               to, bytes);
+        return tern_cma_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
+                             to, bytes);
     const char *near = tern_reach_address(worker, place, bytes);
     if (near != NULL) {
         tern_copy(to, near, bytes);
@@ -138,7 +138,7 @@ static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char
     if (status != TERN_OK)
         return status;
     if (tern_is_near(worker->context, place.rank))
-        return tern_cross_copy_now(worker, place.rank, offset, to, bytes, TERN_GET_FROM);
+        return tern_cma_copy_now(worker, place.rank, offset, to, bytes, TERN_GET_FROM);
     status = tern_way_to(worker->context, place.rank)
                  ->get(worker, place.rank, offset, to, bytes, &p->request);
     if (status != TERN_OK)

@@ -62,7 +62,7 @@ static tern_status check_size(size_t bytes) {
 static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
     tern_status status = tern_buffer_create(worker, bytes, copy);
-    if (status == TERN_ERR_MEMORY && tern_cross_allowed(worker, s->rank)) {
+    if (status == TERN_ERR_MEMORY && tern_cma_allowed(worker, s->rank)) {
         tern_error_clear();
         status = tern_buffer_create(NULL, bytes, copy);
     }
@@ -82,7 +82,7 @@ static tern_status load(tern_worker *worker, tern_shipment *s, const tern_chunk 
     bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
     /* Registered memory is private to who reads it on the node. */
     bool is_private = !placed || (!far && tern_reach_address(worker, place, c->bytes) == NULL);
-    if (is_private && !tern_cross_allowed(worker, s->rank))
+    if (is_private && !tern_cma_allowed(worker, s->rank))
         return stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);
     s->list->chunk[s->count++] =

@@ -15,8 +15,8 @@
 enum { PASS_ON, BORROW, BORROWING, FETCH, FETCHING, LANDED, READY };
 enum { CALLS_A_ROUND = 8 };
 
-typedef struct tern_task {
-    struct tern_task *next;
+typedef struct tern_call_task {
+    struct tern_call_task *next;
     tern_in *in; /* at whose head the record lies; NULL: it is here */
     char *record;
     uint64_t header;
@@ -31,7 +31,7 @@ typedef struct tern_task {
     char *memory;      /* for the buffer, tern's own */
     tern_fetch *fetch; /* of chunks: begun, behind the task */
     tern_request request;
-} tern_task;
+} tern_call_task;
 
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
@@ -77,7 +77,7 @@ static void give_memory(tern_worker *worker, uint64_t bytes, char **memory) {
 }
 
 /* Starts a get of what load/store does not reach. */
-static tern_status start_get(tern_worker *worker, tern_task *t, tern_ptr from, uint64_t bytes,
+static tern_status start_get(tern_worker *worker, tern_call_task *t, tern_ptr from, uint64_t bytes,
                              char *to) {
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
@@ -93,7 +93,7 @@ static tern_status start_get(tern_worker *worker, tern_task *t, tern_ptr from, u
 
 /* Begins to get what is lent in the place of the rest of the record. Where load/store reaches it,
  * it is read where it lies. */
-static tern_status borrow(tern_worker *worker, tern_task *t) {
+static tern_status borrow(tern_worker *worker, tern_call_task *t) {
     const tern_loan *loan = &t->loan;
     tern_ptr data;
     tern_status status = tern_loan_check(worker, loan, loan->counter.rank, &data);
@@ -115,7 +115,7 @@ static tern_status borrow(tern_worker *worker, tern_task *t) {
     return TERN_OK;
 }
 
-static void find_rest(tern_worker *worker, tern_task *t) {
+static void find_rest(tern_worker *worker, tern_call_task *t) {
     t->status = borrow(worker, t);
     if (t->status == TERN_ERR_AGAIN) {
         t->status = TERN_OK;
@@ -127,7 +127,7 @@ static void find_rest(tern_worker *worker, tern_task *t) {
 
 /* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
  * much of that is in use. */
-static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
+static tern_status make_room(tern_worker *worker, tern_call_task *t, char **to) {
     const tern_extension *e = &t->e;
     if (!tern_ptr_is_null(e->place)) {
         tern_ptr place = e->place;
@@ -145,7 +145,7 @@ static tern_status make_room(tern_worker *worker, tern_task *t, char **to) {
 
 /* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
  * it has a place. TERN_ERR_AGAIN: later. */
-static tern_status fetch(tern_worker *worker, tern_task *t) {
+static tern_status fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
     uint64_t offset = 0;
@@ -176,7 +176,7 @@ static tern_status fetch(tern_worker *worker, tern_task *t) {
     return TERN_OK;
 }
 
-static void find_buffer(tern_worker *worker, tern_task *t, const char *arguments) {
+static void find_buffer(tern_worker *worker, tern_call_task *t, const char *arguments) {
     const tern_extension *e = &t->e;
     char *to = NULL;
     t->stage = LANDED;
@@ -202,7 +202,7 @@ static void find_buffer(tern_worker *worker, tern_task *t, const char *arguments
     }
 }
 
-static void look_at_chunks(tern_worker *worker, tern_task *t) {
+static void look_at_chunks(tern_worker *worker, tern_call_task *t) {
     tern_status status = tern_fetch_advance(worker, t->fetch);
     if (status == TERN_ERR_AGAIN)
         return;
@@ -212,7 +212,7 @@ static void look_at_chunks(tern_worker *worker, tern_task *t) {
 }
 
 /* One look at the get from rank into memory, after which comes the stage next. */
-static void look(tern_worker *worker, tern_task *t, uint32_t rank, char **memory, int next) {
+static void look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory, int next) {
     int done = 0;
     t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
     if (!done && t->status == TERN_OK)
@@ -229,7 +229,8 @@ static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on w
 }
 
 /* A bad buffer is the call's error: siblings then meet it themselves. */
-static bool pass_at_home(tern_worker *worker, tern_task *t, const char *arguments, size_t rest) {
+static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arguments,
+                         size_t rest) {
     tern_extension here = t->e;
     if (t->status == TERN_OK && !tern_ptr_is_null(here.place))
         here.way = TERN_BUFFER_PUT;
@@ -238,7 +239,7 @@ static bool pass_at_home(tern_worker *worker, tern_task *t, const char *argument
 }
 
 /* The call did not run for want of what it carries. */
-static void refuse(tern_worker *worker, const tern_task *t, tern_call_info *call) {
+static void refuse(tern_worker *worker, const tern_call_task *t, tern_call_info *call) {
     uint32_t id = tern_record_id(t->header);
     worker->stats.calls_refused++;
     tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of what it carries: %s",
@@ -252,7 +253,7 @@ static void refuse(tern_worker *worker, const tern_task *t, tern_call_info *call
 }
 
 /* Runs the function and sends its result, if that is waited for. */
-static tern_status run(tern_worker *worker, const tern_task *t, const void *arguments) {
+static tern_status run(tern_worker *worker, const tern_call_task *t, const void *arguments) {
     const tern_extension *e = &t->e;
     uint32_t id = tern_record_id(t->header);
     const uint32_t workers = worker->context->workers;
@@ -276,7 +277,7 @@ static tern_status run(tern_worker *worker, const tern_task *t, const void *argu
 }
 
 /* Nothing of the call is needed any more. */
-static void let_go(tern_worker *worker, tern_task *t) {
+static void let_go(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     if (t->memory == NULL && tern_ptr_is_null(e->place))
         lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
@@ -289,7 +290,7 @@ static void let_go(tern_worker *worker, tern_task *t) {
 }
 
 /* As far as it goes now; whether the call is over. */
-static bool advance(tern_worker *worker, tern_task *t) {
+static bool advance(tern_worker *worker, tern_call_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
     const tern_extension *e = &t->e;
     const char *rest = payload + sizeof *e;
@@ -331,16 +332,16 @@ static bool advance(tern_worker *worker, tern_task *t) {
     return true;
 }
 
-static void end(tern_task **link) {
-    tern_task *t = *link;
+static void end(tern_call_task **link) {
+    tern_call_task *t = *link;
     *link = t->next;
     free(t->record);
     free(t);
 }
 
 /* The link to the task of the record at the head of in, or to NULL. */
-static tern_task **task_of(tern_worker *worker, const tern_in *in) {
-    tern_task **link = &tern_rpc_worker_of(worker)->tasks;
+static tern_call_task **task_of(tern_worker *worker, const tern_in *in) {
+    tern_call_task **link = &tern_rpc_worker_of(worker)->tasks;
     while (*link != NULL && (*link)->in != in)
         link = &(*link)->next;
     return link;
@@ -354,7 +355,7 @@ static void prefetch_next(const tern_in *in, uint64_t header) {
 }
 
 /* Begins one at *link. False: no memory, or the record is refused. */
-static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
+static bool begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
     uint64_t header = tern_ring_peek(worker, in);
     size_t bytes = tern_record_bytes(header);
     tern_extension e;
@@ -375,10 +376,10 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
         return false;
     }
     /* Not calloc, which would not use what free has kept. */
-    tern_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
+    tern_call_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
     if (t == NULL)
         return false;
-    *t = (tern_task){.in = in, .header = header, .e = e, .loan = loan};
+    *t = (tern_call_task){.in = in, .header = header, .e = e, .loan = loan};
     if (has_chunks(&e))
         prefetch_next(in, header);
     *link = t;
@@ -386,7 +387,7 @@ static bool begin(tern_worker *worker, tern_in *in, tern_task **link) {
 }
 
 /* Lets the ring go on without the call; whether it could. */
-static bool set_aside(tern_task *t) {
+static bool set_aside(tern_call_task *t) {
     size_t bytes = tern_record_bytes(t->header);
     t->record = malloc(bytes);
     if (t->record == NULL)
@@ -398,7 +399,7 @@ static bool set_aside(tern_task *t) {
 
 /* The call at the head of in, as far as it goes; whether the ring is past it. */
 static bool call_one(tern_worker *worker, tern_in *in) {
-    tern_task **link = task_of(worker, in), *t;
+    tern_call_task **link = task_of(worker, in), *t;
     if (*link == NULL && !begin(worker, in, link))
         return false;
     t = *link;
@@ -427,7 +428,7 @@ size_t tern_call_extended(tern_worker *worker, tern_in *in) {
 
 size_t tern_tasks_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    tern_task **link = &mine->tasks;
+    tern_call_task **link = &mine->tasks;
     size_t over = 0;
     if (mine->spare != NULL && !mine->spare_used)
         tern_fetch_spare_drop(worker);
@@ -445,7 +446,7 @@ size_t tern_tasks_advance(tern_worker *worker) {
 
 /* MPI may still write into what is being fetched. */
 void tern_tasks_discard(tern_worker *worker) {
-    tern_task **first = &tern_rpc_worker_of(worker)->tasks;
+    tern_call_task **first = &tern_rpc_worker_of(worker)->tasks;
     while (*first != NULL) {
         if ((*first)->stage != FETCHING)
             free((*first)->memory);

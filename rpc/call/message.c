@@ -7,7 +7,7 @@
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 
-/* Calls by message: what goes into the mail, and what is taken out of an inbox and run. */
+/* Calls by message: what goes into an inbox, and what is taken out of an inbox and run. */
 
 enum { RUN_MOST = 256 }; /* in a round of progress, so that rings get their turn */
 
@@ -38,7 +38,7 @@ static tern_status call(tern_worker *worker, tern_worker_id target, const tern_f
     tern_status status;
     count_sent(worker, 1);
     do
-        status = tern_mail_send(worker, number, tern_record_id(header), arguments, bytes);
+        status = tern_inbox_send(worker, number, tern_record_id(header), arguments, bytes);
     while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
            (status = step(worker, &wait, target.rank)) == TERN_OK);
     /* Who tries for ever is told too. MPI has been asked just now, which costs more than this. */
@@ -85,15 +85,15 @@ tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
 }
 
 /* Whether it is over. */
-static bool run(tern_worker *worker, const tern_mail *mail) {
-    if (mail->id >= tern_rpc_of(worker->context)->count) {
+static bool run(tern_worker *worker, const tern_inbox_message *entry) {
+    if (entry->id >= tern_rpc_of(worker->context)->count) {
         worker->stats.records_malformed++;
         tern_log(TERN_LOG_ERROR, "a message from rank %u calls function %u, which is unknown",
-                 mail->origin.rank, mail->id);
+                 entry->origin.rank, entry->id);
         return true; /* and was not counted as sent by any call */
     }
-    tern_call_info call = {.origin = mail->origin};
-    if (tern_function_run(worker, &call, mail->id, mail->payload, mail->bytes, false) ==
+    tern_call_info call = {.origin = entry->origin};
+    if (tern_function_run(worker, &call, entry->id, entry->payload, entry->bytes, false) ==
         TERN_ERR_AGAIN)
         return false;
     /* After the calls that the handler made were counted as sent: quiesce relies on it. */
@@ -101,13 +101,13 @@ static bool run(tern_worker *worker, const tern_mail *mail) {
     return true;
 }
 
-static size_t run_lane(tern_worker *worker, tern_mail_lane lane) {
+static size_t run_lane(tern_worker *worker, tern_inbox_lane lane) {
     size_t calls = 0;
-    const tern_mail *mail;
-    for (; calls < RUN_MOST && (mail = tern_mail_take(worker, lane)) != NULL; calls++) {
-        if (!run(worker, mail))
+    const tern_inbox_message *entry;
+    for (; calls < RUN_MOST && (entry = tern_inbox_take(worker, lane)) != NULL; calls++) {
+        if (!run(worker, entry))
             break;
-        tern_mail_end(worker, lane);
+        tern_inbox_end(worker, lane);
     }
     return calls;
 }
@@ -115,6 +115,6 @@ static size_t run_lane(tern_worker *worker, tern_mail_lane lane) {
 size_t tern_messages_run(tern_worker *worker) {
     if (__builtin_expect(!tern_inbox_stirs(&tern_rma_worker_of(worker)->inbox), 1))
         return 0;
-    size_t calls = run_lane(worker, TERN_MAIL_OF_HANDLERS);
-    return calls + run_lane(worker, TERN_MAIL_OF_OTHERS) + tern_mail_advance(worker);
+    size_t calls = run_lane(worker, TERN_INBOX_OF_HANDLERS);
+    return calls + run_lane(worker, TERN_INBOX_OF_OTHERS) + tern_inbox_advance(worker);
 }

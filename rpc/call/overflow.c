@@ -104,13 +104,13 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
 }
 
 /* Moves the first call into its ring. */
-static tern_status move_first(tern_worker *mover, tern_overflow *queue) {
+static tern_status move_first(tern_worker *pending, tern_overflow *queue) {
     tern_pending_call *call = queue->first;
     size_t bytes = tern_record_bytes(call->header);
     void *room = NULL;
-    tern_status status = tern_ring_opened(mover, queue->out);
+    tern_status status = tern_ring_opened(pending, queue->out);
     if (status == TERN_OK)
-        status = tern_ring_try(mover, queue->out, bytes, &room);
+        status = tern_ring_try(pending, queue->out, bytes, &room);
     if (status != TERN_OK)
         return status;
     memcpy(room, call->payload, bytes);
@@ -128,11 +128,11 @@ static void drop_first(tern_rpc_worker *owner, tern_overflow *queue) {
 }
 
 /* What waits for a rank that has died, or for a ring that there will never be. */
-static void lose_all(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue,
+static void lose_all(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue,
                      tern_status status) {
     size_t lost = 0;
     for (; queue->first != NULL; lost++) {
-        tern_call_lost(mover, queue->out->origin, queue->first, status);
+        tern_call_lost(pending, queue->out->origin, queue->first, status);
         drop_first(owner, queue);
     }
     if (lost > 0)
@@ -141,19 +141,19 @@ static void lose_all(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *
     tern_error_clear(); /* those that wait for the calls have been told */
 }
 
-/* Moves what has room now, to be published together. The mover's thread has the owner's lock. */
-static size_t move(tern_worker *mover, tern_rpc_worker *owner, tern_overflow *queue) {
+/* Moves what has room now, to be published together. The pending's thread has the owner's lock. */
+static size_t move(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue) {
     size_t moved = 0;
     tern_status status = TERN_OK;
-    while (queue->first != NULL && (status = move_first(mover, queue)) == TERN_OK) {
+    while (queue->first != NULL && (status = move_first(pending, queue)) == TERN_OK) {
         drop_first(owner, queue);
         moved++;
     }
-    tern_ring_publish(mover, queue->out);
+    tern_ring_publish(pending, queue->out);
     if (status == TERN_ERR_AGAIN)
-        status = tern_glance(mover, tern_rank_of(mover->context, queue->out->target));
+        status = tern_glance(pending, tern_rank_of(pending->context, queue->out->target));
     if (status != TERN_OK)
-        lose_all(mover, owner, queue, status);
+        lose_all(pending, owner, queue, status);
     return moved;
 }
 

@@ -4,8 +4,8 @@
 /*
  * Overflow: where calls wait whose ring is full and whose caller does not: handlers, which may not
  * (two workers whose rings face each other full of calls that call back would otherwise stand still
- * for ever), tern_call_queue and the policy TERN_PUBLISH_OVFL. One FIFO per target; while it lasts,
- * every later call to that target goes behind it, so the order of a pair is kept. Bounded by
+ * for ever), tern_call_queue and the policy TERN_PUBLISH_SPILL. One FIFO per target; while it
+ * lasts, every later call to that target goes behind it, so the order of a pair is kept. Bounded by
  * TERN_OVERFLOW_MEMORY per worker, half of which is kept for handlers: what they cannot leave there
  * stops the ring that they consume.
  *

@@ -23,7 +23,7 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     tern_status status = check(worker, target, "tern_call_policy");
     if (status != TERN_OK)
         return status;
-    if ((unsigned)policy > TERN_PUBLISH_OVFL)
+    if ((unsigned)policy > TERN_PUBLISH_SPILL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_policy: there is no policy %d", (int)policy);
     uint32_t number = tern_worker_number(worker->context, target);
     tern_out *out = NULL;
@@ -34,7 +34,7 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     out = tern_overflow_ring(worker, number);
     out->policy = (uint8_t)policy;
     out->lane.gather = 0;
-    if (policy == TERN_PUBLISH_TRAD)
+    if (policy == TERN_PUBLISH_BATCHED)
         out->lane.gather = bytes > 0 ? bytes : worker->context->config.publish_bytes;
     if (out->lane.first_header != 0)
         tern_ring_publish_due(worker, out);

@@ -75,7 +75,7 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
 /* The policy is this thread's alone, whoever has the ring. */
 static bool keeps(const tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring_of(worker, target);
-    return out != NULL && out->policy == TERN_PUBLISH_OVFL;
+    return out != NULL && out->policy == TERN_PUBLISH_SPILL;
 }
 
 static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t most) {

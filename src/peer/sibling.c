@@ -39,14 +39,14 @@ static uint64_t time_of_look(uint32_t looks) {
 /* How many processes may stand between the launcher and a rank. */
 enum { DEPTH = 6, PATH_ROOM = 80 };
 
-typedef struct search {
+typedef struct sibling_search {
     const char *variable; /* that numbers the ranks */
     uint32_t *rank;       /* of the context, by rank of MPI_COMM_WORLD; or TERN_NOBODY */
     int64_t *pid;         /* that was found, by rank of MPI_COMM_WORLD; 0: none; AMBIGUOUS */
     const char *job;      /* the PMIx namespace of this process; NULL: there is none */
     int world;            /* ranks */
     bool incomplete;      /* a process that may be a rank could not be told */
-} search;
+} sibling_search;
 
 /* Reads a file of /proc, which says nothing of its size. The caller's; a zero follows the bytes.
  * NULL, with errno: it cannot be read. */
@@ -88,7 +88,7 @@ static const char *value_in(const char *environment, size_t bytes, const char *v
 
 /* The number by the environment that a process of this job was started with; -1: none. [out]
  * unknown (may be NULL): set if the environment of a process that is there could not be read. */
-static int number_of(const search *s, int64_t pid, bool *unknown) {
+static int number_of(const sibling_search *s, int64_t pid, bool *unknown) {
     size_t bytes = 0;
     char *text = read_proc(pid, "environ", &bytes);
     if (unknown != NULL && (text == NULL ? !has_gone(errno) : bytes == 0))
@@ -136,10 +136,10 @@ static bool has_ended(int64_t pid) {
     return ended;
 }
 
-static void search_below(search *s, int64_t pid, int depth);
+static void search_below(sibling_search *s, int64_t pid, int depth);
 
 /* Each child of the launcher is a rank, or has started one. */
-static void search_process(search *s, int64_t pid, int depth) {
+static void search_process(sibling_search *s, int64_t pid, int depth) {
     bool unknown = false;
     const int number = number_of(s, pid, &unknown);
     const bool numbered = number >= 0 && number < s->world;
@@ -154,7 +154,7 @@ static void search_process(search *s, int64_t pid, int depth) {
 }
 
 /* The children of each of its threads. */
-static void search_below(search *s, int64_t pid, int depth) {
+static void search_below(sibling_search *s, int64_t pid, int depth) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
     DIR *tasks = opendir(path);
@@ -177,7 +177,7 @@ static void search_below(search *s, int64_t pid, int depth) {
 
 /* Begins at the launcher: the first ancestor that has another number, or none. False: it is not
  * visible here. */
-static bool search_all(search *s, int own) {
+static bool search_all(sibling_search *s, int own) {
     int64_t launcher = getpid();
     bool ended;
     while (launcher > 1 && number_of(s, launcher, NULL) == own)
@@ -210,7 +210,7 @@ static bool are_all_here(int world) {
 }
 
 /* Local to this process. */
-static bool translate(const tern_context *context, search *s) {
+static bool translate(const tern_context *context, sibling_search *s) {
     MPI_Group all = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
     int *from = calloc((size_t)s->world * 2, sizeof *from), *to = from + s->world;
     bool done = from != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
@@ -228,7 +228,7 @@ static bool translate(const tern_context *context, search *s) {
     return done;
 }
 
-static void watch_found(tern_context *context, const search *s, bool first_look) {
+static void watch_found(tern_context *context, const sibling_search *s, bool first_look) {
     tern_peers *peers = &context->peers;
     const bool tells = !first_look && !s->incomplete && are_all_here(s->world);
     for (int i = 0; i < s->world; i++) {
@@ -250,7 +250,7 @@ void tern_siblings_look(tern_context *context, uint64_t waited) {
     if (waited < time_of_look(context->peers.looks))
         return;
     const bool first_look = context->peers.looks++ == 0;
-    search s = {0};
+    sibling_search s = {0};
     int own = 0;
     tern_mpi_lock();
     if (PMPI_Comm_size(MPI_COMM_WORLD, &s.world) == MPI_SUCCESS &&

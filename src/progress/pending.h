@@ -9,17 +9,17 @@
 
 #include "src/context.h"
 
-struct tern_mover {
-    struct tern_mover *next;
-    /* Takes steps that need not wait, and adds to events how many. Runs in progress; adds no mover.
-     * False: nothing is under way any more, and the mover is off the list. */
-    bool (*move)(tern_worker *worker, struct tern_mover *mover, size_t *events);
+struct tern_pending {
+    struct tern_pending *next;
+    /* Takes steps that need not wait, and adds to events how many. Runs in progress; adds no
+     * pending. False: nothing is under way any more, and the pending is off the list. */
+    bool (*move)(tern_worker *worker, struct tern_pending *pending, size_t *events);
 };
 
 /* One that is not on the list. Not in progress. */
-static inline void tern_mover_add(tern_worker *worker, tern_mover *mover) {
-    mover->next = worker->movers;
-    worker->movers = mover;
+static inline void tern_pending_add(tern_worker *worker, tern_pending *pending) {
+    pending->next = worker->pending;
+    worker->pending = pending;
 }
 
 #endif

@@ -10,12 +10,12 @@
 
 static size_t move_all(tern_worker *worker) {
     size_t events = 0;
-    for (tern_mover **at = &worker->movers; *at != NULL;) {
-        tern_mover *mover = *at;
-        if (mover->move(worker, mover, &events))
-            at = &mover->next;
+    for (tern_pending **at = &worker->pending; *at != NULL;) {
+        tern_pending *pending = *at;
+        if (pending->move(worker, pending, &events))
+            at = &pending->next;
         else
-            *at = mover->next;
+            *at = pending->next;
     }
     return events;
 }
@@ -67,7 +67,7 @@ size_t tern_progress_round(tern_worker *worker) {
     tern_context *context = worker->context;
     for (size_t i = 0; i < context->hooks; i++)
         events += context->hook[i].run(worker, context->hook[i].argument);
-    if (worker->movers != NULL)
+    if (worker->pending != NULL)
         events += move_all(worker);
     /* R4 */
     if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)

@@ -25,9 +25,9 @@ typedef struct job {
     uint64_t added, pushed, popped, failures;
 } job;
 
-static tern_key key_of(const tern_hashtable *table, uint64_t number) {
+static tern_table_key key_of(const tern_hashtable *table, uint64_t number) {
     uint64_t words[TERN_KEY_MAX / 8];
-    tern_key key;
+    tern_table_key key;
     memset(words, 0, sizeof words);
     words[0] = number;
     tern_key_load(table, words, &key);
@@ -36,7 +36,7 @@ static tern_key key_of(const tern_hashtable *table, uint64_t number) {
 
 static void use_tables(job *j, tern_worker *worker, uint64_t number) {
     uint64_t value[2] = {number, 0}, found[2] = {0, 0}, before;
-    tern_key key = key_of(j->values, number);
+    tern_table_key key = key_of(j->values, number);
     bool existed;
     value[1] = ~number;
     j->failures += tern_call_insert(worker, j->values, 0, &key, value, false, &existed) != TERN_OK;
@@ -185,7 +185,7 @@ static void destroyed_under_calls(void) {
         tern_hashtable *table = make_table(&f, false);
         tern_future futures[CALLS];
         uint64_t number = 7, value[2] = {1, 2}, got[2];
-        const tern_key key = key_of(table, number);
+        const tern_table_key key = key_of(table, number);
         size_t bytes;
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, rw, TERN_VIA_RMA, NULL));
         for (int c = 0; c < CALLS; c++)

@@ -253,12 +253,12 @@ static void use_queues(scene *s) {
         take(tern_queue_try_pop(w, q, item, all, any_via(s)));
         break;
     case 2:
-        running = "tern_queue_push_within";
-        take(tern_queue_push_within(w, q, item, 0.002, all, any_via(s)));
+        running = "tern_queue_push_timed";
+        take(tern_queue_push_timed(w, q, item, 0.002, all, any_via(s)));
         break;
     default:
-        running = "tern_queue_pop_within";
-        take(tern_queue_pop_within(w, q, item, 0.002, all, any_via(s)));
+        running = "tern_queue_pop_timed";
+        take(tern_queue_pop_timed(w, q, item, 0.002, all, any_via(s)));
     }
 }
 

@@ -11,14 +11,14 @@
 static fixture f;
 static tern_synchronizer reusable, executed;
 
-static bool open_with(size_t ring_size, tern_cross_memory cross) {
+static bool open_with(size_t ring_size, tern_cma cross) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)8 << 20;
     config.ring_size = ring_size;
     config.ring_growth = 1;
     config.zero_copy_min = 1000;
-    config.cross_memory = cross;
+    config.cma = cross;
     if (!fixture_open(&f, &config))
         return false;
     EXPECT_OK(tern_synchronizer_create(f.worker, &reusable));

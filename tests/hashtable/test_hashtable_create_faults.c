@@ -23,7 +23,7 @@ static void fill(fixture *f, tern_hashtable *table) {
                  value != i;
     }
     CU_ASSERT_EQUAL(wrong, 0);
-    CU_ASSERT(tern_part_of(table, 0)->generation > 0);
+    CU_ASSERT(tern_table_part_of(table, 0)->generation > 0);
 }
 
 static void a_rank_dies_in_the_last_barrier(void) {

@@ -30,7 +30,7 @@ static void end(fixture *f, tern_hashtable *table) {
 
 /* How often this rank's part has grown, as the rank itself knows. */
 static uint32_t generation(const fixture *f, const tern_hashtable *table) {
-    return tern_part_of(table, f->rank)->generation;
+    return tern_table_part_of(table, f->rank)->generation;
 }
 
 static void options_are_checked(void) {
@@ -423,7 +423,7 @@ static void keys_come_and_go(void) {
         }
         CU_ASSERT_EQUAL(wrong, 0);
         CU_ASSERT_EQUAL(total_keys(&f, table), (times < LIVE ? times : LIVE) * f.size);
-        CU_ASSERT(tern_part_of(table, f.rank)->count <= 64 * table->buckets);
+        CU_ASSERT(tern_table_part_of(table, f.rank)->count <= 64 * table->buckets);
         end(&f, table);
     }
     fixture_close(&f);

@@ -82,7 +82,7 @@ static void a_rank_dies_holding_buckets(void) {
     }
     serve_for(&f, 0.5);
     if (f.rank == 0)
-        CU_ASSERT(tern_part_of(table, 0)->generation > 0);
+        CU_ASSERT(tern_table_part_of(table, 0)->generation > 0);
     for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
         start = MPI_Wtime();
         EXPECT(TERN_ERR_NOT_FOUND,

@@ -66,7 +66,7 @@ static void a_segment_is_full(tern_via via) {
     EXPECT_OK(tern_hashtable_size(f.worker, table, &size));
     CU_ASSERT_EQUAL(size, sum);
     tern_segment_get_info(f.context, &after);
-    if (tern_part_of(table, f.rank)->generation > 1)
+    if (tern_table_part_of(table, f.rank)->generation > 1)
         CU_ASSERT(after.in_use < before.in_use);
     EXPECT_OK(tern_hashtable_clear(f.worker, table));
     uint64_t key = f.rank;
@@ -177,7 +177,7 @@ static void modifiers_lose_nothing(void) {
 /* Until the owner has grown, for a while at most. */
 static bool grew(fixture *f, const tern_hashtable *table, double seconds) {
     for (double limit = MPI_Wtime() + seconds; MPI_Wtime() < limit;) {
-        if (tern_part_of(table, f->rank)->generation > 0)
+        if (tern_table_part_of(table, f->rank)->generation > 0)
             return true;
         tern_progress(f->worker);
     }

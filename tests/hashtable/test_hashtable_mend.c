@@ -130,7 +130,7 @@ static void the_move_has_a_bucket(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0) {
         uint64_t *word = bucket_at(&f, table, key);
-        const tern_search p = tern_probe_start(f.worker, table, &key, hash);
+        const tern_key_search p = tern_probe_start(f.worker, table, &key, hash);
         tern_growth *growth = table->growth;
         EXPECT_OK(insert(&f, table, key, 1));
         scribble(word, state);
@@ -281,7 +281,7 @@ static void a_moved_entry_is_torn(void) {
         uint64_t *state = bucket_at(&f, table, torn.key), key = torn.key;
         EXPECT_OK(insert(&f, table, torn.key, 1));
         torn.entry = state + 1;
-        while (tern_part_of(table, 0) == &table->part[0]) {
+        while (tern_table_part_of(table, 0) == &table->part[0]) {
             key = number_owned_by(table, 0, key + 1);
             EXPECT_OK(insert(&f, table, key, 1));
             tern_progress(f.worker);

@@ -56,7 +56,7 @@ static void wait_for_the_first_update(fixture *f, tern_hashtable *table, uint64_
     }
     while (now == old && EXPECT_OK(tern_atomic_load(f->worker, bucket, &now)))
         tern_progress(f->worker);
-    const tern_search p = tern_probe_start(f->worker, table, &key, hash);
+    const tern_key_search p = tern_probe_start(f->worker, table, &key, hash);
     tern_verdict verdict = TERN_ENTRY_OTHER;
     EXPECT_OK(tern_probe_settle(p, &verdict));
     CU_ASSERT_EQUAL(verdict, TERN_ENTRY_MINE);

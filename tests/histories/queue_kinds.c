@@ -39,7 +39,7 @@ static tern_status push(tern_worker *worker, tern_queue *queue, const history_ta
         return tern_queue_try_push(worker, queue, item, o->promise, o->via);
     return how == WAIT
                ? tern_queue_push(worker, queue, item, o->promise, o->via)
-               : tern_queue_push_within(worker, queue, item, some_seconds(o), o->promise, o->via);
+               : tern_queue_push_timed(worker, queue, item, some_seconds(o), o->promise, o->via);
 }
 
 static tern_status pop(tern_worker *worker, const history_target *target, history_operation *o,
@@ -48,8 +48,8 @@ static tern_status pop(tern_worker *worker, const history_target *target, histor
     tern_status status =
         how == TRY    ? tern_queue_try_pop(worker, target->queue, item, o->promise, o->via)
         : how == WAIT ? tern_queue_pop(worker, target->queue, item, o->promise, o->via)
-                      : tern_queue_pop_within(worker, target->queue, item, some_seconds(o),
-                                              o->promise, o->via);
+                      : tern_queue_pop_timed(worker, target->queue, item, some_seconds(o),
+                                             o->promise, o->via);
     if (status == TERN_OK)
         o->result = history_number(item, target->bytes, 0);
     return status;

@@ -1,6 +1,6 @@
 /*
- * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, bell.h, view.h): records and credit, the idle
- * mark and the membarrier, bells.
+ * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, doorbell.h, view.h): records and credit, the idle
+ * mark and the membarrier, doorbells.
  *
  * A membarrier is a full fence that the kernel has every running thread execute at some point
  * between two of its instructions, before the call returns. Here the sender looks at each such
@@ -53,7 +53,7 @@ struct records : rl::test_suite<records, 2> {
 };
 
 /* A consumer that goes idle (may_sleep) while a sender publishes: it finds the record in its last
- * look, or the sender finds the mark and rings the bell. */
+ * look, or the sender finds the mark and rings the doorbell. */
 struct idle : rl::test_suite<idle, 2> {
     word header, mark, wanted, passed;
     plain rung, slept, found;
@@ -131,10 +131,10 @@ struct fenced : rl::test_suite<fenced, 2> {
     void after() { RL_ASSERT(!READ(slept) || READ(rung)); }
 };
 
-/* Two senders that ring (tern_bell_ring), whose bits lie in different words, and a listener
- * (tern_bell_rung, hear_bells): as long as the listener has not taken a bit, the word any announces
- * it; and what its sender wrote is there. A message (tern_bell_mail) is such a bit too. */
-struct bells : rl::test_suite<bells, 3> {
+/* Two senders that ring (tern_doorbell_ring), whose bits lie in different words, and a listener
+ * (tern_doorbell_rung, hear_doorbells): as long as the listener has not taken a bit, the word any announces
+ * it; and what its sender wrote is there. A message (tern_doorbell_mail) is such a bit too. */
+struct doorbells : rl::test_suite<doorbells, 3> {
     word any, bits[2];
     plain table[2], heard;
 
@@ -151,7 +151,7 @@ struct bells : rl::test_suite<bells, 3> {
         if (is("read-modify-write"))
             STORE(any, 1, release);
         else
-            SWAP(any, 1, but("bell's release", release));
+            SWAP(any, 1, but("doorbell's release", release));
     }
 
     void listen() {
@@ -184,7 +184,7 @@ int main(int argc, char **argv) {
          {"publisher's release", "peek's acquire", "report's release", "credit's acquire"}});
     good &= check<idle>({"idle mark", EVERY, {"membarrier"}});
     good &= check<fenced>({"idle mark, fenced", EVERY, {"sender's fence", "sleeper's fence"}});
-    good &= check<bells>(
-        {"bells", EVERY, {"read-modify-write", "bell's release", "listener's acquire"}});
+    good &= check<doorbells>(
+        {"doorbells", EVERY, {"read-modify-write", "doorbell's release", "listener's acquire"}});
     return !good;
 }

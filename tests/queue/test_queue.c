@@ -101,10 +101,10 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, NULL, 1, rw, rma, &done));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, &item, 1, rw, rma, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_many(f.worker, NULL, &item, 1, rw, rma, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_within(f.worker, queue, &item, -1, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_timed(f.worker, queue, &item, -1, rw, rma));
     EXPECT_DETAIL("seconds");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_queue_push_within(f.worker, queue, &item, strtod("nan", NULL), rw, rma));
+           tern_queue_push_timed(f.worker, queue, &item, strtod("nan", NULL), rw, rma));
     EXPECT(f.rank == 0 ? TERN_ERR_EMPTY : TERN_ERR_ARGUMENT,
            tern_queue_pop(f.worker, queue, &item, TERN_PROMISE_LOCAL, rma));
     EXPECT_DETAIL(f.rank == 0 ? "empty" : "rank 0");

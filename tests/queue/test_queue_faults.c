@@ -13,11 +13,11 @@ static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     uint64_t item = 9;
     for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
         double start = MPI_Wtime();
-        CU_ASSERT(told_soon(tern_queue_pop_within(f->worker, empty, &item, 60, rw, (tern_via)via),
-                            start));
+        CU_ASSERT(
+            told_soon(tern_queue_pop_timed(f->worker, empty, &item, 60, rw, (tern_via)via), start));
         start = MPI_Wtime();
-        CU_ASSERT(told_soon(tern_queue_push_within(f->worker, full, &item, 60, rw, (tern_via)via),
-                            start));
+        CU_ASSERT(
+            told_soon(tern_queue_push_timed(f->worker, full, &item, 60, rw, (tern_via)via), start));
         start = MPI_Wtime();
         CU_ASSERT(told_soon(tern_queue_pop(f->worker, empty, &item, rw, (tern_via)via), start));
         EXPECT_DETAIL("has died");

@@ -157,8 +157,8 @@ static void two_workers_are_told(void) {
 /* ---- What comes late ---- */
 
 static uint32_t rounds_of(const fixture *f, uint32_t rank) {
-    const tern_bell *bell = tern_bell_of(tern_board(f->context, rank));
-    return atomic_load(&bell->rounds);
+    const tern_doorbell *doorbell = tern_doorbell_of(tern_board(f->context, rank));
+    return atomic_load(&doorbell->rounds);
 }
 
 /* Rank 0 has drawn the ticket, and waits. */

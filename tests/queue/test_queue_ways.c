@@ -50,7 +50,7 @@ static void push_one_way(fixture *f, model *m, tern_promise promise, uint64_t *r
         status = tern_queue_push(f->worker, m->queue, items, promise, via);
         break;
     case 2:
-        status = tern_queue_push_within(f->worker, m->queue, items, 0, promise, via);
+        status = tern_queue_push_timed(f->worker, m->queue, items, 0, promise, via);
         full = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_FULL;
         break;
     default:
@@ -81,7 +81,7 @@ static void pop_one_way(fixture *f, model *m, tern_promise promise, uint64_t *ra
         status = tern_queue_pop(f->worker, m->queue, items, promise, via);
         break;
     case 2:
-        status = tern_queue_pop_within(f->worker, m->queue, items, 0, promise, via);
+        status = tern_queue_pop_timed(f->worker, m->queue, items, 0, promise, via);
         empty = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_EMPTY;
         break;
     default:
@@ -228,7 +228,7 @@ static void produce_and_consume(fixture *f, size_t shape, bool batches) {
                                                    any_via(&random), &done)
                      : below(&random, 2)
                          ? tern_queue_pop(f->worker, queue, items, RW, any_via(&random))
-                         : tern_queue_pop_within(f->worker, queue, items, 20, RW, any_via(&random));
+                         : tern_queue_pop_timed(f->worker, queue, items, 20, RW, any_via(&random));
             CU_ASSERT(status == TERN_OK || (batches && status == TERN_ERR_EMPTY));
             if (status == TERN_OK) {
                 enter(&popped, items, bytes, done);
@@ -265,23 +265,23 @@ static void deadlines(void) {
         uint64_t item = 5, size = 9;
         double start = MPI_Wtime();
         EXPECT(TERN_ERR_TIMEOUT,
-               tern_queue_pop_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+               tern_queue_pop_timed(f.worker, queue, &item, 0.02, RW, (tern_via)via));
         CU_ASSERT(MPI_Wtime() - start >= 0.0199);
         CU_ASSERT_EQUAL(item, 5);
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == f.size - 1)
             for (item = 0; item < 2; item++)
-                EXPECT_OK(tern_queue_push_within(f.worker, queue, &item, 5, RW, (tern_via)via));
+                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, RW, (tern_via)via));
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT(TERN_ERR_TIMEOUT,
-               tern_queue_push_within(f.worker, queue, &item, 0.02, RW, (tern_via)via));
-        EXPECT_DETAIL("tern_queue_push_within");
+               tern_queue_push_timed(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+        EXPECT_DETAIL("tern_queue_push_timed");
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_size(f.worker, queue, &size));
         CU_ASSERT_EQUAL(size, 2);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
-            EXPECT_OK(tern_queue_pop_within(f.worker, queue, &item, 5, RW, (tern_via)via));
+            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, RW, (tern_via)via));
             CU_ASSERT_EQUAL(item, i);
         }
         EXPECT_OK(tern_barrier(f.worker));

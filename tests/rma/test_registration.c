@@ -14,11 +14,11 @@
 
 static fixture f;
 
-static bool open_with(tern_cross_memory cross) {
+static bool open_with(tern_cma cross) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)4 << 20;
-    config.cross_memory = cross;
+    config.cma = cross;
     config.log_level = TERN_LOG_NONE;
     return fixture_open(&f, &config);
 }
@@ -26,8 +26,8 @@ static bool open_with(tern_cross_memory cross) {
 /* Some of the transfers of registered memory have to be copied by the owner. */
 static bool by_owner(uint32_t rank) {
     return rank != f.rank && tern_is_near(f.context, rank) &&
-           (tern_context_config(f.context)->cross_memory == TERN_CROSS_MEMORY_OFF ||
-            tern_rma_of(f.context)->cross_refused);
+           (tern_context_config(f.context)->cma == TERN_CMA_OFF ||
+            tern_rma_of(f.context)->cma_refused);
 }
 
 /* Collective: registers memory on every rank and tells all. */
@@ -66,7 +66,7 @@ static tern_status get_somehow(unsigned char *to, tern_ptr from, size_t bytes, b
 }
 
 /* Each rank owns a lane of every rank's memory: puts into it and reads back, at any place. */
-static void random_transfers(tern_cross_memory cross, size_t lane) {
+static void random_transfers(tern_cma cross, size_t lane) {
     if (!open_with(cross))
         return;
     size_t bytes = lane * f.size;
@@ -105,15 +105,15 @@ static void random_transfers(tern_cross_memory cross, size_t lane) {
     free(memory);
 }
 
-static void small_transfers(void) { random_transfers(TERN_CROSS_MEMORY_AUTO, 300); }
+static void small_transfers(void) { random_transfers(TERN_CMA_AUTO, 300); }
 
-static void large_transfers(void) { random_transfers(TERN_CROSS_MEMORY_AUTO, 100000); }
+static void large_transfers(void) { random_transfers(TERN_CMA_AUTO, 100000); }
 
-static void transfers_by_owners(void) { random_transfers(TERN_CROSS_MEMORY_OFF, 3000); }
+static void transfers_by_owners(void) { random_transfers(TERN_CMA_OFF, 3000); }
 
 /* Larger than what is copied at a time. */
 static void pieces(void) {
-    if (!open_with(TERN_CROSS_MEMORY_OFF))
+    if (!open_with(TERN_CMA_OFF))
         return;
     enum { BYTES = (5 << 20) / 2 };
     unsigned char *memory = calloc(1, BYTES), *copy = malloc(BYTES), *back = calloc(1, BYTES);
@@ -168,7 +168,7 @@ static tern_status notify_surely(tern_worker_id to, tern_ptr place, void *memory
 
 /* Packed, in ledger mode, and a get. */
 static void notified(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     enum { BYTES = 50000 };
     unsigned char *memory = calloc(1, BYTES), *copy = malloc(BYTES), *back = calloc(1, BYTES);
@@ -213,7 +213,7 @@ static void notified(void) {
 }
 
 static void rendezvous(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     enum { BYTES = 20000 };
     unsigned char *memory = calloc(1, BYTES), *copy = malloc(BYTES);
@@ -243,7 +243,7 @@ static void rendezvous(void) {
 }
 
 static void counting(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     static char memory[1000];
     tern_ptr whole = TERN_NULL, again = TERN_NULL, part = TERN_NULL, other = TERN_NULL;
@@ -274,7 +274,7 @@ static void counting(void) {
 }
 
 static void refusals(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     static unsigned char memory[256], byte[2];
     tern_ptr p = TERN_NULL, *all = calloc(f.size, sizeof *all), heap = TERN_NULL;
@@ -315,7 +315,7 @@ static void refusals(void) {
 
 /* As many as there may be, and one more; then all over again. */
 static void as_many_as_may_be(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     char *memory = malloc(TERN_REGIONS_MAX + 1u);
     tern_ptr *p = calloc(TERN_REGIONS_MAX + 1u, sizeof *p);
@@ -339,7 +339,7 @@ static void as_many_as_may_be(void) {
 
 /* A put that its owner has to copy needs a reply cell, and the program has them all. */
 static void no_reply_cell(void) {
-    if (!open_with(TERN_CROSS_MEMORY_OFF))
+    if (!open_with(TERN_CMA_OFF))
         return;
     static unsigned char memory[64], nine = 9;
     tern_ptr *all = calloc(f.size, sizeof *all);
@@ -371,7 +371,7 @@ static bool flush_counts(uint32_t rank) {
 
 /* A put that is on its way when its region is to end arrives before, or keeps it. */
 static void in_use(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     static unsigned char memory[64], nine = 9;
     tern_ptr *all = calloc(f.size, sizeof *all);
@@ -411,7 +411,7 @@ static void in_use(void) {
 
 /* The owner ends its region after it has given the key and before that has been looked at. */
 static void key_taken_back(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     static unsigned char memory[64], nine = 9;
     tern_ptr *all = calloc(f.size, sizeof *all);
@@ -440,7 +440,7 @@ static void key_taken_back(void) {
 
 /* What is under way when its region ends is dropped, and said to be. */
 static void late_notice(void) {
-    if (!open_with(TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(TERN_CMA_AUTO))
         return;
     static unsigned char memory[64], seven = 7;
     tern_ptr *all = calloc(f.size, sizeof *all);

@@ -124,7 +124,7 @@ static void ended_under_puts(void) {
         malformed += stats.records_malformed;
     }
     CU_ASSERT_EQUAL(malformed, 0);
-    for (const tern_key *k = tern_rma_of(f.context)->regions.keys; k != NULL; k = k->next)
+    for (const tern_rkey *k = tern_rma_of(f.context)->regions.keys; k != NULL; k = k->next)
         CU_ASSERT(k->holds == 0 && !k->unflushed);
     for (uint32_t i = 0; i < THREADS; i++)
         EXPECT_OK(tern_worker_release(putters[i].worker));

@@ -22,8 +22,8 @@ static void check_layout(const tern_config *config, uint32_t ranks) {
     tern_layout_compute(config, ranks, &l);
     size_t workers = ranks * config->workers;
     CU_ASSERT(l.boards >= sizeof(tern_segment_header));
-    CU_ASSERT(l.bells >= 8);
-    CU_ASSERT(l.table >= l.bells + (workers + 63) / 64 * 8);
+    CU_ASSERT(l.doorbells >= 8);
+    CU_ASSERT(l.table >= l.doorbells + (workers + 63) / 64 * 8);
     CU_ASSERT(l.credits >= l.table + workers * 8);
     CU_ASSERT(l.cells >= l.credits + workers * 8);
     CU_ASSERT(l.board_bytes >= l.cells + TERN_FUTURES * sizeof(tern_cell));

@@ -86,7 +86,7 @@ static void send_any(uint64_t *random, tern_writer *writer, tern_worker_id targe
             end_content(&contents[i], counts[i]);
 }
 
-static void any_archive(tern_cross_memory cross, bool in_order) {
+static void any_archive(tern_cma cross, bool in_order) {
     if (!open_with(16384, cross))
         return;
     forget();
@@ -115,14 +115,14 @@ static void any_archive(tern_cross_memory cross, bool in_order) {
     close_all();
 }
 
-static void in_order(void) { any_archive(TERN_CROSS_MEMORY_AUTO, true); }
-static void aside(void) { any_archive(TERN_CROSS_MEMORY_AUTO, false); }
-static void staged(void) { any_archive(TERN_CROSS_MEMORY_OFF, true); }
+static void in_order(void) { any_archive(TERN_CMA_AUTO, true); }
+static void aside(void) { any_archive(TERN_CMA_AUTO, false); }
+static void staged(void) { any_archive(TERN_CMA_OFF, true); }
 
 /* One copy of what is shared, end to end, where ranks share memory; none at the caller's. */
 static void one_copy(void) {
     enum { COUNT = 100000, TIMES = 5 };
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(16384, TERN_CMA_AUTO))
         return;
     forget();
     uint32_t next = (f.rank + 1) % f.size;
@@ -189,7 +189,7 @@ static tern_status send_on(tern_call_info *call, const void *arguments, size_t b
 }
 
 static void sent_on_by_handlers(void) {
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(16384, TERN_CMA_AUTO))
         return;
     forget();
     tern_writer writer;
@@ -215,7 +215,7 @@ static void sent_on_by_handlers(void) {
 /* A vector in the segment of one context goes through another: its place means nothing there. */
 static void of_another_context(void) {
     fixture other;
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO) || !fixture_open(&other, NULL))
+    if (!open_with(16384, TERN_CMA_AUTO) || !fixture_open(&other, NULL))
         return;
     forget();
     tern_writer writer;

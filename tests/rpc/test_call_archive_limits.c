@@ -14,7 +14,7 @@
 /* An index that no ring takes goes as a chunk. */
 static void long_index(void) {
     enum { ITEMS = 600 };
-    if (!open_with(4096, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(4096, TERN_CMA_AUTO))
         return;
     forget();
     uint32_t next = (f.rank + 1) % f.size;
@@ -41,7 +41,7 @@ static void long_index(void) {
 
 /* Many chunks in one call: as many as half a ring lists, and one more. */
 static void many_chunks(void) {
-    if (!open_with(4096, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(4096, TERN_CMA_AUTO))
         return;
     forget();
     static const char shared[1000];
@@ -76,7 +76,7 @@ static void many_chunks(void) {
 
 /* More calls than may be under way, to a target that makes no progress. */
 static void as_many_as_there_may_be(void) {
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(16384, TERN_CMA_AUTO))
         return;
     forget();
     uint32_t next = (f.rank + 1) % f.size, sent = 0;
@@ -104,7 +104,7 @@ static void as_many_as_there_may_be(void) {
 }
 
 static void refused(void) {
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(16384, TERN_CMA_AUTO))
         return;
     tern_writer writer;
     begin(&writer, 0, 0);
@@ -132,7 +132,7 @@ static void refused(void) {
 
 /* As many chunks as a call may have, with an archive that no ring takes: it would be one more. */
 static void one_too_many(void) {
-    if (!open_with((size_t)1 << 20, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with((size_t)1 << 20, TERN_CMA_AUTO))
         return;
     forget();
     static const uint32_t index[110000];
@@ -164,7 +164,7 @@ TERN_FUNCTION(give_nothing)
 /* Results that nobody has asked for take all cells: a call that waited for one would wait for its
  * own thread. */
 static void results_take_all_cells(void) {
-    if (!open_with(16384, TERN_CROSS_MEMORY_AUTO))
+    if (!open_with(16384, TERN_CMA_AUTO))
         return;
     forget();
     static tern_future future[TERN_FUTURES];

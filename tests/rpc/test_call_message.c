@@ -172,11 +172,11 @@ static void hostile(void) {
     EXPECT_OK(tern_barrier(f.worker));
     uint32_t victim = f.size - 1;
     const tern_message bad[] = {
-        {.offset = 1 << 20, .bytes = 8},                       /* no such function */
-        {.bytes = 9},                                          /* another size */
-        {.bytes = 8, .operand = {1, 0}},                       /* no such origin */
-        {.target = f.size, .bytes = 8},                        /* no such worker */
-        {.kind = TERN_MESSAGE_MAIL_TAKEN, .operand = {65, 0}}, /* more than was sent */
+        {.offset = 1 << 20, .bytes = 8},                        /* no such function */
+        {.bytes = 9},                                           /* another size */
+        {.bytes = 8, .operand = {1, 0}},                        /* no such origin */
+        {.target = f.size, .bytes = 8},                         /* no such worker */
+        {.kind = TERN_MESSAGE_INBOX_TAKEN, .operand = {65, 0}}, /* more than was sent */
     };
     enum { BAD = sizeof bad / sizeof bad[0] };
     if (f.rank == 0 && victim > 0) {
@@ -184,7 +184,7 @@ static void hostile(void) {
         for (size_t i = 0; i < BAD; i++) {
             tern_message message = bad[i];
             if (message.kind == 0)
-                message.kind = TERN_MESSAGE_MAIL;
+                message.kind = TERN_MESSAGE_INBOX;
             message.origin = 0;
             if (message.target == 0)
                 message.target = victim;

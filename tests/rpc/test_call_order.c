@@ -88,7 +88,7 @@ static void order_over_idle_rings(void) {
     order_under(&config, 10000);
 }
 
-/* Single calls with silence between them, in which every ring is left to its bell. */
+/* Single calls with silence between them, in which every ring is left to its doorbell. */
 static void idle_rings_wake_up(void) {
     fixture f;
     tern_config config = with_rings(8192);

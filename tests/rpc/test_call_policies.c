@@ -87,7 +87,7 @@ static void nothing_to_queue_in(void) { any_policy(0); }
 static void gathered(void) {
     fixture f;
     tern_config config = small_rings((size_t)1 << 20);
-    config.publish = TERN_PUBLISH_TRAD;
+    config.publish = TERN_PUBLISH_BATCHED;
     config.publish_bytes = 512;
     if (!open_forgetful(&f, &config))
         return;
@@ -131,7 +131,7 @@ static void waits_publish(void) {
         return;
     unsigned char arguments[40];
     uint32_t next = (f.rank + 1) % f.size, previous = (f.rank + f.size - 1) % f.size;
-    EXPECT_OK(tern_call_policy(f.worker, to(next), TERN_PUBLISH_TRAD, (size_t)1 << 20));
+    EXPECT_OK(tern_call_policy(f.worker, to(next), TERN_PUBLISH_BATCHED, (size_t)1 << 20));
     int rounds = fixture_times(&f, 400);
     for (uint64_t i = 0; i < (uint64_t)rounds; i++) {
         EXPECT_OK(tern_call(f.worker, to(next), &receive_function, arguments,
@@ -163,17 +163,17 @@ static void full_ring(void) {
     for (uint32_t wave = 0; wave < 6; wave++) {
         meet_without_progress();
         if (f.rank % 2 == wave % 2) {
-            bool ovfl = wave >= 4;
+            bool spill = wave >= 4;
             EXPECT_OK(tern_call_policy(f.worker, to(next),
-                                       ovfl ? TERN_PUBLISH_OVFL : TERN_PUBLISH_WRITE, 0));
+                                       spill ? TERN_PUBLISH_SPILL : TERN_PUBLISH_WRITE, 0));
             tern_status status = TERN_OK;
             uint64_t before = accepted;
             for (int i = 0; i < 2000 && status == TERN_OK; i++) {
                 compose(arguments, f.rank, accepted, sizeof arguments);
-                status = ovfl ? tern_call_try(f.worker, to(next), &receive_function, arguments,
-                                              sizeof arguments)
-                              : tern_call_queue(f.worker, to(next), &receive_function, arguments,
-                                                sizeof arguments);
+                status = spill ? tern_call_try(f.worker, to(next), &receive_function, arguments,
+                                               sizeof arguments)
+                               : tern_call_queue(f.worker, to(next), &receive_function, arguments,
+                                                 sizeof arguments);
                 accepted += status == TERN_OK;
             }
             EXPECT_DETAIL("TERN_OVERFLOW_MEMORY");
@@ -244,9 +244,9 @@ static void flood_back(tern_publish policy) {
 
 static void flood_back_at_once(void) { flood_back(TERN_PUBLISH_WRITE); }
 
-static void flood_back_gathered(void) { flood_back(TERN_PUBLISH_TRAD); }
+static void flood_back_gathered(void) { flood_back(TERN_PUBLISH_BATCHED); }
 
-static void flood_back_kept(void) { flood_back(TERN_PUBLISH_OVFL); }
+static void flood_back_kept(void) { flood_back(TERN_PUBLISH_SPILL); }
 
 /* Calls that call on, all gathered: what a handler leaves behind is part of what is under way. */
 static tern_status pass_on(tern_call_info *call, const void *arguments, size_t bytes);
@@ -265,7 +265,7 @@ static tern_status pass_on(tern_call_info *call, const void *arguments, size_t b
 static void gathered_recursion(void) {
     fixture f;
     tern_config config = small_rings((size_t)1 << 20);
-    config.publish = TERN_PUBLISH_TRAD;
+    config.publish = TERN_PUBLISH_BATCHED;
     config.publish_bytes = (size_t)1 << 20;
     if (!fixture_open(&f, &config))
         return;

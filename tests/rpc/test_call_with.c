@@ -163,9 +163,9 @@ static void ways(tern_publish policy) {
 
 static void ways_at_once(void) { ways(TERN_PUBLISH_WRITE); }
 
-static void ways_gathered(void) { ways(TERN_PUBLISH_TRAD); }
+static void ways_gathered(void) { ways(TERN_PUBLISH_BATCHED); }
 
-static void ways_kept(void) { ways(TERN_PUBLISH_OVFL); }
+static void ways_kept(void) { ways(TERN_PUBLISH_SPILL); }
 
 static const uint32_t argument_sizes[] = {0, 1, 7, 8, 9, 40}, buffer_sizes[] = {0, 1, 8, 9, 333};
 enum { ARGUMENTS = 6, BUFFERS = 5, SIZES = ARGUMENTS * BUFFERS };
@@ -225,12 +225,12 @@ static void sizes(tern_publish policy) {
 
 static void sizes_at_once(void) { sizes(TERN_PUBLISH_WRITE); }
 
-static void sizes_gathered(void) { sizes(TERN_PUBLISH_TRAD); }
+static void sizes_gathered(void) { sizes(TERN_PUBLISH_BATCHED); }
 
 /* A wait for a synchronizer is enough: what it counts has run, without any other collective. */
 static void executed(void) {
     post p;
-    if (!open_post(&p, 1, TERN_PUBLISH_TRAD))
+    if (!open_post(&p, 1, TERN_PUBLISH_BATCHED))
         return;
     uint32_t next = (p.f.rank + 1) % p.f.size;
     tally = tern_local(p.f.context, p.places[p.f.rank]);

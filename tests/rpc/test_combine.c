@@ -137,14 +137,14 @@ static void merged(tern_publish policy, size_t entries) {
 
 static void one_entry(void) { merged(TERN_PUBLISH_WRITE, 1); }
 
-static void few_entries(void) { merged(TERN_PUBLISH_TRAD, 9); }
+static void few_entries(void) { merged(TERN_PUBLISH_BATCHED, 9); }
 
-static void many_entries(void) { merged(TERN_PUBLISH_OVFL, 0); }
+static void many_entries(void) { merged(TERN_PUBLISH_SPILL, 0); }
 
 /* All ranks count in the same objects of rank 0, at the pace of its ring: sums of words. */
 static void contended(void) {
     fixture f;
-    if (!open_with(&f, 1, TERN_PUBLISH_TRAD, (size_t)1 << 20))
+    if (!open_with(&f, 1, TERN_PUBLISH_BATCHED, (size_t)1 << 20))
         return;
     tern_combiner_options options = {.function = &take_word_function, .bytes = 8, .entries = 16};
     tern_combiner *combiner = NULL;
@@ -172,7 +172,7 @@ static void contended(void) {
 /* Updates of one object become one call, and only when they are asked for. */
 static void kept_back(void) {
     fixture f;
-    if (!open_with(&f, 1, TERN_PUBLISH_TRAD, (size_t)1 << 20))
+    if (!open_with(&f, 1, TERN_PUBLISH_BATCHED, (size_t)1 << 20))
         return;
     tern_combiner_options options = {.function = &take_word_function, .bytes = 8};
     tern_combiner *combiner = NULL;

@@ -393,7 +393,7 @@ static void chunk_that_is_gone(void) {
     tern_worker_id next = to((f.rank + 1) % f.size);
     size_t bytes = 500 * sizeof(double);
     double *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    bool reads = tern_cross_allowed(f.worker, next.rank);
+    bool reads = tern_cma_allowed(f.worker, next.rank);
     EXPECT_OK(tern_writer_open(&writer, NULL, 0, 1000));
     EXPECT_OK(tern_writer_share(&writer, f.worker, 0));
     EXPECT_OK(tern_write_items(&writer, TERN_ITEM_BYTES, 1, values, 0)); /* no fixed ones */

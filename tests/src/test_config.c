@@ -1,6 +1,6 @@
 // tern-test: unit
 
-/* Knobs: defaults, environment, program, bad names and values, the printed table. */
+/* Options: defaults, environment, program, bad names and values, the printed table. */
 
 #include "fixture.h"
 
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* Every knob, its field, a value that is not the default, and values that are refused. */
+/* Every option, its field, a value that is not the default, and values that are refused. */
 typedef struct {
     const char *name;
     size_t offset, width;
@@ -24,11 +24,11 @@ typedef struct {
     const char *text;
     uint64_t value;
     const char *bad[6];
-} knob;
+} option;
 
 #define FIELD(f) offsetof(tern_config, f), sizeof((tern_config *)0)->f
 
-static const knob knobs[] = {
+static const option options[] = {
     {"TERN_TRANSPORT",
      FIELD(transport),
      TERN_TRANSPORT_AUTO,
@@ -62,20 +62,15 @@ static const knob knobs[] = {
     {"TERN_PUBLISH",
      FIELD(publish),
      TERN_PUBLISH_WRITE,
-     "trad",
-     TERN_PUBLISH_TRAD,
+     "batched",
+     TERN_PUBLISH_BATCHED,
      {"", "1", "OVFL"}},
     {"TERN_PUBLISH_BYTES", FIELD(publish_bytes), 4 * KIB, "8", 8, {"7", "2G", "4k4"}},
     {"TERN_BROADCAST_ARITY", FIELD(broadcast_arity), 2, "7", 7, {"0", "many"}},
     {"TERN_IDLE_POLLS", FIELD(idle_polls), 4096, "7", 7, {"0", "many"}},
     {"TERN_ACTIVE_RINGS", FIELD(active_rings), 4, "0", 0, {"-1", "1K"}},
     {"TERN_MPI_INTERVAL", FIELD(mpi_interval), 16, "1", 1, {"0", "1e3"}},
-    {"TERN_CROSS_MEMORY",
-     FIELD(cross_memory),
-     TERN_CROSS_MEMORY_AUTO,
-     "off",
-     TERN_CROSS_MEMORY_OFF,
-     {"on", "1"}},
+    {"TERN_CMA", FIELD(cma), TERN_CMA_AUTO, "off", TERN_CMA_OFF, {"on", "1"}},
     {"TERN_RMA_COMMIT",
      FIELD(rma_commit),
      TERN_RMA_COMMIT_CHECKSUM,
@@ -98,15 +93,15 @@ static const knob knobs[] = {
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
 };
 
-#define KNOBS (sizeof knobs / sizeof knobs[0])
+#define KNOBS (sizeof options / sizeof options[0])
 
-static uint64_t field(const tern_config *config, const knob *k) {
+static uint64_t field(const tern_config *config, const option *k) {
     uint64_t wide = 0;
     memcpy(&wide, (const char *)config + k->offset, k->width);
     return wide;
 }
 
-static void set_field(tern_config *config, const knob *k, uint64_t value) {
+static void set_field(tern_config *config, const option *k, uint64_t value) {
     memcpy((char *)config + k->offset, &value, k->width);
 }
 
@@ -128,7 +123,7 @@ static void clear_environment(void) {
 static void every_field_is_a_knob(void) {
     size_t bytes = 0;
     for (size_t i = 0; i < KNOBS; i++)
-        bytes += knobs[i].width;
+        bytes += options[i].width;
     /* Padding is at most what a 4-byte field between 8-byte ones needs. */
     CU_ASSERT(bytes <= sizeof(tern_config) && bytes + 4 * KNOBS >= sizeof(tern_config));
 }
@@ -139,18 +134,18 @@ static void defaults(void) {
     memset(&config, 0xa5, sizeof config);
     EXPECT_OK(tern_config_init(&config));
     for (size_t i = 0; i < KNOBS; i++)
-        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].fallback);
+        CU_ASSERT_EQUAL(field(&config, &options[i]), options[i].fallback);
     EXPECT_OK(tern_config_check(&config));
 }
 
 static void environment_beats_default_and_program_beats_both(void) {
     clear_environment();
     for (size_t i = 0; i < KNOBS; i++)
-        setenv(knobs[i].name, knobs[i].text, 1);
+        setenv(options[i].name, options[i].text, 1);
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     for (size_t i = 0; i < KNOBS; i++)
-        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].value);
+        CU_ASSERT_EQUAL(field(&config, &options[i]), options[i].value);
     EXPECT_OK(tern_config_check(&config));
     EXPECT_OK(tern_config_set(&config, "TERN_WORKERS", "3"));
     CU_ASSERT_EQUAL(config.workers, 3);
@@ -163,31 +158,31 @@ static void a_set_knob_changes_nothing_else(void) {
         tern_config config, before;
         EXPECT_OK(tern_config_init(&config));
         before = config;
-        EXPECT_OK(tern_config_set(&config, knobs[i].name, knobs[i].text));
-        CU_ASSERT_EQUAL(field(&config, &knobs[i]), knobs[i].value);
-        set_field(&config, &knobs[i], field(&before, &knobs[i]));
+        EXPECT_OK(tern_config_set(&config, options[i].name, options[i].text));
+        CU_ASSERT_EQUAL(field(&config, &options[i]), options[i].value);
+        set_field(&config, &options[i], field(&before, &options[i]));
         CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
     }
 }
 
-/* The detail names the knob, the value and what is allowed. */
+/* The detail names the option, the value and what is allowed. */
 static void bad_values_are_refused(void) {
     clear_environment();
     for (size_t i = 0; i < KNOBS; i++) {
-        for (size_t b = 0; b < 6 && knobs[i].bad[b] != NULL; b++) {
+        for (size_t b = 0; b < 6 && options[i].bad[b] != NULL; b++) {
             tern_config config, before;
             EXPECT_OK(tern_config_init(&config));
             before = config;
-            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, knobs[i].name, knobs[i].bad[b]));
-            EXPECT_DETAIL(knobs[i].name);
-            EXPECT_DETAIL(knobs[i].bad[b]);
+            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, options[i].name, options[i].bad[b]));
+            EXPECT_DETAIL(options[i].name);
+            EXPECT_DETAIL(options[i].bad[b]);
             CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
 
-            setenv(knobs[i].name, knobs[i].bad[b], 1);
+            setenv(options[i].name, options[i].bad[b], 1);
             EXPECT(TERN_ERR_CONFIG, tern_config_init(&config));
-            EXPECT_DETAIL(knobs[i].name);
+            EXPECT_DETAIL(options[i].name);
             CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
-            unsetenv(knobs[i].name);
+            unsetenv(options[i].name);
         }
     }
     tern_config config;
@@ -207,7 +202,7 @@ static void empty_values_are_refused(void) {
     EXPECT_OK(tern_config_init(&config));
     for (size_t i = 0; i < KNOBS; i++)
         for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
-            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, knobs[i].name, texts[t]));
+            EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, options[i].name, texts[t]));
 }
 
 static void sizes_take_suffixes(void) {
@@ -312,10 +307,11 @@ static void unknown_names_are_warned_of(void) {
         lines++;
     CU_ASSERT_EQUAL(lines, UNKNOWN);
     CU_ASSERT_PTR_NOT_NULL(strstr(text,
-                                  "TERN_SEGMENTSIZE in the environment is no knob of tern; the "
+                                  "TERN_SEGMENTSIZE in the environment is no option of tern; the "
                                   "nearest is TERN_SEGMENT_SIZE"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "TERN_LOGLEVEL in the environment is no knob of tern; the "
-                                        "nearest is TERN_LOG_LEVEL"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "TERN_LOGLEVEL in the environment is no option of tern; the "
+                                  "nearest is TERN_LOG_LEVEL"));
     free(text);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         unsetenv(others[i]);
@@ -347,10 +343,10 @@ static void check_finds_each_bad_field(void) {
     for (size_t i = 0; i < KNOBS; i++) {
         tern_config config;
         EXPECT_OK(tern_config_init(&config));
-        set_field(&config, &knobs[i], UINT64_MAX);
+        set_field(&config, &options[i], UINT64_MAX);
         EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
-        EXPECT_DETAIL(knobs[i].name);
-        set_field(&config, &knobs[i], knobs[i].value);
+        EXPECT_DETAIL(options[i].name);
+        set_field(&config, &options[i], options[i].value);
         EXPECT_OK(tern_config_check(&config));
     }
     tern_config config;
@@ -400,10 +396,10 @@ static void print_shows_every_knob_and_its_origin(void) {
     tern_config_print(&config, out);
     fclose(out);
     for (size_t i = 0; i < KNOBS; i++) {
-        CU_ASSERT_FATAL(line_of(text, knobs[i].name, line, sizeof line));
-        const char *origin = strcmp(knobs[i].name, "TERN_RANKS_PER_NODE") == 0 ? "environment"
-                             : strcmp(knobs[i].name, "TERN_SEGMENT_SIZE") == 0 ? "program"
-                                                                               : "default";
+        CU_ASSERT_FATAL(line_of(text, options[i].name, line, sizeof line));
+        const char *origin = strcmp(options[i].name, "TERN_RANKS_PER_NODE") == 0 ? "environment"
+                             : strcmp(options[i].name, "TERN_SEGMENT_SIZE") == 0 ? "program"
+                                                                                 : "default";
         CU_ASSERT_PTR_NOT_NULL(strstr(line, origin));
     }
     CU_ASSERT(line_of(text, "TERN_RANKS_PER_NODE", line, sizeof line) && strstr(line, " 3 "));
@@ -430,7 +426,7 @@ static void print_shows_what_is_refused_and_ignored(void) {
     fclose(out);
     EXPECT_DETAIL("zero");
     for (size_t i = 0; i < KNOBS; i++)
-        CU_ASSERT(line_of(text, knobs[i].name, line, sizeof line));
+        CU_ASSERT(line_of(text, options[i].name, line, sizeof line));
     CU_ASSERT(line_of(text, "TERN_WORKERS", line, sizeof line) && strstr(line, " zero ") &&
               strstr(line, " refused ") && strstr(line, "1 to 1024"));
     CU_ASSERT(line_of(text, "TERN_RING_SIZE", line, sizeof line) && strstr(line, " 128K ") &&

@@ -39,7 +39,7 @@ static bool open_refused(fixture *f) {
         return false;
     config.segment_size = (size_t)16 << 20;
     config.huge_pages = TERN_HUGE_PAGES_1G;
-    config.cross_memory = TERN_CROSS_MEMORY_OFF;
+    config.cma = TERN_CMA_OFF;
     config.log_level = TERN_LOG_NONE;
     refusing = true;
     bool opened = fixture_open(f, &config);

@@ -24,7 +24,7 @@ static const char help[] =
     "  --exploration C    the constant of UCB (default 0.7)\n"
     "  --simulations N    random games from each leaf (default 16)\n"
     "  --memory BYTES     of the tree on each rank, with K, M, G (default 1G)\n"
-    "  --publish POLICY   of calls: write (the default), trad, ovfl\n"
+    "  --publish POLICY   of calls: write (the default), batched, spill\n"
     "  --hash             one node for a position, whatever the moves that led to it\n"
     "  --calls-only       workers of a process call each other, too\n"
     "  --help\n"
@@ -57,8 +57,9 @@ static bool policy(const char *text, tern_publish *publish) {
     static const struct {
         const char *name;
         tern_publish publish;
-    } policies[] = {
-        {"write", TERN_PUBLISH_WRITE}, {"trad", TERN_PUBLISH_TRAD}, {"ovfl", TERN_PUBLISH_OVFL}};
+    } policies[] = {{"write", TERN_PUBLISH_WRITE},
+                    {"batched", TERN_PUBLISH_BATCHED},
+                    {"spill", TERN_PUBLISH_SPILL}};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
         if (strcmp(text, policies[i].name) == 0) {
             *publish = policies[i].publish;
