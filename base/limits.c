@@ -14,8 +14,8 @@ int tern_file_resize(int fd, size_t bytes) {
     return ftruncate(fd, (off_t)bytes);
 }
 
-static void advise(__rlimit_resource_t resource, const char *name, const char *command, char *text,
-                   size_t room) {
+static void limits_advise(__rlimit_resource_t resource, const char *name, const char *command,
+                          char *text, size_t room) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         snprintf(text, room, "; %s is %llu: raise it (%s)", name,
@@ -25,7 +25,7 @@ static void advise(__rlimit_resource_t resource, const char *name, const char *c
 void tern_limit_advice(int error, char *text, size_t room) {
     text[0] = '\0';
     if (error == EMFILE)
-        advise(RLIMIT_NOFILE, "RLIMIT_NOFILE", "ulimit -n", text, room);
+        limits_advise(RLIMIT_NOFILE, "RLIMIT_NOFILE", "ulimit -n", text, room);
     else if (error == EFBIG)
-        advise(RLIMIT_FSIZE, "RLIMIT_FSIZE", "ulimit -f", text, room);
+        limits_advise(RLIMIT_FSIZE, "RLIMIT_FSIZE", "ulimit -f", text, room);
 }

@@ -8,7 +8,7 @@
 
 _Thread_local tern_failures tern_failures_here;
 
-static tern_status remember(tern_status status, const char *plain) {
+static tern_status status_remember(tern_status status, const char *plain) {
     tern_failures_here.plain = plain;
     tern_failures_here.count++;
     tern_failures_here.last = status;
@@ -55,7 +55,7 @@ void tern_error_clear(void) {
 
 tern_status tern_fail_list(tern_status status, const char *format, va_list arguments) {
     vsnprintf(tern_failures_here.detail, TERN_DETAIL_BYTES, format, arguments);
-    return remember(status, NULL);
+    return status_remember(status, NULL);
 }
 
 tern_status tern_fail(tern_status status, const char *format, ...) {
@@ -67,7 +67,7 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
 }
 
 tern_status tern_fail_plainly(tern_status status, const char *text) {
-    return remember(status, text);
+    return status_remember(status, text);
 }
 
 tern_status tern_fail_system(const char *call) {

@@ -17,9 +17,9 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
 
 /* The table and the key of a message with extra bytes between head and key, and behind it the value
  * if has_value. Checks the exact length and that the key belongs here. */
-static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
-                                size_t extra, bool has_value, tern_hashtable **table,
-                                const uint64_t **key, uint64_t *hash) {
+static tern_status table_call_read_message(tern_call_info *call, const void *message, size_t bytes,
+                                           size_t extra, bool has_value, tern_hashtable **table,
+                                           const uint64_t **key, uint64_t *hash) {
     size_t at = sizeof(tern_table_head) + extra;
     tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, at);
     if (t == NULL)
@@ -38,7 +38,7 @@ static tern_status read_message(tern_call_info *call, const void *message, size_
     return TERN_OK;
 }
 
-static void reply(tern_call_info *call, const void *result, size_t bytes) {
+static void table_call_reply(tern_call_info *call, const void *result, size_t bytes) {
     memcpy(call->result, result, bytes);
     call->result_bytes = bytes;
 }
@@ -51,7 +51,8 @@ static tern_status insert_here(tern_call_info *call, const void *message, size_t
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status = read_message(call, message, bytes, 0, true, &table, &key, &hash);
+    tern_status status =
+        table_call_read_message(call, message, bytes, 0, true, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     bool there = false;
@@ -60,7 +61,7 @@ static tern_status insert_here(tern_call_info *call, const void *message, size_t
     tern_entries_take_effect();
     uint64_t existed = there;
     if (status == TERN_OK)
-        reply(call, &existed, sizeof existed);
+        table_call_reply(call, &existed, sizeof existed);
     return status;
 }
 
@@ -81,7 +82,8 @@ static tern_status tern_hashtable_on_erase(tern_call_info *call, const void *mes
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
+    tern_status status =
+        table_call_read_message(call, message, bytes, 0, false, &table, &key, &hash);
     return status == TERN_OK ? tern_operation_erase(call->worker, table, key, hash) : status;
 }
 TERN_FUNCTION(tern_hashtable_on_erase)
@@ -90,7 +92,8 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash, delta, before;
-    tern_status status = read_message(call, message, bytes, 8, false, &table, &key, &hash);
+    tern_status status =
+        table_call_read_message(call, message, bytes, 8, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
@@ -98,7 +101,7 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
         tern_operation_add(call->worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
     tern_entries_take_effect();
     if (status == TERN_OK)
-        reply(call, &before, sizeof before);
+        table_call_reply(call, &before, sizeof before);
     return status;
 }
 TERN_FUNCTION(tern_hashtable_on_add)
@@ -109,14 +112,14 @@ static tern_status tern_hashtable_on_compare_swap(tern_call_info *call, const vo
     const uint64_t *key;
     uint64_t hash, numbers[2], before;
     tern_status status =
-        read_message(call, message, bytes, sizeof numbers, false, &table, &key, &hash);
+        table_call_read_message(call, message, bytes, sizeof numbers, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     memcpy(numbers, (const char *)message + sizeof(tern_table_head), sizeof numbers);
     status = tern_operation_compare_swap(call->worker, table, key, hash, numbers[0], numbers[1],
                                          &before);
     if (status == TERN_OK)
-        reply(call, &before, sizeof before);
+        table_call_reply(call, &before, sizeof before);
     return status;
 }
 TERN_FUNCTION(tern_hashtable_on_compare_swap)
@@ -125,7 +128,8 @@ static tern_status tern_hashtable_on_find(tern_call_info *call, const void *mess
     tern_hashtable *table;
     const uint64_t *key;
     uint64_t hash;
-    tern_status status = read_message(call, message, bytes, 0, false, &table, &key, &hash);
+    tern_status status =
+        table_call_read_message(call, message, bytes, 0, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
     status =

@@ -7,8 +7,8 @@
  * way, and one behind (the sum is one) keeps others from starting before all are through.
  */
 
-static tern_status begin(tern_worker *worker, tern_hashtable *table, bool missing,
-                         const char *name) {
+static tern_status table_collective_begin(tern_worker *worker, tern_hashtable *table, bool missing,
+                                          const char *name) {
     tern_status status = tern_visit_check(worker, table, missing, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
@@ -19,7 +19,8 @@ static tern_status begin(tern_worker *worker, tern_hashtable *table, bool missin
 
 tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {
     TERN_COLLECTIVE(worker, "tern_hashtable_size");
-    tern_status status = begin(worker, table, count == NULL, "tern_hashtable_size");
+    tern_status status =
+        table_collective_begin(worker, table, count == NULL, "tern_hashtable_size");
     if (status != TERN_OK)
         return status;
     uint64_t keys = 0;
@@ -42,7 +43,7 @@ void tern_table_clear_own(tern_hashtable *table) {
 
 tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
     TERN_COLLECTIVE(worker, "tern_hashtable_clear");
-    tern_status status = begin(worker, table, false, "tern_hashtable_clear");
+    tern_status status = table_collective_begin(worker, table, false, "tern_hashtable_clear");
     if (status != TERN_OK)
         return status;
     tern_table_clear_own(table);

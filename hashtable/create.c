@@ -16,7 +16,7 @@ typedef struct table_introduction {
     uint32_t unused;
 } table_introduction;
 
-static tern_status check_options(const tern_hashtable_options *o, tern_hashtable **table) {
+static tern_status table_check_options(const tern_hashtable_options *o, tern_hashtable **table) {
     if (o == NULL || table == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_create: %s is NULL",
                          o == NULL ? "options" : "table");
@@ -57,12 +57,13 @@ static tern_status check_context(const tern_context *context) {
     return TERN_OK;
 }
 
-static uint32_t words(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
+static uint32_t table_words(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
 
 /* Small buckets get a power of two, so that none lies in two cache lines; larger ones whole lines.
  */
 static tern_shape shape_of(const tern_hashtable_options *o) {
-    tern_shape s = {words(o->key_bytes), words(o->value_bytes), o->counter ? 16 : 8, 16};
+    tern_shape s = {table_words(o->key_bytes), table_words(o->value_bytes), o->counter ? 16 : 8,
+                    16};
     size_t bytes = s.entry_at + 8 * tern_entry_words(s);
     while (s.stride < bytes)
         s.stride = s.stride < 64 ? 2 * s.stride : s.stride + 64;
@@ -88,7 +89,7 @@ static size_t part_bytes(const tern_hashtable *t) {
     return sizeof(tern_anchor) + t->buckets * t->shape.stride;
 }
 
-static tern_status allocate(tern_worker *worker, const tern_hashtable *t, tern_ptr *memory) {
+static tern_status table_allocate(tern_worker *worker, const tern_hashtable *t, tern_ptr *memory) {
     tern_domain domain = t->call_only ? TERN_DOMAIN_OWNER : TERN_DOMAIN_GLOBAL;
     size_t bytes = part_bytes(t);
     tern_status status = tern_alloc(worker, bytes, 0, domain, memory);
@@ -112,7 +113,7 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
 }
 
 /* What options and sizes leave to TERN_VIA_AUTO. */
-static void choose_ways(tern_hashtable *t) {
+static void table_choose_ways(tern_hashtable *t) {
     const tern_via find = tern_call_check_find(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
                    insert = tern_call_check_insert(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
                    batch = tern_insert_batch_fits(t) ? TERN_VIA_AUTO : TERN_VIA_RMA;
@@ -127,11 +128,11 @@ static void choose_ways(tern_hashtable *t) {
 
 /* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
  * error too, unless it is null. */
-static tern_status introduce(tern_worker *worker, tern_hashtable *t, table_introduction *all,
-                             tern_ptr *memory) {
+static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table_introduction *all,
+                                   tern_ptr *memory) {
     tern_context *context = worker->context;
     table_introduction me = {0, TERN_NULL, worker->index, 0};
-    tern_status status = allocate(worker, t, &me.memory);
+    tern_status status = table_allocate(worker, t, &me.memory);
     if (status == TERN_OK) {
         *memory = me.memory;
         tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor),
@@ -176,7 +177,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
-    status = check_options(options, table);
+    status = table_check_options(options, table);
     if (status == TERN_OK)
         status = check_context(context);
     status = tern_collective_agree(context, worker, status, name);
@@ -221,8 +222,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_argument = options->key_argument;
     t->requests = requests;
     t->deferred = deferred;
-    choose_ways(t);
-    status = introduce(worker, t, all, &memory);
+    table_choose_ways(t);
+    status = table_introduce(worker, t, all, &memory);
     if (status != TERN_OK)
         goto fail;
     /* A call may come as soon as another rank has returned: every anchor is in place before. If a

@@ -11,8 +11,8 @@
 
 /* Whether this process does the operation itself. One by call makes progress even then, as every
  * wait for a reply does: the calls of others would starve behind a loop of them. */
-static bool in_place(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                     tern_via via) {
+static bool table_in_place(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                           tern_via via) {
     if (via == TERN_VIA_RMA)
         return true;
     if (owner != table->rank)
@@ -101,7 +101,7 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-static tern_status check(const operation *o) {
+static tern_status table_check(const operation *o) {
     const bool counts = o->kind == ADD || o->kind == COMPARE_SWAP;
     const tern_hashtable *t = o->table;
     tern_status status = tern_hashtable_check(
@@ -124,8 +124,8 @@ static tern_status check(const operation *o) {
 }
 
 /* In place, or by a call to the owner. */
-static tern_status run(const operation *o, const tern_table_key *k, bool here, uint32_t owner,
-                       bool *existed, uint64_t *before) {
+static tern_status table_run(const operation *o, const tern_table_key *k, bool here, uint32_t owner,
+                             bool *existed, uint64_t *before) {
     tern_worker *w = o->worker;
     tern_hashtable *t = o->table;
     switch (o->kind) {
@@ -176,8 +176,8 @@ static tern_path_kind path_kind(const tern_hashtable *table, kind kind) {
 }
 
 /* Any operation. One by TERN_VIA_AUTO takes the short way here too; by RMA that was tried. */
-static __attribute__((noinline)) tern_status operate(const operation *o) {
-    tern_status status = check(o);
+static __attribute__((noinline)) tern_status table_operate(const operation *o) {
+    tern_status status = table_check(o);
     if (status != TERN_OK)
         return status;
     tern_table_key k;
@@ -189,11 +189,11 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
     const tern_path_target target = tern_table_target(o->table, owner);
     const tern_pick pick =
         tern_path_take(o->worker, kind, &target, o->via, (tern_via)o->table->only[kind]);
-    const bool here = in_place(o->worker, o->table, owner, pick.via);
+    const bool here = table_in_place(o->worker, o->table, owner, pick.via);
     tern_near met =
         here && o->via != TERN_VIA_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
     if (met == TERN_NEAR_LEFT)
-        status = run(o, &k, here, owner, &existed, &before);
+        status = table_run(o, &k, here, owner, &existed, &before);
     else if (o->kind == FIND && met == TERN_NEAR_FREE)
         status = TERN_ERR_NOT_FOUND;
     tern_selector_done(o->worker, &pick, &target, status);
@@ -205,9 +205,9 @@ static __attribute__((noinline)) tern_status operate(const operation *o) {
 }
 
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
-TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const void *key,
-                              tern_promise promise, tern_via via, kind kind, bool right,
-                              uint64_t *word, tern_key_search *p) {
+TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
+                                    tern_promise promise, tern_via via, kind kind, bool right,
+                                    uint64_t *word, tern_key_search *p) {
     const tern_promise other = kind == FIND ? TERN_PROMISE_READ_ONLY : TERN_PROMISE_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
         (promise != TERN_PROMISE_READ_WRITE && promise != other) ||
@@ -225,16 +225,17 @@ TERN_ALWAYS_INLINE bool begin(tern_worker *worker, tern_hashtable *table, const 
 }
 
 #define AT_LENGTH(...)                                                                             \
-    operate(&(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key,                \
-                         .promise = promise, .via = via})
+    table_operate(&(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key,          \
+                               .promise = promise, .via = via})
 
-TERN_ALWAYS_INLINE tern_status insert(tern_worker *worker, tern_hashtable *table, const void *key,
-                                      const void *value, bool only_new, tern_promise promise,
-                                      tern_via via, int *existed, const char *name) {
+TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable *table,
+                                            const void *key, const void *value, bool only_new,
+                                            tern_promise promise, tern_via via, int *existed,
+                                            const char *name) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p),
-                         1)) {
+    if (__builtin_expect(
+            table_begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p), 1)) {
         tern_near met = tern_near_insert(p, value, only_new, promise);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             if (existed != NULL)
@@ -248,13 +249,13 @@ TERN_ALWAYS_INLINE tern_status insert(tern_worker *worker, tern_hashtable *table
 tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
                                   const void *value, tern_promise promise, tern_via via,
                                   int *existed) {
-    return insert(worker, table, key, value, false, promise, via, existed, __func__);
+    return table_insert(worker, table, key, value, false, promise, via, existed, __func__);
 }
 
 tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
                                       const void *value, tern_promise promise, tern_via via,
                                       int *existed) {
-    return insert(worker, table, key, value, true, promise, via, existed, __func__);
+    return table_insert(worker, table, key, value, true, promise, via, existed, __func__);
 }
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
@@ -267,7 +268,7 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
                                uint64_t *before) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(begin(worker, table, key, promise, via, ADD, true, &word, &p), 1)) {
+    if (__builtin_expect(table_begin(worker, table, key, promise, via, ADD, true, &word, &p), 1)) {
         uint64_t was;
         if (__builtin_expect(tern_near_add(p, delta, promise, &was) != TERN_NEAR_LEFT, 1)) {
             if (before != NULL)
@@ -298,8 +299,8 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
                                 tern_promise promise, tern_via via, void *value) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p),
-                         1)) {
+    if (__builtin_expect(
+            table_begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p), 1)) {
         tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             return met == TERN_NEAR_MINE ? TERN_OK

@@ -19,8 +19,9 @@
  */
 
 /* Puts a new value into a bucket that holds the key, unless only_new and it is not erased. */
-static tern_status replace(const tern_key_search *p, const tern_claim *claim, bool only_new,
-                           tern_replace_hook *hook, uint64_t *entry, bool *existed) {
+static tern_status operation_replace(const tern_key_search *p, const tern_claim *claim,
+                                     bool only_new, tern_replace_hook *hook, uint64_t *entry,
+                                     bool *existed) {
     *existed = true;
     only_new = only_new || p->table->value_bytes == 0;
     if (only_new && !claim->erased)
@@ -52,7 +53,7 @@ static tern_status claim_bucket(tern_key_search *p, tern_hashtable *table, uint6
 }
 
 /* Writes a bucket that the claim has created. */
-static tern_status fill(const tern_key_search *p, tern_promise promise, uint64_t *entry) {
+static tern_status operation_fill(const tern_key_search *p, tern_promise promise, uint64_t *entry) {
     const bool near = p->part->near != NULL;
     tern_shape s = p->table->shape;
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
@@ -89,9 +90,9 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
         *existed = false;
         status = claim_bucket(&p, table, seen, &claim);
         if (status == TERN_OK && !claim.created)
-            status = replace(&p, &claim, only_new, hook, entry, existed);
+            status = operation_replace(&p, &claim, only_new, hook, entry, existed);
         else if (status == TERN_OK)
-            status = fill(&p, promise, entry);
+            status = operation_fill(&p, promise, entry);
     } while (tern_probe_again(&p, true, &status));
 out:
     tern_scratch_free(&room_for_mine);

@@ -163,7 +163,7 @@ tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, 
 static inline const tern_table_part *tern_table_part_of(const tern_hashtable *table,
                                                         uint32_t rank) {
     const tern_table_part *first = &table->part[rank];
-    /* R1: apply */
+    /* R1: growth_apply */
     const tern_table_part *start = atomic_load_explicit(&first->start, memory_order_acquire);
     return __builtin_expect(start == NULL, 1) ? first : start;
 }

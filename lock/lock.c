@@ -54,8 +54,8 @@ typedef struct lock_message {
 } lock_message;
 
 /* The lock that a call is for, or NULL. */
-static lock *find(const tern_call_info *call, const void *arguments, size_t bytes, lock_message *m,
-                  waiter **waiters) {
+static lock *locks_find(const tern_call_info *call, const void *arguments, size_t bytes,
+                        lock_message *m, waiter **waiters) {
     if (bytes != sizeof *m)
         return NULL;
     tern_read_once(m, arguments, sizeof *m);
@@ -66,16 +66,16 @@ static lock *find(const tern_call_info *call, const void *arguments, size_t byte
     return &locks->lock[m->lock];
 }
 
-static tern_status malformed(void) {
+static tern_status locks_malformed(void) {
     return tern_fail(TERN_ERR_STATE, "no such lock here; were the locks destroyed?");
 }
 
 static tern_status tern_lock_on_acquire(tern_call_info *call, const void *arguments, size_t bytes) {
     lock_message m;
     waiter *waiters;
-    lock *l = find(call, arguments, bytes, &m, &waiters);
+    lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return malformed();
+        return locks_malformed();
     uint32_t number = tern_worker_number(call->worker->context, call->origin);
     if (l->holder == 0) {
         l->holder = number + 1;
@@ -94,9 +94,9 @@ TERN_FUNCTION(tern_lock_on_acquire)
 static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments, size_t bytes) {
     lock_message m;
     waiter *waiters;
-    lock *l = find(call, arguments, bytes, &m, &waiters);
+    lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return malformed();
+        return locks_malformed();
     uint32_t taken = l->holder == 0;
     if (taken)
         l->holder = tern_worker_number(call->worker->context, call->origin) + 1;
@@ -109,9 +109,9 @@ TERN_FUNCTION(tern_lock_on_try)
 static tern_status tern_lock_on_release(tern_call_info *call, const void *arguments, size_t bytes) {
     lock_message m;
     waiter *waiters;
-    lock *l = find(call, arguments, bytes, &m, &waiters);
+    lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return malformed();
+        return locks_malformed();
     if (l->holder != tern_worker_number(call->worker->context, call->origin) + 1)
         return tern_fail(TERN_ERR_STATE, "lock %llu is released by another than its holder",
                          (unsigned long long)m.lock);
@@ -125,8 +125,8 @@ static tern_status tern_lock_on_release(tern_call_info *call, const void *argume
 }
 TERN_FUNCTION(tern_lock_on_release)
 
-static tern_status check(const tern_worker *worker, const tern_locks *locks, size_t index,
-                         const char *name) {
+static tern_status locks_check(const tern_worker *worker, const tern_locks *locks, size_t index,
+                               const char *name) {
     if (worker == NULL || locks == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
     if (worker->context != locks->context)
@@ -137,16 +137,16 @@ static tern_status check(const tern_worker *worker, const tern_locks *locks, siz
     return TERN_OK;
 }
 
-static uint8_t *held(const tern_locks *locks, const tern_worker *worker, size_t index) {
+static uint8_t *locks_held(const tern_locks *locks, const tern_worker *worker, size_t index) {
     return &locks->held[worker->index * locks->count + index];
 }
 
 static tern_status check_free(const tern_worker *worker, const tern_locks *locks, size_t index,
                               const char *name) {
-    tern_status status = check(worker, locks, index, name);
+    tern_status status = locks_check(worker, locks, index, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
-    if (status == TERN_OK && *held(locks, worker, index))
+    if (status == TERN_OK && *locks_held(locks, worker, index))
         return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu", name, index);
     return status;
 }
@@ -156,7 +156,7 @@ static uint32_t keeper_rank(const tern_locks *locks, size_t index) {
 }
 
 /* One worker of its rank, so that handlers of a keep never run at the same time. */
-static tern_worker_id keeper(const tern_locks *locks, size_t index) {
+static tern_worker_id locks_keeper(const tern_locks *locks, size_t index) {
     const tern_config *config = &locks->context->config;
     return (tern_worker_id){keeper_rank(locks, index),
                             config->service_threads > 0 ? (uint32_t)config->workers : 0};
@@ -174,7 +174,8 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
     status = tern_reply_expect(worker, &m.back);
     if (status != TERN_OK)
         return status;
-    status = tern_call(worker, keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
+    status =
+        tern_call(worker, locks_keeper(locks, index), &tern_lock_on_acquire_function, &m, sizeof m);
     if (status != TERN_OK) {
         tern_reply_release(worker, &m.back);
         return status;
@@ -187,7 +188,7 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
         return status;
     }
     tern_reply_release(worker, &m.back);
-    *held(locks, worker, index) = 1;
+    *locks_held(locks, worker, index) = 1;
     return TERN_OK;
 }
 
@@ -199,18 +200,18 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
         return status;
     lock_message m = message_for(locks, index);
     uint32_t result = 0;
-    status = tern_call_return(worker, keeper(locks, index), &tern_lock_on_try_function, &m,
+    status = tern_call_return(worker, locks_keeper(locks, index), &tern_lock_on_try_function, &m,
                               sizeof m, &result, sizeof result, NULL);
     if (status != TERN_OK)
         return status;
-    *held(locks, worker, index) = (uint8_t)result;
+    *locks_held(locks, worker, index) = (uint8_t)result;
     *taken = (int)result;
     return TERN_OK;
 }
 
 /* Puts come before the release. Those to the keeper's rank do so by themselves where it gets them
  * in order with the call; others are waited for. */
-static tern_status settle_puts(tern_worker *worker, uint32_t keeper) {
+static tern_status locks_settle_puts(tern_worker *worker, uint32_t keeper) {
     const tern_context *context = worker->context;
     tern_status status = TERN_OK;
     for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
@@ -222,26 +223,26 @@ static tern_status settle_puts(tern_worker *worker, uint32_t keeper) {
 }
 
 tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index) {
-    tern_status status = check(worker, locks, index, "tern_lock_release");
+    tern_status status = locks_check(worker, locks, index, "tern_lock_release");
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_lock_release");
     if (status != TERN_OK)
         return status;
-    if (!*held(locks, worker, index))
+    if (!*locks_held(locks, worker, index))
         return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
                          index);
     lock_message m = message_for(locks, index);
     /* What is near was stored, and is published with the call. */
-    status = settle_puts(worker, keeper_rank(locks, index));
+    status = locks_settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)
-        status =
-            tern_call(worker, keeper(locks, index), &tern_lock_on_release_function, &m, sizeof m);
+        status = tern_call(worker, locks_keeper(locks, index), &tern_lock_on_release_function, &m,
+                           sizeof m);
     if (status == TERN_OK)
-        *held(locks, worker, index) = 0;
+        *locks_held(locks, worker, index) = 0;
     return status;
 }
 
-static tern_status allocate(tern_locks *locks) {
+static tern_status locks_allocate(tern_locks *locks) {
     const tern_context *context = locks->context;
     locks->share = (locks->count + context->size - 1) / context->size;
     locks->lock = calloc(locks->share, sizeof *locks->lock);
@@ -252,7 +253,7 @@ static tern_status allocate(tern_locks *locks) {
     return TERN_OK;
 }
 
-static void discard(tern_object *object) {
+static void locks_discard(tern_object *object) {
     tern_locks *locks = (tern_locks *)(void *)((char *)object - offsetof(tern_locks, object));
     free(locks->lock);
     free(locks->waiter);
@@ -261,9 +262,9 @@ static void discard(tern_object *object) {
 }
 
 /* Calls that still come find nothing. */
-static void dispose(tern_locks *locks) {
+static void locks_dispose(tern_locks *locks) {
     tern_callee_remove(locks->context, &locks->callee);
-    discard(&locks->object);
+    locks_discard(&locks->object);
 }
 
 tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks) {
@@ -288,7 +289,7 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         status = tern_fail(TERN_ERR_MEMORY, "no memory for locks");
     } else {
         *fresh = (tern_locks){.context = context, .count = count};
-        status = allocate(fresh);
+        status = locks_allocate(fresh);
     }
     uint64_t random = 0;
     if (status == TERN_OK && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -303,13 +304,13 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
          * this rank's share is left to them. */
         status = tern_collective_barrier(context, worker);
         if (status == TERN_ERR_PEER)
-            tern_object_leave(context, &fresh->object, discard);
+            tern_object_leave(context, &fresh->object, locks_discard);
         if (status == TERN_ERR_PEER)
             return status;
     }
     if (status != TERN_OK) {
         if (fresh != NULL)
-            dispose(fresh);
+            locks_dispose(fresh);
         return status;
     }
     tern_object_add(context, &fresh->object, "locks");
@@ -339,6 +340,6 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     if (status == TERN_OK)
         status = tern_quiesce(worker);
     tern_object_remove(context, &locks->object);
-    dispose(locks);
+    locks_dispose(locks);
     return status;
 }

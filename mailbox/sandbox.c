@@ -33,7 +33,7 @@ static tern_status check_operations(const tern_sandbox_options *o) {
     return TERN_OK;
 }
 
-static tern_status check(const tern_sandbox_options *o, const tern_sandbox_result *result) {
+static tern_status sandbox_check(const tern_sandbox_options *o, const tern_sandbox_result *result) {
     if (o == NULL || result == NULL || o->program == NULL ||
         (o->argument == NULL && o->argument_bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "tern_sandbox_run: options, program, argument or "
@@ -79,7 +79,7 @@ static tern_status open_directory(tern_sandbox *s) {
     return TERN_OK;
 }
 
-static tern_status run(tern_sandbox *s) {
+static tern_status sandbox_run(tern_sandbox *s) {
     tern_sandbox_end why = TERN_SANDBOX_STOPPED;
     s->handles = malloc((s->options->handles + 1) * sizeof *s->handles);
     if (s->handles == NULL)
@@ -112,7 +112,7 @@ static void close_all(tern_sandbox *s) {
 }
 
 tern_status tern_sandbox_run(const tern_sandbox_options *options, tern_sandbox_result *result) {
-    tern_status status = check(options, result);
+    tern_status status = sandbox_check(options, result);
     if (status != TERN_OK)
         return status;
     tern_sandbox *s = calloc(1, sizeof *s);
@@ -123,7 +123,7 @@ tern_status tern_sandbox_run(const tern_sandbox_options *options, tern_sandbox_r
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     s->options = options;
     s->channel_fd = s->directory_fd = s->helper_fd = s->pidfd = -1;
-    status = run(s);
+    status = sandbox_run(s);
     if (status == TERN_OK)
         *result = s->result;
     close_all(s);

@@ -9,22 +9,23 @@
 #include "mailbox/sandbox.h"
 #include "mailbox/sandbox_image.h"
 
-static uint64_t pages(uint64_t bytes) {
+static uint64_t sandbox_channel_pages(uint64_t bytes) {
     return (bytes + TERN_SANDBOX_PAGE - 1) / TERN_SANDBOX_PAGE * TERN_SANDBOX_PAGE;
 }
 
-static void lay_out(tern_sandbox *s, uint64_t image_bytes) {
+static void sandbox_channel_lay_out(tern_sandbox *s, uint64_t image_bytes) {
     tern_sandbox_channel *c = &s->shape;
     c->image_bytes = image_bytes;
     c->argument_bytes = s->options->argument_bytes;
     c->memory_bytes = s->options->memory_bytes;
-    c->room = pages(s->options->program_bytes);
+    c->room = sandbox_channel_pages(s->options->program_bytes);
     c->server = getpid();
-    c->mailbox = pages(sizeof *c);
-    c->image = c->mailbox + pages(tern_mailbox_bytes(TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET));
-    c->argument = c->image + pages(image_bytes);
-    c->memory = c->argument + pages(c->argument_bytes);
-    c->bytes = c->memory + pages(c->memory_bytes);
+    c->mailbox = sandbox_channel_pages(sizeof *c);
+    c->image = c->mailbox +
+               sandbox_channel_pages(tern_mailbox_bytes(TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET));
+    c->argument = c->image + sandbox_channel_pages(image_bytes);
+    c->memory = c->argument + sandbox_channel_pages(c->argument_bytes);
+    c->bytes = c->memory + sandbox_channel_pages(c->memory_bytes);
 }
 
 int tern_sandbox_extend(int fd, uint64_t at, uint64_t bytes) {
@@ -35,7 +36,7 @@ int tern_sandbox_extend(int fd, uint64_t at, uint64_t bytes) {
     return error;
 }
 
-static tern_status make(tern_sandbox *s) {
+static tern_status sandbox_channel_make(tern_sandbox *s) {
     if (s->shape.memory > tern_sandbox_file_limit())
         return tern_fail(TERN_ERR_MEMORY,
                          "tern_sandbox_run: a channel of %llu bytes is beyond this process's limit "
@@ -56,7 +57,8 @@ static tern_status make(tern_sandbox *s) {
 }
 
 /* Reads the file. If the file has become shorter meanwhile, the rest stays zero. */
-static tern_status take(int fd, unsigned char *to, uint64_t bytes, const char *path) {
+static tern_status sandbox_channel_take(int fd, unsigned char *to, uint64_t bytes,
+                                        const char *path) {
     for (uint64_t done = 0; done < bytes;) {
         ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
         if (got < 0 && errno != EINTR)
@@ -68,14 +70,14 @@ static tern_status take(int fd, unsigned char *to, uint64_t bytes, const char *p
     return TERN_OK;
 }
 
-static tern_status fill(tern_sandbox *s, int fd, uint64_t bytes) {
+static tern_status sandbox_channel_fill(tern_sandbox *s, int fd, uint64_t bytes) {
     const char *path = s->options->program;
     uint64_t entry = 0, parts = 0;
     tern_image_list list;
-    lay_out(s, bytes);
-    tern_status status = make(s);
+    sandbox_channel_lay_out(s, bytes);
+    tern_status status = sandbox_channel_make(s);
     if (status == TERN_OK)
-        status = take(fd, s->channel + s->shape.image, bytes, path);
+        status = sandbox_channel_take(fd, s->channel + s->shape.image, bytes, path);
     if (status != TERN_OK)
         return status;
     /* No other process has this memory yet, so the bytes cannot change during the check. */
@@ -113,7 +115,7 @@ tern_status tern_sandbox_channel_open(tern_sandbox *s) {
                            path, (unsigned long long)info.st_size,
                            (unsigned long long)s->options->program_bytes);
     else
-        status = fill(s, fd, (uint64_t)info.st_size);
+        status = sandbox_channel_fill(s, fd, (uint64_t)info.st_size);
     close(fd);
     return status;
 }

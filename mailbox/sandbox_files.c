@@ -20,7 +20,7 @@
  * a pipe may have an effect, and then opened for reading or writing through that descriptor.
  */
 
-static int beneath(int directory, const char *path, uint64_t flags, uint64_t mode) {
+static int sandbox_files_beneath(int directory, const char *path, uint64_t flags, uint64_t mode) {
     struct open_how how = {.flags = flags | O_CLOEXEC,
                            .mode = mode,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
@@ -28,7 +28,7 @@ static int beneath(int directory, const char *path, uint64_t flags, uint64_t mod
 }
 
 int tern_sandbox_can_open(int directory) {
-    int fd = beneath(directory, ".", O_PATH, 0);
+    int fd = sandbox_files_beneath(directory, ".", O_PATH, 0);
     if (fd < 0)
         return errno != ENOSYS && errno != EPERM; /* old kernel, or a container that refuses it */
     close(fd);
@@ -66,27 +66,28 @@ static int open_again(int found, uint64_t flags) {
     return fd;
 }
 
-static int create(tern_sandbox *s, const char *path, uint64_t flags) {
+static int sandbox_files_create(tern_sandbox *s, const char *path, uint64_t flags) {
     if (s->created >= s->options->creations) {
         errno = EDQUOT;
         return -1;
     }
-    int fd = beneath(s->directory_fd, path, (uint64_t)access_of(flags) | O_CREAT | O_EXCL, 0600);
+    int fd = sandbox_files_beneath(s->directory_fd, path,
+                                   (uint64_t)access_of(flags) | O_CREAT | O_EXCL, 0600);
     s->created += fd >= 0;
     return fd;
 }
 
 /* Another process may create the file between the two attempts, or rename a directory on the path.
  * Another try then succeeds, unless the process does so again and again. */
-static int open_file(tern_sandbox *s, const char *path, uint64_t flags) {
+static int sandbox_files_open_file(tern_sandbox *s, const char *path, uint64_t flags) {
     enum { TRIES = 8 };
     int fd = -1;
     for (int i = 0; i < TRIES && fd < 0; i++) {
-        int found = beneath(s->directory_fd, path, O_PATH, 0);
+        int found = sandbox_files_beneath(s->directory_fd, path, O_PATH, 0);
         if (found >= 0)
             return open_again(found, flags);
         if (errno == ENOENT && (flags & TERN_SANDBOX_CREATE))
-            fd = create(s, path, flags);
+            fd = sandbox_files_create(s, path, flags);
         if (fd < 0 && errno != EEXIST && errno != EAGAIN)
             break;
     }
@@ -127,7 +128,7 @@ int64_t tern_sandbox_open_run(tern_sandbox *s, const tern_sandbox_request *reque
     int handle = free_handle(s);
     (void)reply;
     (void)argument;
-    int fd = open_file(s, (const char *)request->data, flags);
+    int fd = sandbox_files_open_file(s, (const char *)request->data, flags);
     if (fd < 0)
         return -errno;
     s->handles[handle] = (tern_sandbox_handle){fd, (flags & TERN_SANDBOX_FOR_READING) != 0,

@@ -76,7 +76,7 @@ static int read_only(int fd, char *path, size_t room) {
     return high;
 }
 
-static int spawn(tern_sandbox *s, const char *path) {
+static int sandbox_process_spawn(tern_sandbox *s, const char *path) {
     char *const arguments[] = {(char[]){"tern-sandbox"}, NULL}, *const environment[] = {NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -108,7 +108,7 @@ static int spawn(tern_sandbox *s, const char *path) {
 }
 
 /* Starts the helper. Its descriptor is not needed after that. */
-static tern_status execute(tern_sandbox *s) {
+static tern_status sandbox_process_execute(tern_sandbox *s) {
     char path[40];
     int fd = read_only(s->helper_fd, path, sizeof path);
     close(s->helper_fd);
@@ -119,7 +119,7 @@ static tern_status execute(tern_sandbox *s) {
                    : tern_fail(TERN_ERR_UNSUPPORTED, "tern_sandbox_run: %s cannot be used: %s",
                                path, strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int error = spawn(s, path);
+    int error = sandbox_process_spawn(s, path);
     close(fd);
     s->helper_fd = -1;
     if (error == EACCES || error == ENOENT || error == ENOSYS || error == EPERM)
@@ -142,7 +142,7 @@ static tern_status somebody_waited(const tern_sandbox *s) {
 tern_status tern_sandbox_start(tern_sandbox *s) {
     tern_status status = open_helper(s);
     if (status == TERN_OK)
-        status = execute(s);
+        status = sandbox_process_execute(s);
     if (status != TERN_OK)
         return status;
     s->pidfd = (int)syscall(SYS_pidfd_open, s->process, 0);

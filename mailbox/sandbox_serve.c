@@ -94,7 +94,7 @@ const tern_sandbox_operation tern_sandbox_table[TERN_SANDBOX_OWN] = {
 };
 
 /* Returns NULL if the operation does not exist or is not allowed. */
-static const tern_sandbox_operation *find(const tern_sandbox *s, uint32_t number) {
+static const tern_sandbox_operation *sandbox_serve_find(const tern_sandbox *s, uint32_t number) {
     const tern_sandbox_options *o = s->options;
     if (number < TERN_SANDBOX_OWN)
         return o->allow >> number & 1 && tern_sandbox_table[number].run != NULL
@@ -107,9 +107,9 @@ static const tern_sandbox_operation *find(const tern_sandbox *s, uint32_t number
 }
 
 /* From here on, no part of the request is in shared memory. */
-static int64_t answer(tern_sandbox *s, const tern_sandbox_request *request,
-                      tern_sandbox_reply *reply) {
-    const tern_sandbox_operation *operation = find(s, request->operation);
+static int64_t sandbox_serve_answer(tern_sandbox *s, const tern_sandbox_request *request,
+                                    tern_sandbox_reply *reply) {
+    const tern_sandbox_operation *operation = sandbox_serve_find(s, request->operation);
     int refusal = operation == NULL          ? -EPERM
                   : operation->check == NULL ? 0
                                              : operation->check(s, request, operation->argument);
@@ -119,7 +119,7 @@ static int64_t answer(tern_sandbox *s, const tern_sandbox_request *request,
     return refusal;
 }
 
-static int work(void *packet, uint32_t slot, void *argument) {
+static int sandbox_serve_work(void *packet, uint32_t slot, void *argument) {
     tern_sandbox *s = argument;
     tern_sandbox_head head;
     tern_sandbox_reply reply = {s->reply, 0};
@@ -137,7 +137,7 @@ static int work(void *packet, uint32_t slot, void *argument) {
         memcpy(s->data, (unsigned char *)packet + sizeof head, head.bytes);
         s->data[head.bytes] = 0;
         tern_mailbox_settle(s->data);
-        head.result = answer(s, &request, &reply);
+        head.result = sandbox_serve_answer(s, &request, &reply);
     }
     head.bytes = reply.bytes <= TERN_SANDBOX_DATA ? reply.bytes : TERN_SANDBOX_DATA;
     memcpy((unsigned char *)packet + sizeof head, reply.data, head.bytes);
@@ -150,7 +150,7 @@ static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint
     enum { ROUNDS = 64, LONG_NS = 500000 };
     uint32_t steps = 0;
     for (int i = 0; i < ROUNDS; i++) {
-        uint32_t done = tern_mailbox_serve(server, work, NULL, s);
+        uint32_t done = tern_mailbox_serve(server, sandbox_serve_work, NULL, s);
         steps += done;
         if (done == 0)
             tern_mailbox_pause();
@@ -162,7 +162,7 @@ static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint
 
 /* Returns whether the child has ended. It waits for that for a tenth of the time since the last
  * call, at most 1 ms; in the first 0.1 ms it does not wait. */
-static int ended(const tern_sandbox *s, uint64_t quiet_ns) {
+static int sandbox_serve_ended(const tern_sandbox *s, uint64_t quiet_ns) {
     uint64_t nap = quiet_ns < 100000 ? 0 : quiet_ns / 10 < 1000000 ? quiet_ns / 10 : 1000000;
     struct pollfd one = {s->pidfd, POLLIN, 0};
     struct timespec time = {0, (long)nap};
@@ -179,10 +179,10 @@ int tern_sandbox_serve(tern_sandbox *s, tern_sandbox_end *why) {
         if (serve_a_while(s, &server, now) > 0)
             last = now;
         now = tern_now();
-        if (ended(s, now - last)) {
+        if (sandbox_serve_ended(s, now - last)) {
             /* Serve the calls that the program posted without waiting for their answers. */
             for (uint32_t i = 0; i < TERN_SANDBOX_SLOTS; i++)
-                (void)tern_mailbox_serve(&server, work, NULL, s);
+                (void)tern_mailbox_serve(&server, sandbox_serve_work, NULL, s);
             return 0;
         }
         if (now - began >= s->options->timeout_ns) {

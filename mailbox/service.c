@@ -5,7 +5,7 @@
 
 /* Memory for services, and the statuses of message calls. */
 
-static void *resize(void *memory, uint64_t bytes, void *argument) {
+static void *service_resize(void *memory, uint64_t bytes, void *argument) {
     (void)argument;
     if (bytes > 0)
         return realloc(memory, bytes);
@@ -29,7 +29,7 @@ tern_status tern_mailbox_service_open(tern_mailbox_service *service,
                                       .slots = share->shape.slots,
                                       .packet = (share->shape.packet + line - 1) / line * line,
                                       .request_max = request_max,
-                                      .resize = resize,
+                                      .resize = service_resize,
                                       .handle = handle,
                                       .argument = argument};
     return TERN_OK;

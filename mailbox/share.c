@@ -17,12 +17,12 @@
 _Static_assert(offsetof(tern_mailbox_share_head, workers) % TERN_MAILBOX_LINE == 0,
                "the table begins at a line's start");
 
-static size_t table_bytes(const tern_mailbox_shape *shape) {
+static size_t share_table_bytes(const tern_mailbox_shape *shape) {
     size_t bytes = sizeof(tern_mailbox_share_head) + shape->workers * sizeof(uint64_t);
     return (bytes + TERN_MAILBOX_LINE - 1) / TERN_MAILBOX_LINE * TERN_MAILBOX_LINE;
 }
 
-static tern_status check(const tern_mailbox_shape *shape, const void *out) {
+static tern_status share_check(const tern_mailbox_shape *shape, const void *out) {
     if (out == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
     if (shape->bytes == 0 || shape->packet < 64)
@@ -49,8 +49,8 @@ static int make_memory(size_t bytes) {
 }
 
 /* Maps the memory. It takes over the descriptor, also on failure. */
-static tern_status map(int fd, const tern_mailbox_shape *shape, size_t bytes,
-                       tern_mailbox_share **share) {
+static tern_status share_map(int fd, const tern_mailbox_shape *shape, size_t bytes,
+                             tern_mailbox_share **share) {
     tern_mailbox_share *fresh = malloc(sizeof *fresh);
     void *memory = MAP_FAILED;
     tern_status status = TERN_OK;
@@ -69,14 +69,14 @@ static tern_status map(int fd, const tern_mailbox_shape *shape, size_t bytes,
 }
 
 tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mailbox_share **share) {
-    tern_status status = check(shape, share);
+    tern_status status = share_check(shape, share);
     if (status != TERN_OK)
         return status;
-    size_t bytes = table_bytes(shape) + shape->bytes;
+    size_t bytes = share_table_bytes(shape) + shape->bytes;
     int fd = make_memory(bytes);
     if (fd < 0)
         return tern_fail_system("memory for a mailbox");
-    status = map(fd, shape, bytes, share);
+    status = share_map(fd, shape, bytes, share);
     if (status != TERN_OK)
         return status;
     (*share)->head->shape = *shape;
@@ -100,7 +100,7 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
         return tern_fail(TERN_ERR_MISMATCH,
                          "the mailbox was made with TERN_MAILBOX_LAYOUT %u, this program with %u",
                          head.shape.layout, layout);
-    tern_status status = check(&head.shape, share);
+    tern_status status = share_check(&head.shape, share);
     if (status != TERN_OK)
         return status;
     if (bytes(head.shape.slots, head.shape.packet) != head.shape.bytes)
@@ -109,19 +109,19 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
                          "both with the same TERN_MAILBOX_STRIDE",
                          (unsigned long long)head.shape.bytes,
                          bytes(head.shape.slots, head.shape.packet));
-    size_t all = table_bytes(&head.shape) + head.shape.bytes;
+    size_t all = share_table_bytes(&head.shape) + head.shape.bytes;
     if ((size_t)info.st_size != all)
         return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is of %lld bytes, not of a mailbox", fd,
                          (long long)info.st_size);
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return tern_fail_system("the descriptor of a mailbox");
-    return map(own, &head.shape, all, share);
+    return share_map(own, &head.shape, all, share);
 }
 
 void *tern_mailbox_share_memory(const tern_mailbox_share *share, tern_mailbox_shape *shape) {
     *shape = share->shape;
-    return (char *)share->head + table_bytes(&share->shape);
+    return (char *)share->head + share_table_bytes(&share->shape);
 }
 
 int tern_mailbox_fd(const tern_mailbox_share *share) { return share->fd; }

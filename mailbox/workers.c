@@ -56,7 +56,7 @@ static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
 static uint64_t process_of(uint64_t word) { return word >> PROCESS_SHIFT; }
 
 /* Returns the start time of a process as the word has it, or -1 if it cannot be read. */
-static int64_t started(uint64_t process) {
+static int64_t worker_started(uint64_t process) {
     char path[40], text[512];
     snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)process);
     FILE *file = fopen(path, "re");
@@ -77,8 +77,8 @@ static int64_t started(uint64_t process) {
 
 /* A zombie still has a process id and a start time; only its pidfd shows that it is dead. If the
  * start time cannot be read, for want of a descriptor, it is not considered. */
-static int lives(uint64_t word) {
-    int64_t start = started(process_of(word));
+static int worker_lives(uint64_t word) {
+    int64_t start = worker_started(process_of(word));
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);
     if (fd < 0)
         return errno != ESRCH && errno != EINVAL; /* no descriptor is left: the process is not known
@@ -112,7 +112,7 @@ static uint32_t count_cores(tern_mailbox_share_head *head) {
 
 tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
                                tern_mailbox_ticket *ticket) {
-    int64_t start = started((uint64_t)getpid());
+    int64_t start = worker_started((uint64_t)getpid());
     if (start < 0)
         return tern_fail_system("reading /proc/PID/stat of this process");
     uint64_t mine = (uint64_t)getpid() << PROCESS_SHIFT | (uint64_t)start << STARTED_SHIFT |
@@ -150,7 +150,7 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
     for (uint32_t i = at; i < share->shape.workers; i++) {
         /* R7 */
         uint64_t word = atomic_load(&share->head->workers[i]);
-        if (process_of(word) == 0 || lives(word))
+        if (process_of(word) == 0 || worker_lives(word))
             continue;
         *ticket = ticket_of(i, word);
         return 1;
@@ -163,7 +163,7 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
  *
  * It loads served before the words. In the other order, a server that joins in between could be
  * seen in served but not in the words, and the wait would report that no server lives. */
-static tern_status look(tern_mailbox_worker *worker, int calls) {
+static tern_status worker_look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
     /* R7: tern_mailbox_enter, tern_mailbox_exit; served is loaded before the workers */
     uint32_t served = atomic_load(&share->head->served);
@@ -173,7 +173,7 @@ static tern_status look(tern_mailbox_worker *worker, int calls) {
         uint64_t word = atomic_load(&share->head->workers[i]);
         if (process_of(word) == 0)
             continue;
-        if (!lives(word))
+        if (!worker_lives(word))
             return TERN_ERR_AGAIN;
         all++;
         servers += (word & SERVER_BIT) != 0 && i != worker->ticket.index;
@@ -194,7 +194,7 @@ tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t
      * workers. */
     if (now - patience->worker->looked >= LOOK_NS) {
         patience->worker->looked = now;
-        tern_status status = look(patience->worker, patience->calls);
+        tern_status status = worker_look(patience->worker, patience->calls);
         if (status != TERN_OK)
             return status;
     }

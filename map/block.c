@@ -48,11 +48,11 @@ tern_ptr tern_block_place(const uint64_t *d) {
     return (tern_ptr){(uint32_t)d[1], 0, TERN_DOMAIN_GLOBAL, d[2]};
 }
 
-static size_t round_up(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+static size_t map_block_round_up(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                             const void *value, size_t value_bytes, tern_map_descriptor *d) {
-    const size_t bytes = round_up(tern_block_bytes(d->words));
+    const size_t bytes = map_block_round_up(tern_block_bytes(d->words));
     tern_ptr place = TERN_NULL;
     tern_status status = tern_alloc(worker, bytes, 0, TERN_DOMAIN_GLOBAL, &place);
     if (status == TERN_ERR_MEMORY)
@@ -111,16 +111,18 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {
-    return tern_reach_address(worker, tern_block_place(d), round_up(tern_block_bytes(d))) != NULL;
+    return tern_reach_address(worker, tern_block_place(d),
+                              map_block_round_up(tern_block_bytes(d))) != NULL;
 }
 
-static bool passes(const tern_map *map, const uint64_t *d, const void *key, const void *value) {
+static bool map_block_passes(const tern_map *map, const uint64_t *d, const void *key,
+                             const void *value) {
     uint64_t seed = tern_map_seed(map, key, tern_map_descriptor_key_bytes(d));
     return XXH3_64bits_withSeed(value, tern_map_descriptor_value_bytes(d), seed) == d[3];
 }
 
 bool tern_block_is_whole(const tern_map *map, const uint64_t *d, const char *copy) {
-    return passes(map, d, copy, copy + tern_block_value_at(d));
+    return map_block_passes(map, d, copy, copy + tern_block_value_at(d));
 }
 
 tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint64_t *d,
@@ -128,7 +130,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
     const size_t value_bytes = tern_map_descriptor_value_bytes(d), bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);
-    const char *block = tern_reach_address(worker, place, round_up(bytes));
+    const char *block = tern_reach_address(worker, place, map_block_round_up(bytes));
     tern_scratch room;
     char *copy = (char *)tern_scratch_take(&room, block != NULL ? at : bytes);
     tern_status status = copy != NULL ? TERN_OK : TERN_ERR_MEMORY;
@@ -141,7 +143,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
             memcpy(value, copy + at, value_bytes);
     }
     if (status == TERN_OK)
-        *verdict = !passes(map, d, copy, value)               ? TERN_BLOCK_STALE
+        *verdict = !map_block_passes(map, d, copy, value)     ? TERN_BLOCK_STALE
                    : memcmp(copy, key->bytes, key_bytes) != 0 ? TERN_BLOCK_OTHER
                                                               : TERN_BLOCK_MINE;
     /* R2: tern_block_make; after words whose check fails, the find reads the descriptor again */

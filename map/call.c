@@ -40,8 +40,8 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
 
 /* Reads the head of a message. [out] m: the head; map: the map that the message is for; key: the
  * key that it names, without its bytes, which may follow the head. */
-static tern_status read_message(tern_call_info *call, const void *message, size_t bytes,
-                                map_head *m, tern_map **map, tern_map_key *key) {
+static tern_status map_call_read_message(tern_call_info *call, const void *message, size_t bytes,
+                                         map_head *m, tern_map **map, tern_map_key *key) {
     tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
     if (to == NULL)
         return tern_fail(TERN_ERR_STATE, "no such map here; was it destroyed?");
@@ -94,7 +94,7 @@ static tern_status tern_map_on_put(tern_call_info *call, const void *message, si
     tern_map *map = NULL;
     tern_map_key key;
     tern_map_descriptor d;
-    tern_status status = read_message(call, message, bytes, &m, &map, &key);
+    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = take_descriptor(call, map, &m, came, bytes - sizeof m, &key, &d);
     if (status != TERN_OK)
@@ -117,7 +117,7 @@ static tern_status tern_map_on_remove(tern_call_info *call, const void *message,
     tern_map *map = NULL;
     tern_map_key key;
     tern_ptr old = TERN_NULL;
-    tern_status status = read_message(call, message, bytes, &m, &map, &key);
+    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_remove(call->worker, map, &key, &old);
     if (status == TERN_OK)
@@ -131,7 +131,7 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
     tern_map *map = NULL;
     tern_map_key key;
     tern_map_descriptor d;
-    tern_status status = read_message(call, message, bytes, &m, &map, &key);
+    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_look(call->worker, map, &key, TERN_PROMISE_READ_WRITE, &d);
     if (status != TERN_OK)
@@ -166,9 +166,9 @@ static map_head head_to(const tern_map *map, const tern_map_key *key, size_t val
                       .flags = flags};
 }
 
-static tern_status send(tern_worker *worker, const tern_map *map, uint32_t owner,
-                        const tern_function *function, const void *message, size_t bytes,
-                        bool *existed, tern_ptr *old) {
+static tern_status map_call_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                 const tern_function *function, const void *message, size_t bytes,
+                                 bool *existed, tern_ptr *old) {
     put_reply reply = {0, TERN_NULL};
     size_t got = 0;
     tern_status status = tern_call_return(worker, tern_table_worker(map->table, owner), function,
@@ -199,7 +199,7 @@ static tern_status send_content(tern_worker *worker, const tern_map *map, uint32
     if (value_bytes > 0)
         memcpy(message + sizeof head + tern_block_value_at(d->words), value, value_bytes);
     tern_status status =
-        send(worker, map, owner, &tern_map_on_put_function, message, bytes, existed, old);
+        map_call_send(worker, map, owner, &tern_map_on_put_function, message, bytes, existed, old);
     tern_scratch_free(&room);
     return status;
 }
@@ -214,8 +214,8 @@ static tern_status send_descriptor(tern_worker *worker, const tern_map *map, uin
     message.head =
         head_to(map, key, tern_map_descriptor_value_bytes(d->words), only_new ? ONLY_NEW : 0);
     memcpy(message.d.words, d->words, 8 * tern_map_descriptor_words(map));
-    return send(worker, map, owner, &tern_map_on_put_function, &message,
-                sizeof message.head + 8 * tern_map_descriptor_words(map), existed, old);
+    return map_call_send(worker, map, owner, &tern_map_on_put_function, &message,
+                         sizeof message.head + 8 * tern_map_descriptor_words(map), existed, old);
 }
 
 tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t owner,
@@ -241,8 +241,8 @@ tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint3
                                  const tern_map_key *key, tern_ptr *old) {
     map_head head = head_to(map, key, 0, 0);
     bool existed;
-    return send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head, &existed,
-                old);
+    return map_call_send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head,
+                         &existed, old);
 }
 
 tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_t owner,

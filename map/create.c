@@ -4,7 +4,7 @@
 #include "src/collective/collective.h"
 #include "tern/call.h"
 
-static tern_status check_options(const tern_map_options *o, tern_map **map) {
+static tern_status map_check_options(const tern_map_options *o, tern_map **map) {
     if (o == NULL || map == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_map_create: %s is NULL",
                          o == NULL ? "options" : "map");
@@ -29,7 +29,7 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
         return status;
     tern_context *context = worker->context;
     tern_map *m = calloc(1, sizeof *m);
-    status = check_options(options, map);
+    status = map_check_options(options, map);
     if (status == TERN_OK && m == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a map");
     status = tern_collective_agree(context, worker, status, name);
@@ -63,7 +63,7 @@ fail:
     return status;
 }
 
-static tern_status begin(tern_worker *worker, const tern_map *map, const char *name) {
+static tern_status map_begin(tern_worker *worker, const tern_map *map, const char *name) {
     if (worker == NULL || map == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL ? "worker" : "map");
@@ -120,7 +120,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     if (map == NULL)
         return TERN_OK;
     TERN_COLLECTIVE(worker, "tern_map_destroy");
-    tern_status status = begin(worker, map, "tern_map_destroy");
+    tern_status status = map_begin(worker, map, "tern_map_destroy");
     if (status != TERN_OK)
         return status;
     status = free_all(worker, map, true);
@@ -133,7 +133,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
 
 tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
     TERN_COLLECTIVE(worker, "tern_map_clear");
-    tern_status status = begin(worker, map, "tern_map_clear");
+    tern_status status = map_begin(worker, map, "tern_map_clear");
     if (status == TERN_OK)
         status = free_all(worker, map, false);
     return status == TERN_OK ? tern_barrier(worker) : status;
@@ -141,6 +141,6 @@ tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
 
 tern_status tern_map_size(tern_worker *worker, tern_map *map, uint64_t *count) {
     TERN_COLLECTIVE(worker, "tern_map_size");
-    tern_status status = begin(worker, map, "tern_map_size");
+    tern_status status = map_begin(worker, map, "tern_map_size");
     return status == TERN_OK ? tern_hashtable_size(worker, map->table, count) : status;
 }

@@ -32,7 +32,8 @@ typedef struct map_search {
 } map_search;
 
 /* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
-static tern_status look(const map_search *s, tern_map_descriptor *d, tern_block_verdict *verdict) {
+static tern_status map_find_look(const map_search *s, tern_map_descriptor *d,
+                                 tern_block_verdict *verdict) {
     *verdict = TERN_BLOCK_STALE;
     return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
                                            s->room, verdict)
@@ -79,7 +80,7 @@ static tern_status wait_for_block(const map_search *s, const tern_map_descriptor
     return tern_wait_step(worker->context, wait, block.rank);
 }
 
-static tern_status find(const map_search *s, size_t *value_bytes) {
+static tern_status map_find_key(const map_search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
@@ -87,7 +88,7 @@ static tern_status find(const map_search *s, size_t *value_bytes) {
     uint64_t since = 0; /* time of the first of these */
     for (bool first = true;; first = false) {
         tern_block_verdict verdict;
-        tern_status status = look(s, &d, &verdict);
+        tern_status status = map_find_look(s, &d, &verdict);
         if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
             status = judge_descriptor(s, &d, &verdict, value_bytes);
         else if (status == TERN_OK)
@@ -127,7 +128,7 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
                                           map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
     s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
     size_t bytes = 0;
-    status = find(&s, &bytes);
+    status = map_find_key(&s, &bytes);
     tern_selector_done(worker, &pick, &target, status);
     if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
         *value_bytes = bytes;

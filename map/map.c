@@ -48,9 +48,9 @@ static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32
     return status;
 }
 
-static tern_status insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                          const void *value, size_t value_bytes, bool only_new,
-                          tern_promise promise, tern_via via, int *existed, const char *name) {
+static tern_status map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                              const void *value, size_t value_bytes, bool only_new,
+                              tern_promise promise, tern_via via, int *existed, const char *name) {
     tern_status status =
         tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_READ_ONLY, via, name);
     if (status == TERN_OK && value == NULL && value_bytes > 0)
@@ -86,15 +86,15 @@ static tern_status insert(tern_worker *worker, tern_map *map, const void *key, s
 tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                             const void *value, size_t value_bytes, tern_promise promise,
                             tern_via via, int *existed) {
-    return insert(worker, map, key, key_bytes, value, value_bytes, false, promise, via, existed,
-                  "tern_map_insert");
+    return map_insert(worker, map, key, key_bytes, value, value_bytes, false, promise, via, existed,
+                      "tern_map_insert");
 }
 
 tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, const void *value, size_t value_bytes,
                                 tern_promise promise, tern_via via, int *existed) {
-    return insert(worker, map, key, key_bytes, value, value_bytes, true, promise, via, existed,
-                  "tern_map_insert_new");
+    return map_insert(worker, map, key, key_bytes, value, value_bytes, true, promise, via, existed,
+                      "tern_map_insert_new");
 }
 
 tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,

@@ -12,7 +12,7 @@ typedef struct heir {
     tern_ptr old;
 } heir;
 
-static tern_status see(tern_replace_hook *hook, const uint64_t *d) {
+static tern_status map_operation_see(tern_replace_hook *hook, const uint64_t *d) {
     heir *h = (heir *)(void *)hook;
     if (!tern_map_descriptor_is_of(h->map, d, h->key))
         return TERN_ERR_EXISTS;
@@ -22,7 +22,7 @@ static tern_status see(tern_replace_hook *hook, const uint64_t *d) {
 }
 
 static heir heir_of(const tern_map *map, const tern_map_key *key) {
-    return (heir){{see}, map, key, TERN_NULL};
+    return (heir){{map_operation_see}, map, key, TERN_NULL};
 }
 
 /* Checks that the entry that an insert_new has found belongs to its key. If the entry is erased

@@ -17,7 +17,7 @@ typedef struct map_walk {
     size_t room;
 } map_walk;
 
-static char *make_room(map_walk *w, size_t bytes) {
+static char *map_visit_make_room(map_walk *w, size_t bytes) {
     if (bytes <= w->room)
         return w->copy;
     char *more = realloc(w->copy, 2 * bytes);
@@ -33,7 +33,7 @@ static char *make_room(map_walk *w, size_t bytes) {
 /* Copies key and value of a small descriptor apart, so that both are aligned. */
 static const char *small_block(map_walk *w, const uint64_t *d) {
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
-    char *copy = make_room(w, tern_block_bytes(d) + 1);
+    char *copy = map_visit_make_room(w, tern_block_bytes(d) + 1);
     if (copy == NULL)
         return NULL;
     memcpy(copy, tern_map_descriptor_small(d), key_bytes);
@@ -47,7 +47,7 @@ static const char *large_block(map_walk *w, const uint64_t *d) {
     const tern_ptr place = tern_block_place(d);
     const char *block = tern_reach_address(w->worker, place, bytes);
     if (block == NULL) {
-        char *copy = make_room(w, bytes);
+        char *copy = map_visit_make_room(w, bytes);
         if (copy == NULL)
             return NULL;
         w->status = tern_get(w->worker, copy, place, bytes);
@@ -76,7 +76,7 @@ static int visit_one(const void *fingerprint, const void *value, void *argument)
     return w->visit(&item, w->argument);
 }
 
-static tern_status check(const tern_map *map, bool missing, const char *name) {
+static tern_status map_visit_check(const tern_map *map, bool missing, const char *name) {
     if (map == NULL || missing)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          map == NULL ? "map" : "visit or count");
@@ -87,8 +87,8 @@ typedef tern_status walker(tern_worker *worker, tern_hashtable *table,
                            int (*visit)(const void *key, const void *value, void *argument),
                            void *argument);
 
-static tern_status run(tern_worker *worker, const tern_map *map, walker *walker_of_table,
-                       visitor *visit, void *argument) {
+static tern_status map_visit_run(tern_worker *worker, const tern_map *map, walker *walker_of_table,
+                                 visitor *visit, void *argument) {
     map_walk w = {worker, map, visit, argument, TERN_OK, NULL, 0};
     tern_status status = walker_of_table(worker, map->table, visit_one, &w);
     free(w.copy);
@@ -98,19 +98,21 @@ static tern_status run(tern_worker *worker, const tern_map *map, walker *walker_
 tern_status tern_map_for_each(tern_worker *worker, tern_map *map,
                               int (*visit)(const tern_map_item *item, void *argument),
                               void *argument) {
-    tern_status status = check(map, visit == NULL, "tern_map_for_each");
-    return status == TERN_OK ? run(worker, map, tern_hashtable_for_each, visit, argument) : status;
+    tern_status status = map_visit_check(map, visit == NULL, "tern_map_for_each");
+    return status == TERN_OK ? map_visit_run(worker, map, tern_hashtable_for_each, visit, argument)
+                             : status;
 }
 
 tern_status tern_map_for_each_anywhere(tern_worker *worker, tern_map *map,
                                        int (*visit)(const tern_map_item *item, void *argument),
                                        void *argument) {
-    tern_status status = check(map, visit == NULL, "tern_map_for_each_anywhere");
-    return status == TERN_OK ? run(worker, map, tern_hashtable_for_each_anywhere, visit, argument)
-                             : status;
+    tern_status status = map_visit_check(map, visit == NULL, "tern_map_for_each_anywhere");
+    return status == TERN_OK
+               ? map_visit_run(worker, map, tern_hashtable_for_each_anywhere, visit, argument)
+               : status;
 }
 
 tern_status tern_map_local_size(tern_worker *worker, tern_map *map, uint64_t *count) {
-    tern_status status = check(map, count == NULL, "tern_map_local_size");
+    tern_status status = map_visit_check(map, count == NULL, "tern_map_local_size");
     return status == TERN_OK ? tern_hashtable_local_size(worker, map->table, count) : status;
 }

@@ -91,7 +91,7 @@ static void free_edges(tern_search *s, tern_mcts_edges *edges) {
     }
 }
 
-static void sweep(tern_search *s, tern_mcts_slab *slab) {
+static void advance_sweep(tern_search *s, tern_mcts_slab *slab) {
     /* R5 */
     uint32_t used = atomic_load_explicit(&slab->nodes, memory_order_relaxed);
     if (slab->heads != NULL)
@@ -109,7 +109,7 @@ static void sweep(tern_search *s, tern_mcts_slab *slab) {
 }
 
 /* Returns the child that the move leads to, or 0 if there is none. */
-static uint64_t child_of(const tern_search *s, uint32_t move) {
+static uint64_t advance_child_of(const tern_search *s, uint32_t move) {
     const tern_mcts_node *root = tern_mcts_node_of(s, s->root);
     tern_mcts_edges *edges = tern_mcts_edges_of(root);
     for (uint32_t i = 0; edges != NULL && i < edges->count; i++)
@@ -121,7 +121,7 @@ static uint64_t child_of(const tern_search *s, uint32_t move) {
 
 /* Makes the child the root on all ranks, or makes a new root if there is no child. */
 static tern_status find_root(tern_worker *worker, tern_search *s, uint32_t move) {
-    uint64_t child = tern_mcts_has_root(s) ? child_of(s, move) : 0;
+    uint64_t child = tern_mcts_has_root(s) ? advance_child_of(s, move) : 0;
     tern_status status = tern_sum(worker, &child, 1);
     if (status != TERN_OK)
         return status;
@@ -151,7 +151,8 @@ static tern_status check_move(const tern_search *s, uint32_t move) {
                      move, count, s->game.name);
 }
 
-static tern_status advance(tern_worker *worker, tern_search *s, uint32_t move, const char *name) {
+static tern_status advance_search(tern_worker *worker, tern_search *s, uint32_t move,
+                                  const char *name) {
     tern_status status = tern_agree(worker, check_move(s, move), name);
     if (status == TERN_OK)
         status = tern_same(worker, &move, sizeof move, "the move of tern_search_advance");
@@ -161,7 +162,7 @@ static tern_status advance(tern_worker *worker, tern_search *s, uint32_t move, c
     if (status == TERN_OK)
         status = mark_all(worker, s);
     for (uint32_t i = 0; i < s->workers && status == TERN_OK; i++)
-        sweep(s, &s->worker[i].slab);
+        advance_sweep(s, &s->worker[i].slab);
     /* No rank may look for nodes here before this rank has freed its own. */
     if (status == TERN_OK)
         status = tern_agree(worker, TERN_OK, name);
@@ -175,7 +176,7 @@ tern_status tern_search_advance(tern_worker *worker, tern_search *s, uint32_t mo
     tern_status status = tern_mcts_begin(worker, s, name);
     if (status != TERN_OK)
         return status;
-    status = advance(worker, s, move, name);
+    status = advance_search(worker, s, move, name);
     tern_collective_end(worker);
     return status;
 }

@@ -13,7 +13,7 @@ typedef struct claim {
     uint64_t visits, won; /* half points of player 0 */
 } claim;
 
-static tern_status receive(tern_search *s, const claim *c) {
+static tern_status search_receive(tern_search *s, const claim *c) {
     const tern_mcts_node *node = tern_mcts_node_of(s, c->name);
     if (node == NULL)
         return tern_mcts_stray();
@@ -30,11 +30,11 @@ static tern_status tern_mcts_on_claim(tern_call_info *call, const void *argument
         return tern_mcts_stray();
     claim c;
     tern_read_once(&c, arguments, sizeof c);
-    return receive(s, &c);
+    return search_receive(s, &c);
 }
 TERN_FUNCTION(tern_mcts_on_claim)
 
-static tern_status wrong(uint64_t name, const char *what, uint64_t is, uint64_t due) {
+static tern_status search_wrong(uint64_t name, const char *what, uint64_t is, uint64_t due) {
     return tern_fail(TERN_ERR_STATE, "node %u of worker %u: %s %llu, and %llu are due",
                      (uint32_t)name, tern_mcts_owner(name), what, (unsigned long long)is,
                      (unsigned long long)due);
@@ -52,16 +52,16 @@ static tern_status check_edge(tern_worker *worker, tern_search *s, const tern_mc
         tern_mcts_turn(node, link->loose_won, link->loose_visits, s->options.simulations);
     uint32_t rank = tern_mcts_owner(child) / s->workers;
     if (link->deferred != 0 || child == TERN_MCTS_MAKING)
-        return wrong(name, "tokens that still wait", link->deferred, 0);
+        return search_wrong(name, "tokens that still wait", link->deferred, 0);
     if (child == 0 && link->loose_visits != visits)
-        return wrong(name, "visits of an edge without a node", visits, link->loose_visits);
+        return search_wrong(name, "visits of an edge without a node", visits, link->loose_visits);
     if (child == 0 && loose_won != won)
-        return wrong(name, "points of an edge without a node", won, loose_won);
+        return search_wrong(name, "points of an edge without a node", won, loose_won);
     if (child == 0)
         return TERN_OK;
     claim c = {tern_mcts_head_to(s), child, visits - link->loose_visits, won - loose_won};
     return rank == s->rank
-               ? receive(s, &c)
+               ? search_receive(s, &c)
                : tern_call(worker, (tern_worker_id){rank, tern_worker_self(worker).index},
                            &tern_mcts_on_claim_function, &c, sizeof c);
 }
@@ -78,9 +78,9 @@ static tern_status check_node(tern_worker *worker, tern_search *s, uint64_t name
         status = check_edge(worker, s, node, name, i);
     }
     if (status == TERN_OK && visits + node->own_visits != node->visits)
-        status = wrong(name, "visits are", node->visits, visits + node->own_visits);
+        status = search_wrong(name, "visits are", node->visits, visits + node->own_visits);
     if (status == TERN_OK && node->returns != 0)
-        status = wrong(name, "tokens to go back to", node->returns, 0);
+        status = search_wrong(name, "tokens to go back to", node->returns, 0);
     return status;
 }
 
@@ -103,16 +103,16 @@ static tern_status check_sums(const tern_search *s, const tern_mcts_worker *w, u
     if (node == NULL || name == s->root)
         return TERN_OK;
     if (sums->edges == 0)
-        return wrong(name, "edges to it", 0, 1);
+        return search_wrong(name, "edges to it", 0, 1);
     const uint64_t won = won_of(s, node);
     /* The points that freed edges brought are unknown, but lie between 0 and the most that the
      * visits by these edges could win. */
     const bool some = w->slab.heads != NULL && s->forgotten;
     const uint64_t visits = some && sums->visits < node->visits ? node->visits - sums->visits : 0;
     if (sums->visits + visits != node->visits)
-        return wrong(name, "visits by edges", sums->visits, node->visits);
+        return search_wrong(name, "visits by edges", sums->visits, node->visits);
     if (sums->won > won || won - sums->won > 2 * visits * s->options.simulations)
-        return wrong(name, "points by edges", sums->won, won);
+        return search_wrong(name, "points by edges", sums->won, won);
     return TERN_OK;
 }
 

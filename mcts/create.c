@@ -31,8 +31,8 @@ static tern_status check_game(const tern_game *g) {
     return TERN_OK;
 }
 
-static tern_status check_options(const tern_config *config, const tern_game *g,
-                                 const tern_search_options *o) {
+static tern_status search_check_options(const tern_config *config, const tern_game *g,
+                                        const tern_search_options *o) {
     /* The longest message is a creation: a state and less than 256 bytes beside it. */
     size_t message = 256 + g->state_bytes, room = config->ring_size / 2 - 64;
     size_t least = tern_mcts_slab_least(g->state_bytes, g->moves_max) * config->workers;
@@ -140,7 +140,7 @@ static void free_search(tern_search *s) {
 }
 
 /* Finds out whether some rank shares no memory with this one. */
-static tern_status find_far(tern_search *s) {
+static tern_status search_find_far(tern_search *s) {
     tern_status status = TERN_OK;
     for (uint32_t r = 0; r < s->size && status == TERN_OK; r++) {
         tern_transport transport = TERN_SHM;
@@ -151,8 +151,8 @@ static tern_status find_far(tern_search *s) {
 }
 
 /* Allocates this rank's part of the search. [out] search must be freed on an error too. */
-static tern_status allocate(tern_context *context, const tern_game *game,
-                            const tern_search_options *options, tern_search **search) {
+static tern_status search_allocate(tern_context *context, const tern_game *game,
+                                   const tern_search_options *options, tern_search **search) {
     tern_search *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a search");
@@ -181,12 +181,12 @@ static tern_status allocate(tern_context *context, const tern_game *game,
         return tern_fail(TERN_ERR_MEMORY,
                          "no memory for a search with %zu bytes of nodes; give it less",
                          options->memory);
-    return find_far(s);
+    return search_find_far(s);
 }
 
-static tern_status create(tern_worker *worker, const tern_game *game,
-                          const tern_search_options *options, tern_search **search,
-                          const char *name) {
+static tern_status search_create(tern_worker *worker, const tern_game *game,
+                                 const tern_search_options *options, tern_search **search,
+                                 const char *name) {
     tern_context *context = tern_worker_context(worker);
     tern_search_options o = filled_in(context, options);
     tern_search *s = NULL;
@@ -197,13 +197,13 @@ static tern_status create(tern_worker *worker, const tern_game *game,
     if (status == TERN_OK)
         status = check_game(game);
     if (status == TERN_OK)
-        status = check_options(tern_context_config(context), game, &o);
+        status = search_check_options(tern_context_config(context), game, &o);
     status = tern_agree(worker, status, name);
     if (status == TERN_OK)
         status = agree_on(worker, game, &o);
     if (status != TERN_OK)
         return status;
-    status = tern_agree(worker, allocate(context, game, &o, &s), name);
+    status = tern_agree(worker, search_allocate(context, game, &o, &s), name);
     /* From then on calls find the search. */
     if (status == TERN_OK)
         status = tern_part_create(worker, tern_mcts_part_kind, s, &s->part);
@@ -223,7 +223,7 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
     tern_status status = tern_collective_begin(worker, name);
     if (status != TERN_OK)
         return status;
-    status = create(worker, game, options, search, name);
+    status = search_create(worker, game, options, search, name);
     tern_collective_end(worker);
     return status;
 }
@@ -258,7 +258,8 @@ tern_status tern_mcts_plant(tern_search *s) {
     return TERN_OK;
 }
 
-static tern_status reset(tern_worker *worker, tern_search *s, const void *state, const char *name) {
+static tern_status search_reset(tern_worker *worker, tern_search *s, const void *state,
+                                const char *name) {
     tern_status status = TERN_OK;
     if (state == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: state is NULL", name);
@@ -281,7 +282,7 @@ tern_status tern_search_reset(tern_worker *worker, tern_search *s, const void *s
     tern_status status = tern_mcts_begin(worker, s, name);
     if (status != TERN_OK)
         return status;
-    status = reset(worker, s, state, name);
+    status = search_reset(worker, s, state, name);
     tern_collective_end(worker);
     return status;
 }

@@ -73,15 +73,15 @@ static tern_mcts_worker *open_node(const tern_call_info *call, const void *argum
 
 /* Returns whether tokens may go to a name or come back to it: its worker must exist, and if that is
  * a worker of this process, its node too. */
-static bool named(const tern_search *s, uint64_t name) {
+static bool token_named(const tern_search *s, uint64_t name) {
     return tern_mcts_owner(name) < s->all && (uint32_t)name != 0 &&
            (tern_mcts_local(s, name) == NULL || tern_mcts_node_of(s, name) != NULL);
 }
 
 /* Does the same for an edge. The owner of a node in another process checks the edge itself. */
 static bool named_edge(const tern_search *s, uint64_t name, uint32_t slot) {
-    if (!named(s, name) || tern_mcts_local(s, name) == NULL)
-        return named(s, name);
+    if (!token_named(s, name) || tern_mcts_local(s, name) == NULL)
+        return token_named(s, name);
     const tern_mcts_edges *edges = tern_mcts_edges_of(tern_mcts_node_of(s, name));
     return edges != NULL && slot < edges->count;
 }
@@ -121,7 +121,8 @@ TERN_FUNCTION(tern_mcts_on_create)
 static tern_status tern_mcts_on_created(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_mcts_message m;
     tern_mcts_worker *w = open_node(call, arguments, bytes, CREATED_BYTES, &m, AT_EDGE);
-    if (w == NULL || (m.slot & TERN_MCTS_LOOSE) != 0 || (m.from != 0 && !named(w->search, m.from)))
+    if (w == NULL || (m.slot & TERN_MCTS_LOOSE) != 0 ||
+        (m.from != 0 && !token_named(w->search, m.from)))
         return tern_mcts_stray();
     tern_mcts_settle(w, m.name, m.slot, m.from);
     return TERN_OK;
@@ -138,8 +139,8 @@ static tern_status tern_mcts_on_back(tern_call_info *call, const void *arguments
 }
 TERN_FUNCTION(tern_mcts_on_back)
 
-static tern_status create(tern_worker *worker, tern_worker_id target, const tern_mcts_message *m,
-                          const char *state, size_t state_bytes) {
+static tern_status token_create(tern_worker *worker, tern_worker_id target,
+                                const tern_mcts_message *m, const char *state, size_t state_bytes) {
     const tern_call_options options = {.full = TERN_FULL_FAIL,
                                        .way = TERN_BUFFER_INSIDE,
                                        .buffer = state,
@@ -150,8 +151,8 @@ static tern_status create(tern_worker *worker, tern_worker_id target, const tern
 
 /* Constant sizes let the compiler inline the short way. tern_call_try sends what the short way does
  * not take, or returns why it cannot. */
-static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
-                            const tern_mcts_message *m, const char *state) {
+static tern_status token_try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
+                                  const tern_mcts_message *m, const char *state) {
     tern_worker *worker = w->worker;
     const tern_function *function = &tern_mcts_on_select_function;
     size_t bytes = MESSAGE_BYTES;
@@ -159,7 +160,7 @@ static tern_status try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint
     bool sent = false;
     switch (kind) {
     case TERN_MCTS_CREATE:
-        return create(worker, id, m, state, w->search->game.state_bytes);
+        return token_create(worker, id, m, state, w->search->game.state_bytes);
     case TERN_MCTS_CREATED:
         function = &tern_mcts_on_created_function;
         bytes = CREATED_BYTES;
@@ -180,7 +181,7 @@ static uint64_t in_ring(size_t bytes) { return 8 + (((uint64_t)bytes + 7) & ~(ui
 
 /* Returns the bytes of a message in a ring. In a creation the length of the message comes first,
  * then the message, then the state. */
-static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
+static uint64_t token_record_bytes(const tern_search *s, tern_mcts_kind kind) {
     switch (kind) {
     case TERN_MCTS_CREATE:
         return in_ring(sizeof(uint64_t) + MESSAGE_BYTES + s->game.state_bytes);
@@ -193,15 +194,15 @@ static uint64_t record_bytes(const tern_search *s, tern_mcts_kind kind) {
     }
 }
 
-static bool sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
-                 const tern_mcts_message *m, const char *state) {
-    tern_status status = try_send(w, kind, target, m, state);
+static bool token_sent(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
+                       const tern_mcts_message *m, const char *state) {
+    tern_status status = token_try_send(w, kind, target, m, state);
     if (status == TERN_ERR_AGAIN)
         return false;
     if (status != TERN_OK)
         tern_mcts_fail(w->search, status);
     w->statistics.calls++;
-    w->statistics.bytes += record_bytes(w->search, kind);
+    w->statistics.bytes += token_record_bytes(w->search, kind);
     return true;
 }
 
@@ -210,7 +211,7 @@ void tern_mcts_send(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target, t
     m->head = tern_mcts_head_to(w->search);
     /* If messages are kept already, this one goes behind them; otherwise they could wait for
      * ever. */
-    if (w->kept.first == NULL && sent(w, kind, target, m, state))
+    if (w->kept.first == NULL && token_sent(w, kind, target, m, state))
         return;
     tern_mcts_record *record = tern_mcts_record_take(w);
     if (record == NULL)
@@ -229,7 +230,7 @@ bool tern_mcts_send_kept(tern_mcts_worker *w) {
     while (w->kept.first != NULL) {
         tern_mcts_record *record = w->kept.first;
         const char *state = record->kind == TERN_MCTS_CREATE ? record->state : NULL;
-        if (!sent(w, record->kind, record->target, &record->message, state))
+        if (!token_sent(w, record->kind, record->target, &record->message, state))
             break;
         some = true;
         tern_mcts_record_give(w, tern_mcts_take_first(&w->kept));

@@ -17,7 +17,7 @@ typedef struct best_of_node {
     uint32_t there; /* 0: no move has been tried */
 } best_of_node;
 
-static best_of_node look(const tern_mcts_node *node) {
+static best_of_node result_look(const tern_mcts_node *node) {
     best_of_node best = {0, 0, 0};
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint64_t most = 0;
@@ -50,7 +50,7 @@ static tern_status tern_mcts_on_look(tern_call_info *call, const void *arguments
     const tern_mcts_node *node = tern_mcts_node_of(s, m.name);
     if (node == NULL)
         return tern_mcts_stray();
-    best_of_node best = look(node);
+    best_of_node best = result_look(node);
     memcpy(call->result, &best, sizeof best);
     call->result_bytes = sizeof best;
     return TERN_OK;
@@ -58,7 +58,7 @@ static tern_status tern_mcts_on_look(tern_call_info *call, const void *arguments
 TERN_FUNCTION(tern_mcts_on_look)
 
 /* Follows the most visited move at each step. */
-static tern_status follow(const tern_mcts_worker *w, uint64_t *length) {
+static tern_status result_follow(const tern_mcts_worker *w, uint64_t *length) {
     const tern_search *s = w->search;
     best_of_node best = {s->root, 0, 1};
     tern_status status = TERN_OK;
@@ -67,7 +67,7 @@ static tern_status follow(const tern_mcts_worker *w, uint64_t *length) {
         ask m = {tern_mcts_head_to(s), best.child};
         const tern_mcts_node *node = tern_mcts_node_of(s, best.child);
         if (node != NULL)
-            best = look(node);
+            best = result_look(node);
         else if (rank == s->rank)
             status = tern_mcts_stray();
         else
@@ -106,7 +106,7 @@ static uint64_t list_moves(const tern_search *s) {
 }
 
 /* Broadcasts from the leader that has the root to all leaders. */
-static tern_status share(const tern_mcts_worker *w, void *data, size_t bytes) {
+static tern_status result_share(const tern_mcts_worker *w, void *data, size_t bytes) {
     const tern_search *s = w->search;
     return tern_spread(w->worker, tern_mcts_owner(s->root) / s->workers, data, bytes);
 }
@@ -120,16 +120,16 @@ tern_status tern_mcts_result(tern_mcts_worker *w) {
     tern_status status = TERN_OK;
     if (tern_mcts_has_root(s)) {
         known.moves = list_moves(s);
-        status = follow(w, &known.line);
+        status = result_follow(w, &known.line);
     }
     /* The other leaders answer questions until this point, where they also learn of a failure. */
     status = tern_agree(w->worker, status, "the result of tern_search_run");
     if (status == TERN_OK)
-        status = share(w, &known, sizeof known);
+        status = result_share(w, &known, sizeof known);
     if (status == TERN_OK)
-        status = share(w, s->result_moves, known.moves * sizeof *s->result_moves);
+        status = result_share(w, s->result_moves, known.moves * sizeof *s->result_moves);
     if (status == TERN_OK)
-        status = share(w, s->result_line, known.line * sizeof *s->result_line);
+        status = result_share(w, s->result_line, known.line * sizeof *s->result_line);
     if (status != TERN_OK)
         return status;
     s->result = (tern_search_result){.moves = s->result_moves,

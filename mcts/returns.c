@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Doubles the array. The new elements are free. */
-static bool grow(tern_mcts_worker *w) {
+static bool returns_grow(tern_mcts_worker *w) {
     uint32_t size = w->returns_size > 0 ? 2 * w->returns_size : 256;
     tern_mcts_return *more = realloc(w->returns, size * sizeof *more);
     if (more == NULL) {
@@ -23,7 +23,7 @@ static bool grow(tern_mcts_worker *w) {
 
 void tern_mcts_return_push(tern_mcts_worker *w, tern_mcts_node *node, uint64_t from,
                            uint32_t slot) {
-    if (w->returns_free == 0 && !grow(w))
+    if (w->returns_free == 0 && !returns_grow(w))
         return;
     uint32_t i = w->returns_free;
     w->returns_free = w->returns[i].next;

@@ -53,7 +53,8 @@ bool tern_mcts_has_root(const tern_search *s) { return tern_mcts_local(s, s->roo
 
 /* Tells the leader of a rank that the search has failed. The leader may be dead, or may have
  * returned and take no more calls, so this function gives up after one second. */
-static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const over_message *m) {
+static tern_status round_tell_failure(const tern_mcts_worker *w, uint32_t rank,
+                                      const over_message *m) {
     uint64_t end = tern_now() + 1000000000;
     tern_worker_id leader = {rank, 0};
     for (;;) {
@@ -66,7 +67,7 @@ static tern_status tell_failure(const tern_mcts_worker *w, uint32_t rank, const 
 }
 
 /* Tells the leaders of all ranks that a round is over, or that the search has failed. */
-static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
+static void round_tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_status why) {
     const tern_search *s = w->search;
     /* A death that this rank learned of from another rank is passed on too, because that rank may
      * not have told all others yet. */
@@ -77,7 +78,7 @@ static void tell(const tern_mcts_worker *w, uint64_t round, bool last, tern_stat
         tern_worker_id leader = {rank, 0};
         tern_status status =
             why == TERN_OK ? tern_call(w->worker, leader, &tern_mcts_on_over_function, &m, sizeof m)
-                           : tell_failure(w, rank, &m);
+                           : round_tell_failure(w, rank, &m);
         if (status != TERN_OK && why == TERN_OK)
             tern_mcts_fail(w->search, status);
     }
@@ -99,13 +100,13 @@ tern_status tern_mcts_failure(tern_search *s) {
     return status != TERN_OK ? tern_fail(status, "%s", s->why) : TERN_OK;
 }
 
-static bool has_failed(const tern_search *s) {
+static bool round_has_failed(const tern_search *s) {
     /* R4 */
     return atomic_load_explicit(&s->failed, memory_order_relaxed) != TERN_OK;
 }
 
 /* Ends one iteration of a wait; busy says whether it found something to do. */
-static void rest(tern_mcts_worker *w, tern_await *wait, bool busy) {
+static void round_rest(tern_mcts_worker *w, tern_await *wait, bool busy) {
     tern_status status = tern_await_round(w->worker, wait, busy);
     if (status != TERN_OK)
         tern_mcts_fail(w->search, status);
@@ -114,8 +115,8 @@ static void rest(tern_mcts_worker *w, tern_await *wait, bool busy) {
 tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
     tern_await wait = TERN_AWAIT_START;
     /* R1: tern_mcts_round_run, begin, hear */
-    while (atomic_load_explicit(word, memory_order_acquire) < value && !has_failed(w->search))
-        rest(w, &wait, tern_progress(w->worker) > 0);
+    while (atomic_load_explicit(word, memory_order_acquire) < value && !round_has_failed(w->search))
+        round_rest(w, &wait, tern_progress(w->worker) > 0);
     return tern_mcts_failure(w->search);
 }
 
@@ -123,7 +124,7 @@ static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >
 
 /* Takes the rollouts that came back out of the count, and starts new ones, as many as may be under
  * way, unless the time is over. */
-static bool start(tern_mcts_worker *w) {
+static bool round_start(tern_mcts_worker *w) {
     tern_search *s = w->search;
     const uint64_t back = w->back, most = s->options.under_way;
     /* R8: watch */
@@ -148,8 +149,8 @@ static bool start(tern_mcts_worker *w) {
 
 /* For the leader that has the root: when all started rollouts are back, tells the others and
  * returns true. due: number of rollouts of this round. */
-static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan,
-                  uint64_t *due) {
+static bool round_watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan,
+                        uint64_t *due) {
     tern_search *s = w->search;
     bool late = is_late(s);
     if (late)
@@ -160,7 +161,7 @@ static bool watch(const tern_mcts_worker *w, uint64_t number, const tern_mcts_ro
     if (atomic_load_explicit(&s->tokens, memory_order_acquire) != 0)
         return false;
     s->result_rollouts += *due;
-    tell(w, number, plan->last || late, TERN_OK);
+    round_tell(w, number, plan->last || late, TERN_OK);
     return true;
 }
 
@@ -180,7 +181,7 @@ static bool work_a_while(tern_mcts_worker *w) {
 }
 
 /* Notes that the worker has run out of work or has work again. since is 0 while it has work. */
-static void turn(tern_mcts_worker *w, uint64_t *since) {
+static void round_turn(tern_mcts_worker *w, uint64_t *since) {
     uint64_t now = tern_now();
     if (*since != 0)
         w->statistics.idle_ns += now - *since;
@@ -199,35 +200,35 @@ static bool take_in(tern_mcts_worker *w) {
     return rounds > 0;
 }
 
-static void work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
+static void round_work(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     bool root = tern_mcts_has_root(s);
     uint64_t due = plan != NULL ? plan->rollouts : 0, idle_since = 0;
     bool told = plan == NULL;
     tern_await wait = TERN_AWAIT_START;
     /* R1: tern_mcts_on_over */
-    while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !has_failed(s)) {
+    while (atomic_load_explicit(&s->over, memory_order_acquire) < number && !round_has_failed(s)) {
         tern_call_cork(w->worker);
         bool busy = take_in(w);
         busy = tern_mcts_send_kept(w) || busy;
-        busy = (root && start(w)) || busy;
+        busy = (root && round_start(w)) || busy;
         busy = work_a_while(w) || busy;
         tern_call_uncork(w->worker);
-        told = told || watch(w, number, plan, &due);
+        told = told || round_watch(w, number, plan, &due);
         if (busy != (idle_since == 0))
-            turn(w, &idle_since);
-        rest(w, &wait, busy);
+            round_turn(w, &idle_since);
+        round_rest(w, &wait, busy);
     }
     if (idle_since != 0)
-        turn(w, &idle_since);
+        round_turn(w, &idle_since);
 }
 
 /* Sends the messages that are left when the round is over: answers that no token waits for. */
 static void send_rest(tern_mcts_worker *w) {
     tern_await wait = TERN_AWAIT_START;
-    while (w->kept.first != NULL && !has_failed(w->search)) {
+    while (w->kept.first != NULL && !round_has_failed(w->search)) {
         bool busy = tern_progress(w->worker) > 0;
-        rest(w, &wait, tern_mcts_send_kept(w) || busy);
+        round_rest(w, &wait, tern_mcts_send_kept(w) || busy);
     }
     tern_ignore(tern_call_flush_all(w->worker));
 }
@@ -237,7 +238,7 @@ tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern
     if (plan != NULL)
         /* R1: start */
         atomic_store_explicit(&s->tokens, plan->rollouts * TERN_MCTS_START, memory_order_release);
-    work(w, number, plan);
+    round_work(w, number, plan);
     send_rest(w);
     /* R8: tern_mcts_await */
     atomic_fetch_add_explicit(&s->stopped, 1, memory_order_release);
@@ -250,7 +251,7 @@ tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern
             tern_mcts_fail(s, status);
     }
     if (status != TERN_OK)
-        tell(w, number, true, status);
+        round_tell(w, number, true, status);
     /* R1: tern_mcts_await */
     atomic_store_explicit(&s->quiet, number, memory_order_release);
     return tern_mcts_failure(s);

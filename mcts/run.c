@@ -7,8 +7,9 @@
  * other workers learn from the leader how the run begins, and wait while it talks to the other
  * leaders. */
 
-static tern_status check(tern_worker *worker, const tern_search *s,
-                         const tern_search_limits *limits, const tern_search_result *result) {
+static tern_status search_check(tern_worker *worker, const tern_search *s,
+                                const tern_search_limits *limits,
+                                const tern_search_result *result) {
     if (worker == NULL || s == NULL || limits == NULL || result == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: NULL argument");
     if (!tern_mcts_owns(s, worker))
@@ -30,7 +31,7 @@ static tern_status check_limits(const tern_search *s, const tern_search_limits *
 }
 
 /* For the leaders: checks and agrees on the limits. */
-static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) {
+static tern_status search_begin(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
     tern_status status = check_limits(s, limits);
     status = tern_agree(w->worker, status, "tern_search_run");
@@ -42,12 +43,12 @@ static tern_status begin(tern_mcts_worker *w, const tern_search_limits *limits) 
 }
 
 /* For the leaders: begins a run, once all workers of the process know how the run before began. */
-static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
+static tern_status search_lead(tern_mcts_worker *w, const tern_search_limits *limits) {
     tern_search *s = w->search;
     tern_status status = tern_mcts_await(w, &s->heard, (w->run - 1) * (s->workers - 1));
     if (status != TERN_OK)
         return status;
-    s->begun = begin(w, limits);
+    s->begun = search_begin(w, limits);
     if (s->begun != TERN_OK)
         strncpy(s->begun_why, tern_error_detail(), sizeof s->begun_why - 1);
     s->began = tern_now();
@@ -60,7 +61,7 @@ static tern_status lead(tern_mcts_worker *w, const tern_search_limits *limits) {
 }
 
 /* For the other workers: waits for the leader to begin the run. */
-static tern_status hear(tern_mcts_worker *w) {
+static tern_status search_hear(tern_mcts_worker *w) {
     tern_search *s = w->search;
     tern_status status = tern_mcts_await(w, &s->run, w->run);
     if (status == TERN_OK && s->begun != TERN_OK)
@@ -133,9 +134,9 @@ static tern_status rounds_and_result(tern_mcts_worker *w) {
     return status;
 }
 
-static tern_status run(tern_mcts_worker *w, const tern_search_limits *limits) {
+static tern_status search_run(tern_mcts_worker *w, const tern_search_limits *limits) {
     w->run++;
-    tern_status status = w->index == 0 ? lead(w, limits) : hear(w);
+    tern_status status = w->index == 0 ? search_lead(w, limits) : search_hear(w);
     if (status != TERN_OK)
         return status;
     set_policy(w);
@@ -144,14 +145,14 @@ static tern_status run(tern_mcts_worker *w, const tern_search_limits *limits) {
 
 tern_status tern_search_run(tern_worker *worker, tern_search *search,
                             const tern_search_limits *limits, tern_search_result *result) {
-    tern_status status = check(worker, search, limits, result);
+    tern_status status = search_check(worker, search, limits, result);
     if (status == TERN_OK)
         status = tern_collective_begin(worker, "tern_search_run");
     if (status != TERN_OK)
         return status;
     tern_mcts_worker *w = &search->worker[tern_worker_self(worker).index];
     w->worker = worker;
-    status = run(w, limits);
+    status = search_run(w, limits);
     if (status == TERN_OK)
         *result = search->result;
     tern_collective_end(worker);

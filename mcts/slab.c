@@ -11,7 +11,7 @@ static size_t node_bytes(size_t state_bytes) {
 
 /* Rounds counts up to eight sizes for each power of two, so that edges freed at one depth can be
  * used at another. [out] class: number of the size. */
-static uint32_t round_up(uint32_t count, uint32_t *class) {
+static uint32_t slab_round_up(uint32_t count, uint32_t *class) {
     uint32_t shift = count > 16 ? 28 - (uint32_t)__builtin_clz(count) : 0;
     uint32_t units = (uint32_t)(((uint64_t)count + (UINT64_C(1) << shift) - 1) >> shift);
     *class = shift * 8 + units;
@@ -26,11 +26,11 @@ static size_t edges_bytes(uint32_t rounded) {
 size_t tern_mcts_slab_least(size_t state_bytes, uint32_t moves_max) {
     uint32_t class;
     size_t nodes = (FIRST_NODE + 2) * node_bytes(state_bytes);
-    return (nodes + edges_bytes(round_up(moves_max, &class))) / 3 * 4;
+    return (nodes + edges_bytes(slab_round_up(moves_max, &class))) / 3 * 4;
 }
 
 /* Reserves address space. The system provides the pages when they are touched. */
-static void *reserve(size_t bytes) {
+static void *slab_reserve(size_t bytes) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
     if (p == MAP_FAILED)
@@ -46,13 +46,13 @@ bool tern_mcts_slab_open(tern_mcts_slab *slab, size_t bytes, size_t state_bytes,
         while (heads < (UINT32_C(1) << 30) && heads * slab->node_bytes * 2 < bytes)
             heads *= 2;
         bytes -= heads * sizeof *slab->heads;
-        slab->heads = reserve(heads * sizeof *slab->heads);
+        slab->heads = slab_reserve(heads * sizeof *slab->heads);
         slab->heads_mask = heads - 1;
     }
     /* An index has 32 bits. */
     size_t most = slab->node_bytes * (UINT32_MAX - 1);
     slab->bytes = (bytes < most ? bytes : most) / LINE * LINE;
-    slab->memory = reserve(slab->bytes);
+    slab->memory = slab_reserve(slab->bytes);
     tern_mcts_slab_clear(slab);
     if (slab->memory != NULL && (!shared || slab->heads != NULL))
         return true;
@@ -119,7 +119,7 @@ static tern_mcts_edges *take_free(tern_mcts_slab *slab, uint32_t class, uint32_t
 }
 
 tern_mcts_edges *tern_mcts_edges_take(tern_mcts_slab *slab, uint32_t count) {
-    uint32_t class, rounded = round_up(count, &class);
+    uint32_t class, rounded = slab_round_up(count, &class);
     size_t bytes = edges_bytes(rounded);
     /* R5 */
     size_t nodes = atomic_load_explicit(&slab->nodes, memory_order_relaxed) * slab->node_bytes;

@@ -18,7 +18,7 @@ enum { RELAXED = memory_order_relaxed };
 /* Adds to a counter of a node and returns its value before. If no other thread touches the nodes, a
  * plain addition is enough. A locked one waits until all earlier stores have completed, also those
  * into the rings of other processes, and a rollout makes a dozen additions. */
-static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, uint64_t more) {
+static uint64_t tree_add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, uint64_t more) {
     if (!w->alone)
         /* R4 */
         return atomic_fetch_add_explicit(counter, more, RELAXED);
@@ -28,7 +28,7 @@ static uint64_t add(const tern_mcts_worker *w, atomic_uint_fast64_t *counter, ui
 }
 
 /* Returns the next move that has not been tried, or count if all have been. */
-static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
+static uint32_t tree_draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
     /* R4 */
     uint32_t next = atomic_load_explicit(&edges->next, RELAXED);
     if (next >= edges->count)
@@ -41,7 +41,7 @@ static uint32_t draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
 }
 
 /* Returns whether this token makes the child of an edge that has none. */
-static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
+static bool tree_claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
     if (!w->alone)
         /* R6: settle; one token makes the child */
         return atomic_compare_exchange_strong(&link->child, child, TERN_MCTS_MAKING);
@@ -50,7 +50,7 @@ static bool claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *chi
 }
 
 /* Computes the values of a pair that this worker has just changed. */
-static void renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
+static void tree_renew(const tern_mcts_worker *w, tern_mcts_edges *edges, uint32_t slot) {
     tern_mcts_values *values = &tern_mcts_values_of(edges)[slot / TERN_MCTS_LANES];
     /* R4 */
     int64_t visits = (int64_t)atomic_load_explicit(&edges->pair[slot].visits, RELAXED);
@@ -74,7 +74,7 @@ static uint32_t best_of(const tern_mcts_worker *w, const tern_mcts_node *node,
 
 /* Stores the moves in random order, so that the next untried move is a random one. It shuffles in
  * the worker's own memory, which is in its caches, and writes each move to the edges once. */
-static void shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
+static void tree_shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
     tern_mcts_link *links = tern_mcts_links(edges);
     for (uint32_t i = edges->count; i-- > 0;) {
         uint32_t j = tern_random_below(&w->random, i + 1), move = w->moves[j];
@@ -103,7 +103,7 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
         w->statistics.refused++;
         return NULL;
     }
-    shuffle(w, made);
+    tree_shuffle(w, made);
     /* Two threads may come here at once; the edges of the first one stay. */
     /* R1: tern_mcts_edges_of */
     if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
@@ -115,21 +115,21 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
 
 /* Returns the edge by which a token leaves the node, and counts its visit. Returns TERN_MCTS_OWN if
  * there is no room for edges. */
-static uint32_t choose(tern_mcts_worker *w, tern_mcts_node *node) {
+static uint32_t tree_choose(tern_mcts_worker *w, tern_mcts_node *node) {
     tern_mcts_edges *edges = edges_for(w, node);
     if (edges == NULL)
         return TERN_MCTS_OWN;
-    uint32_t slot = draw(w, edges);
+    uint32_t slot = tree_draw(w, edges);
     if (slot >= edges->count)
         slot = best_of(w, node, edges);
-    add(w, &edges->pair[slot].visits, 1);
-    renew(w, edges, slot);
+    tree_add(w, &edges->pair[slot].visits, 1);
+    tree_renew(w, edges, slot);
     return slot;
 }
 
 /* Lets the tokens that waited for an edge's child go on: to the child, or, if the child could not
  * be made, to another attempt. */
-static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
+static void tree_release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* R3: at_edge; either it sees the child, or this the token */
     uint32_t count = atomic_load(&link->deferred) != 0 ? atomic_exchange(&link->deferred, 0) : 0;
@@ -155,22 +155,22 @@ static void release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, ui
     tern_mcts_append(&w->work, record);
 }
 
-static void settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
-                   uint64_t child) {
+static void tree_settle(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
+                        uint64_t child) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* Pairs with the addition and the load after it in at_edge: either at_edge sees the child, or
      * the load in release sees the token. */
     /* R3: at_edge; then release looks for tokens */
     atomic_store_explicit(&link->child, child,
                           w->alone ? memory_order_release : memory_order_seq_cst);
-    release(w, node, name, slot);
+    tree_release(w, node, name, slot);
 }
 
 void tern_mcts_settle(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint64_t child) {
-    settle(w, tern_mcts_reach(w, name), name, slot, child);
+    tree_settle(w, tern_mcts_reach(w, name), name, slot, child);
 }
 
-static uint32_t place(tern_mcts_worker *w, const char *state) {
+static uint32_t tree_place(tern_mcts_worker *w, const char *state) {
     const tern_search *s = w->search;
     if (s->options.placement == TERN_PLACE_RANDOM)
         return tern_random_below(&w->random, s->all);
@@ -179,12 +179,12 @@ static uint32_t place(tern_mcts_worker *w, const char *state) {
 
 /* Makes the child of an edge, here or by a call to its owner, which also takes the token. Returns
  * the child if the token is still here, else 0. */
-static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
-                     uint32_t depth) {
+static uint64_t tree_make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
+                          uint32_t depth) {
     const tern_game *game = &w->search->game;
     memcpy(w->played, node->state, game->state_bytes);
     game->play(w->played, tern_mcts_links(tern_mcts_edges_of(node))[slot].move, game->argument);
-    uint32_t owner = place(w, w->played);
+    uint32_t owner = tree_place(w, w->played);
     const tern_mcts_worker *near = tern_mcts_local(w->search, tern_mcts_name(owner, 0));
     if (near == NULL || (near != w && w->search->options.calls_only)) {
         tern_mcts_message m = {.name = name, .slot = slot, .count = 1, .depth = depth};
@@ -196,7 +196,7 @@ static uint64_t make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, u
     uint64_t child = tern_mcts_make(w, w->played, name, slot, depth);
     if (child == 0)
         tern_mcts_simulate(w, w->played, name, slot | TERN_MCTS_LOOSE, depth);
-    settle(w, node, name, slot, child);
+    tree_settle(w, node, name, slot, child);
     return child;
 }
 
@@ -207,15 +207,15 @@ static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
     /* R1: settle */
     uint64_t child = atomic_load_explicit(&link->child, memory_order_acquire);
-    if (child == 0 && claim(w, link, &child))
-        return make(w, node, name, slot, depth);
+    if (child == 0 && tree_claim(w, link, &child))
+        return tree_make(w, node, name, slot, depth);
     if (child != TERN_MCTS_MAKING)
         return child;
     w->statistics.deferred++;
     /* R3: settle, release */
     atomic_fetch_add(&link->deferred, 1);
     if (atomic_load(&link->child) != TERN_MCTS_MAKING)
-        release(w, node, name, slot);
+        tree_release(w, node, name, slot);
     return 0;
 }
 
@@ -268,7 +268,7 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
             tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(name), &m, NULL);
             return;
         }
-        uint64_t before = add(w, &node->visits, 1);
+        uint64_t before = tree_add(w, &node->visits, 1);
         w->statistics.visits++;
         if (w->slab.heads != NULL) {
             tern_mcts_return_push(w, node, from, slot);
@@ -277,7 +277,7 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
         }
         uint32_t edge = TERN_MCTS_OWN;
         if (node->result == TERN_GAME_OPEN && before > 0 && depth < TERN_MCTS_DEPTH)
-            edge = choose(w, node);
+            edge = tree_choose(w, node);
         if (edge == TERN_MCTS_OWN) {
             tern_mcts_simulate(w, node->state, name, TERN_MCTS_OWN, depth);
             return;
@@ -293,21 +293,22 @@ void tern_mcts_go(tern_mcts_worker *w, uint64_t name, uint64_t from, uint32_t sl
 }
 
 /* Adds the result of a token to a node. */
-static void count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot, uint32_t won) {
+static void tree_count(const tern_mcts_worker *w, tern_mcts_node *node, uint32_t slot,
+                       uint32_t won) {
     if (slot == TERN_MCTS_OWN) {
-        add(w, &node->own_visits, 1);
-        add(w, &node->own_won, won);
+        tree_add(w, &node->own_visits, 1);
+        tree_add(w, &node->own_won, won);
         return;
     }
     tern_mcts_edges *edges = tern_mcts_edges_of(node);
     uint32_t edge = slot & ~TERN_MCTS_LOOSE;
     uint64_t mine = tern_mcts_turn(node, won, 1, w->search->options.simulations);
-    add(w, &edges->pair[edge].won, mine);
-    renew(w, edges, edge);
+    tree_add(w, &edges->pair[edge].won, mine);
+    tree_renew(w, edges, edge);
     if (slot != edge) {
         tern_mcts_link *link = &tern_mcts_links(edges)[edge];
-        add(w, &link->loose_visits, 1);
-        add(w, &link->loose_won, mine);
+        tree_add(w, &link->loose_visits, 1);
+        tree_add(w, &link->loose_won, mine);
     }
 }
 
@@ -319,7 +320,7 @@ void tern_mcts_back(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t 
             tern_mcts_send(w, TERN_MCTS_BACK, tern_mcts_owner(name), &m, NULL);
             return;
         }
-        count(w, node, slot, won);
+        tree_count(w, node, slot, won);
         if (w->slab.heads != NULL) {
             tern_mcts_return_pop(w, node, &name, &slot);
         } else {

@@ -12,13 +12,13 @@ typedef struct tern_mcts_chunk {
     _Alignas(64) char records[];
 } tern_mcts_chunk;
 
-static size_t record_bytes(const tern_mcts_worker *w) {
+static size_t work_record_bytes(const tern_mcts_worker *w) {
     return (sizeof(tern_mcts_record) + w->search->game.state_bytes + 63) / 64 * 64;
 }
 
 /* Allocates more records. A worker needs as many as it has tokens and kept messages at once. */
 static bool more_records(tern_mcts_worker *w) {
-    size_t bytes = record_bytes(w);
+    size_t bytes = work_record_bytes(w);
     tern_mcts_chunk *chunk = aligned_alloc(64, sizeof *chunk + CHUNK * bytes);
     if (chunk == NULL)
         return false;
@@ -51,7 +51,7 @@ tern_mcts_record *tern_mcts_record_take(tern_mcts_worker *w) {
 
 /* Pushes a record on a stack from which the owner takes all records at once. No single record is
  * ever popped, so the compare-and-swap has no ABA problem. */
-static void push(_Atomic(tern_mcts_record *) *stack, tern_mcts_record *record) {
+static void work_push(_Atomic(tern_mcts_record *) *stack, tern_mcts_record *record) {
     /* R8: tern_mcts_record_take, empty_inbox */
     record->next = atomic_load_explicit(stack, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(stack, &record->next, record,
@@ -61,7 +61,7 @@ static void push(_Atomic(tern_mcts_record *) *stack, tern_mcts_record *record) {
 
 void tern_mcts_record_give(tern_mcts_worker *w, tern_mcts_record *record) {
     if (record->home != w) {
-        push(&record->home->returned, record);
+        work_push(&record->home->returned, record);
         return;
     }
     record->next = w->records;
@@ -106,7 +106,7 @@ void tern_mcts_simulate(tern_mcts_worker *w, const char *state, uint64_t name, u
     if (player == w)
         tern_mcts_append(&w->work, record);
     else
-        push(&player->inbox, record);
+        work_push(&player->inbox, record);
 }
 
 /* Plays one game with the functions that every game has. */
@@ -146,7 +146,7 @@ static uint32_t play_in_turn(tern_mcts_worker *w, const char *state) {
     return won;
 }
 
-static void simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
+static void work_simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
     const tern_game *game = &w->search->game;
     uint32_t times = w->search->options.simulations;
     tern_game_result result = game->result(record->state, game->argument);
@@ -185,7 +185,7 @@ bool tern_mcts_work(tern_mcts_worker *w) {
     tern_mcts_record *record = tern_mcts_take_first(&w->work);
     const tern_mcts_message *m = &record->message;
     if (record->kind == TERN_MCTS_SIMULATE)
-        simulate(w, record);
+        work_simulate(w, record);
     else if (record->kind == TERN_MCTS_RETRY)
         tern_mcts_retry(w, m->name, m->slot, m->count);
     else

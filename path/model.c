@@ -33,21 +33,21 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
 };
 
-static double sum(const profile *p, const tern_costs *c) {
+static double model_sum(const profile *p, const tern_costs *c) {
     return p->get * c->get + p->put * c->put + p->flush * c->flush + p->cas * c->cas +
            p->fetch * c->fetch + p->hot * c->hot;
 }
 
 /* The cost of finding out that a bucket holds another key. An insert tries to take the bucket; all
  * other operations read it. */
-static double pass(tern_model_operation operation, const tern_costs *c) {
+static double model_pass(tern_model_operation operation, const tern_costs *c) {
     if (operation == TERN_MODEL_INSERT)
         return c->cas;
     return operation < TERN_MODEL_PUSH ? c->get : 0;
 }
 
-static double cost(tern_model_operation operation, const profile *p, const tern_costs *c) {
-    return sum(p, c) + c->passed * pass(operation, c);
+static double model_cost(tern_model_operation operation, const profile *p, const tern_costs *c) {
+    return model_sum(p, c) + c->passed * model_pass(operation, c);
 }
 
 void tern_costs_guess(tern_transport transport, tern_costs *costs) {
@@ -100,7 +100,8 @@ tern_status tern_model_predict(tern_model_operation operation, tern_promise prom
         return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d has no cost of its own", name, (int)via);
     const profiles *row = &table[operation];
     const profile *p = promise == TERN_PROMISE_READ_WRITE ? &row->read_write : &row->phase;
-    *ns = via == TERN_VIA_RMA ? cost(operation, p, target) : target->call + cost(operation, p, own);
+    *ns = via == TERN_VIA_RMA ? model_cost(operation, p, target)
+                              : target->call + model_cost(operation, p, own);
     return TERN_OK;
 }
 
@@ -131,8 +132,8 @@ tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const te
     const bool many = kind >= TERN_PATH_FIND_MANY;
     tern_costs there = *target, mine = *own;
     there.passed = mine.passed = PASSED;
-    const double rma = cost(operation[kind], p, &there), here = cost(operation[kind], p, &mine),
-                 call = target->call + SERVING_NS;
+    const double rma = model_cost(operation[kind], p, &there),
+                 here = model_cost(operation[kind], p, &mine), call = target->call + SERVING_NS;
     return many ? (tern_sums){rma / KEYS_UNDER_WAY, call / KEYS_A_MESSAGE + here}
                 : (tern_sums){rma, call + here};
 }

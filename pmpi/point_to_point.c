@@ -40,8 +40,8 @@ TERN_PMPI_WRAP(Mrecv, attentive_matched_receive(call, TERN_PMPI_A5), void *, int
 
 /* Waits for a receive and for a send, and returns the code of the receive if it failed, else that
  * of the send. */
-static int exchange(tern_pmpi_call call, MPI_Request *receive, int from, int started,
-                    MPI_Request *send, MPI_Comm comm, MPI_Status *status) {
+static int pmpi_exchange(tern_pmpi_call call, MPI_Request *receive, int from, int started,
+                         MPI_Request *send, MPI_Comm comm, MPI_Status *status) {
     if (started != MPI_SUCCESS) { /* the send did not start; cancel the receive too */
         PMPI_Cancel(receive);
         PMPI_Wait(receive, MPI_STATUS_IGNORE);
@@ -62,7 +62,7 @@ static int attentive_exchange(tern_pmpi_call call, const void *data, int count, 
     if (started != MPI_SUCCESS)
         return started;
     started = PMPI_Isend(data, count, type, to, tag, comm, &send);
-    return exchange(call, &receive, from, started, &send, comm, status);
+    return pmpi_exchange(call, &receive, from, started, &send, comm, status);
 }
 TERN_PMPI_WRAP(Sendrecv, attentive_exchange(call, TERN_PMPI_A12), const void *, int, MPI_Datatype,
                int, int, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *)
@@ -86,7 +86,7 @@ static int attentive_replacement(tern_pmpi_call call, void *data, int count, MPI
         packed = PMPI_Irecv(data, count, type, from, from_tag, comm, &receive);
     if (packed == MPI_SUCCESS) {
         int started = PMPI_Isend(copy, end, MPI_PACKED, to, tag, comm, &send);
-        packed = exchange(call, &receive, from, started, &send, comm, status);
+        packed = pmpi_exchange(call, &receive, from, started, &send, comm, status);
     }
     free(copy);
     return packed;

@@ -3,7 +3,8 @@
 /* Batches: reservations are repeated, each for as many items as it can take, until all items are
  * done or one reservation finds the queue full or empty. */
 
-static tern_status check(const void *items, size_t count, const size_t *done, const char *name) {
+static tern_status queue_batch_check(const void *items, size_t count, const size_t *done,
+                                     const char *name) {
     if (done == NULL || (items == NULL && count > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          done == NULL ? "the count that is returned" : "items");
@@ -13,7 +14,7 @@ static tern_status check(const void *items, size_t count, const size_t *done, co
 tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
                                  size_t count, tern_promise promise, tern_via via, size_t *pushed) {
     static const char name[] = "tern_queue_push_many";
-    tern_status status = check(items, count, pushed, name);
+    tern_status status = queue_batch_check(items, count, pushed, name);
     size_t all = 0;
     while (status == TERN_OK && all < count) {
         size_t some = 0;
@@ -30,7 +31,7 @@ tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const v
 tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items, size_t count,
                                 tern_promise promise, tern_via via, size_t *popped) {
     static const char name[] = "tern_queue_pop_many";
-    tern_status status = check(items, count, popped, name);
+    tern_status status = queue_batch_check(items, count, popped, name);
     size_t all = 0;
     while (status == TERN_OK && all < count) {
         size_t some = 0;

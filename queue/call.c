@@ -34,11 +34,11 @@ static tern_queue *queue_of_call(const tern_worker *worker, const void *argument
     return tern_callee_find(worker->context, TERN_CALLEE_QUEUE, m->nonce);
 }
 
-static bool well_formed(const queue_message *m) {
+static bool queue_call_well_formed(const queue_message *m) {
     return m->count > 0 && m->promise < TERN_PROMISE_LOCAL;
 }
 
-static tern_status malformed(const tern_queue *queue, size_t bytes) {
+static tern_status queue_call_malformed(const tern_queue *queue, size_t bytes) {
     if (queue == NULL)
         return tern_fail(TERN_ERR_STATE, "no such queue here; was it destroyed?");
     return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue", bytes);
@@ -53,9 +53,10 @@ static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_pro
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
     queue_message m;
     tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
-    if (queue == NULL || !well_formed(&m) || (bytes - sizeof m) / queue->item_bytes != m.count ||
+    if (queue == NULL || !queue_call_well_formed(&m) ||
+        (bytes - sizeof m) / queue->item_bytes != m.count ||
         (bytes - sizeof m) % queue->item_bytes != 0)
-        return malformed(queue, bytes);
+        return queue_call_malformed(queue, bytes);
     size_t done;
     tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_push(call->worker, queue,
@@ -73,9 +74,9 @@ TERN_FUNCTION(tern_queue_on_push)
 static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments, size_t bytes) {
     queue_message m;
     tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
-    if (queue == NULL || !well_formed(&m) || bytes != sizeof m ||
+    if (queue == NULL || !queue_call_well_formed(&m) || bytes != sizeof m ||
         m.count > TERN_RESULT_MAX / queue->item_bytes)
-        return malformed(queue, bytes);
+        return queue_call_malformed(queue, bytes);
     size_t done;
     tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
@@ -109,7 +110,7 @@ static tern_worker_id host_of(const tern_queue *queue) {
     return tern_container_worker(queue->context, queue->host, queue->host_worker);
 }
 
-static queue_message begin(const tern_queue *queue, tern_promise promise, size_t count) {
+static queue_message queue_call_begin(const tern_queue *queue, tern_promise promise, size_t count) {
     return (queue_message){queue->nonce, (uint32_t)promise, (uint32_t)count};
 }
 
@@ -128,7 +129,7 @@ tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, c
     if (room == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", queue->item_bytes);
     queue_message *m = room;
-    *m = begin(queue, promise, count);
+    *m = queue_call_begin(queue, promise, count);
     memcpy(m->items, items, count * queue->item_bytes);
     tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_push_function, m,
                                           bytes, &pushed, count > 1 ? sizeof pushed : 0, &got);
@@ -143,7 +144,7 @@ tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, vo
                                 size_t count, tern_promise promise, size_t *done) {
     size_t most = TERN_RESULT_MAX / queue->item_bytes, got;
     count = count < most ? count : most;
-    queue_message m = begin(queue, promise, count);
+    queue_message m = queue_call_begin(queue, promise, count);
     tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_pop_function, &m,
                                           sizeof m, items, count * queue->item_bytes, &got);
     if (status == TERN_OK)

@@ -21,8 +21,8 @@ typedef struct queue_introduction {
     uint32_t unused;
 } queue_introduction;
 
-static tern_status check_options(const tern_context *context, const tern_queue_options *o,
-                                 const void *queue, const char *name) {
+static tern_status queue_check_options(const tern_context *context, const tern_queue_options *o,
+                                       const void *queue, const char *name) {
     if (o == NULL || queue == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          o == NULL ? "options" : "queue");
@@ -53,7 +53,7 @@ static size_t stride_of(size_t slot_bytes) {
     return stride;
 }
 
-static tern_status allocate(tern_worker *worker, const tern_queue *q, tern_ptr *memory) {
+static tern_status queue_allocate(tern_worker *worker, const tern_queue *q, tern_ptr *memory) {
     tern_domain domain = q->call_only ? TERN_DOMAIN_OWNER : TERN_DOMAIN_GLOBAL;
     size_t bytes;
     if (__builtin_mul_overflow(q->capacity, q->stride + TERN_TURN_BYTES, &bytes) ||
@@ -70,7 +70,7 @@ static tern_status allocate(tern_worker *worker, const tern_queue *q, tern_ptr *
 }
 
 /* Sets the addresses of all parts of the queue's memory. */
-static void lay_out(tern_queue *q, tern_ptr memory) {
+static void queue_lay_out(tern_queue *q, tern_ptr memory) {
     q->scratch = memory;
     q->tail = tern_ptr_add(q->scratch, TERN_QUEUE_LINE);
     q->head = tern_ptr_add(q->tail, TERN_QUEUE_LINE);
@@ -80,7 +80,7 @@ static void lay_out(tern_queue *q, tern_ptr memory) {
 }
 
 /* Slots need no clearing: the check of a slot with left-over content does not hold. */
-static void clear(const tern_queue *q) {
+static void queue_clear(const tern_queue *q) {
     memset(tern_local(q->context, q->scratch), 0, WORDS);
     memset(tern_local(q->context, q->turns), 0, q->capacity * TERN_TURN_BYTES);
 }
@@ -89,15 +89,15 @@ static void clear(const tern_queue *q) {
 static void meet_host(tern_queue *q, const queue_introduction *host) {
     q->nonce = host->random == 0 ? 1 : host->random;
     q->host_worker = host->worker;
-    lay_out(q, host->memory);
+    queue_lay_out(q, host->memory);
     if (q->host != q->context->rank)
         return;
-    clear(q);
+    queue_clear(q);
     tern_callee_add(q->context, &q->callee, TERN_CALLEE_QUEUE, q->nonce, q);
 }
 
 /* The ways that the options permit. */
-static void choose_ways(tern_queue *q) {
+static void queue_choose_ways(tern_queue *q) {
     q->only_push = q->call_only                               ? TERN_VIA_CALL
                    : tern_queue_call_check_push(q) == TERN_OK ? TERN_VIA_AUTO
                                                               : TERN_VIA_RMA;
@@ -108,13 +108,13 @@ static void choose_ways(tern_queue *q) {
 
 /* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
  * own, or null; the caller frees it on an error. */
-static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t count,
-                             queue_introduction *all, tern_ptr *memory, const char *name) {
+static tern_status queue_introduce(tern_worker *worker, tern_queue *parts, size_t count,
+                                   queue_introduction *all, tern_ptr *memory, const char *name) {
     tern_context *context = worker->context;
     queue_introduction me = {0, TERN_NULL, worker->index, 0};
     tern_status status = TERN_OK;
     if (context->rank - parts->host < count)
-        status = allocate(worker, &parts[context->rank - parts->host], &me.memory);
+        status = queue_allocate(worker, &parts[context->rank - parts->host], &me.memory);
     *memory = me.memory;
     if (status == TERN_OK &&
         getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
@@ -127,8 +127,8 @@ static tern_status introduce(tern_worker *worker, tern_queue *parts, size_t coun
     return status;
 }
 
-static tern_queue part_of(tern_context *context, const tern_queue_options *options, uint32_t host,
-                          bool is_part) {
+static tern_queue queue_part_of(tern_context *context, const tern_queue_options *options,
+                                uint32_t host, bool is_part) {
     tern_queue q = {
         .context = context, .capacity = options->capacity, .host = host, .is_part = is_part};
     q.mask = (q.capacity & (q.capacity - 1)) == 0 ? q.capacity - 1 : 0;
@@ -137,16 +137,16 @@ static tern_queue part_of(tern_context *context, const tern_queue_options *optio
     q.slot_words = TERN_SLOT_ITEM + (options->item_bytes + 7) / 8;
     q.stride = stride_of(8 * q.slot_words);
     q.call_only = options->call_only != 0;
-    choose_ways(&q);
+    queue_choose_ways(&q);
     atomic_init(&q.room, q.capacity);
     return q;
 }
 
-static tern_status agree(tern_worker *worker, const tern_queue_options *o, bool everywhere,
-                         const void *out, const char *name) {
+static tern_status queue_agree(tern_worker *worker, const tern_queue_options *o, bool everywhere,
+                               const void *out, const char *name) {
     tern_context *context = worker->context;
     tern_status status =
-        tern_collective_agree(context, worker, check_options(context, o, out, name), name);
+        tern_collective_agree(context, worker, queue_check_options(context, o, out, name), name);
     if (status != TERN_OK)
         return status;
     uint64_t agreed[] = {o->host, o->item_bytes, o->capacity, (uint64_t)o->call_only, everywhere};
@@ -162,7 +162,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)
-        status = agree(worker, options, everywhere, parts, name);
+        status = queue_agree(worker, options, everywhere, parts, name);
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
@@ -176,8 +176,9 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
     if (status != TERN_OK)
         goto fail;
     for (size_t i = 0; i < count; i++, initialized++)
-        made[i] = part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
-    status = introduce(worker, made, count, all, &memory, name);
+        made[i] =
+            queue_part_of(context, options, everywhere ? (uint32_t)i : options->host, everywhere);
+    status = queue_introduce(worker, made, count, all, &memory, name);
     if (status != TERN_OK)
         goto fail;
     /* Other ranks may begin an operation as soon as they have returned, so all memory is cleared

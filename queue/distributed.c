@@ -78,8 +78,9 @@ static uint32_t first_victim(tern_distributed_queue *queue) {
 }
 
 /* Takes half of what the victim has, so that the victim keeps work too. */
-static tern_status steal(tern_worker *worker, tern_queue *victim, void *items, size_t count,
-                         tern_promise promise, tern_via via, size_t *popped) {
+static tern_status distributed_steal(tern_worker *worker, tern_queue *victim, void *items,
+                                     size_t count, tern_promise promise, tern_via via,
+                                     size_t *popped) {
     uint64_t there = 1;
     tern_status status = count > 1 ? tern_queue_size(worker, victim, &there) : TERN_OK;
     if (status != TERN_OK)
@@ -104,7 +105,8 @@ tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distribute
     for (uint32_t i = 0; i < size && status == TERN_ERR_EMPTY; i++) {
         uint32_t victim = (uint32_t)(((uint64_t)first + i) % size);
         if (victim != me)
-            status = steal(worker, &queue->parts[victim], items, count, promise, via, popped);
+            status = distributed_steal(worker, &queue->parts[victim], items, count, promise, via,
+                                       popped);
     }
     if (status == TERN_ERR_EMPTY)
         return tern_fail(status, "all %u parts of the distributed queue were found empty", size);

@@ -28,13 +28,13 @@ tern_status tern_queue_settle(tern_worker *worker, tern_queue *q) {
     return status;
 }
 
-static tern_status settle(tern_worker *worker, tern_phase_hook *hook) {
+static tern_status queue_settle(tern_worker *worker, tern_phase_hook *hook) {
     return tern_queue_settle(worker,
                              (tern_queue *)(void *)((char *)hook - offsetof(tern_queue, hook)));
 }
 
 void tern_queue_join_phases(tern_queue *q) {
-    q->hook.run = settle;
+    q->hook.run = queue_settle;
     tern_phase_add(q->context, &q->hook);
 }
 

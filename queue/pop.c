@@ -14,8 +14,8 @@
  * given back only in a phase.
  */
 
-static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise, uint64_t *slots,
-                        uint64_t *ticket) {
+static tern_status pop_draw(tern_worker *worker, tern_queue *q, tern_promise promise,
+                            uint64_t *slots, uint64_t *ticket) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
     while (status == TERN_OK) {
@@ -38,8 +38,8 @@ static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise
 
 /* Reads head again, since the operation could not use the guess of head. If head is still the
  * guess, waits for one step. [out] guess: head. */
-static tern_status look_again(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
-                              uint64_t until, uint64_t *guess) {
+static tern_status pop_look_again(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
+                                  uint64_t until, uint64_t *guess) {
     uint64_t now;
     tern_status status = tern_atomic_load(worker, q->head, &now);
     if (status != TERN_OK)
@@ -51,8 +51,8 @@ static tern_status look_again(tern_worker *worker, tern_queue *q, tern_queue_wai
 }
 
 /* Draws tickets by CAS after it has seen that their items are there. */
-static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *slots,
-                           uint64_t *ticket, size_t *count) {
+static tern_status pop_reserve(tern_worker *worker, tern_queue *q, tern_queue_run run,
+                               uint64_t *slots, uint64_t *ticket, size_t *count) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
     bool phase = run.promise != TERN_PROMISE_READ_WRITE;
@@ -64,7 +64,7 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
         if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
             return TERN_ERR_EMPTY; /* head is not less than the guess */
         if (status == TERN_OK && state != SLOT_READY)
-            status = look_again(worker, q, &wait, run.until, &guess);
+            status = pop_look_again(worker, q, &wait, run.until, &guess);
         if (status != TERN_OK)
             return status;
         if (state != SLOT_READY)
@@ -84,8 +84,8 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
 }
 
 /* TERN_PROMISE_LOCAL: no other worker uses the queue, as in push. */
-static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
-                                 uint64_t *slots, uint64_t *ticket, size_t *count) {
+static tern_status pop_reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
+                                     uint64_t *slots, uint64_t *ticket, size_t *count) {
     uint64_t tail, head;
     tern_status status = tern_atomic_load(worker, q->head, &head);
     if (status == TERN_OK)
@@ -103,17 +103,17 @@ static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_
     return status == TERN_OK ? tern_queue_set_alone(worker, q->head, head + *count) : status;
 }
 
-static tern_status pop(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
-                       uint64_t *slots, size_t *done) {
+static tern_status pop_item(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
+                            uint64_t *slots, size_t *done) {
     uint64_t ticket = 0;
     size_t count = 1;
     tern_status status;
     if (run.promise == TERN_PROMISE_LOCAL)
-        status = reserve_alone(worker, q, run, slots, &ticket, &count);
+        status = pop_reserve_alone(worker, q, run, slots, &ticket, &count);
     else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
-        status = draw(worker, q, run.promise, slots, &ticket);
+        status = pop_draw(worker, q, run.promise, slots, &ticket);
     else
-        status = reserve(worker, q, run, slots, &ticket, &count);
+        status = pop_reserve(worker, q, run, slots, &ticket, &count);
     if (status != TERN_OK)
         return status;
     for (size_t i = 0; i < count; i++)
@@ -133,13 +133,13 @@ static tern_status pop_large(tern_worker *worker, tern_queue *q, void *items, te
     size_t room = sizeof piece / q->stride;
     if (room > 0) {
         run.count = run.count < room ? run.count : room;
-        return pop(worker, q, items, run, piece, done);
+        return pop_item(worker, q, items, run, piece, done);
     }
     uint64_t *slot = malloc(q->stride);
     if (slot == NULL)
         return tern_queue_no_memory(q);
     run.count = 1;
-    tern_status status = pop(worker, q, items, run, slot, done);
+    tern_status status = pop_item(worker, q, items, run, slot, done);
     free(slot);
     return status;
 }
@@ -148,6 +148,6 @@ tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *item
                               tern_queue_run run, size_t *done) {
     uint64_t small[TERN_SLOT_SMALL];
     if (__builtin_expect(run.count == 1 && queue->slot_words <= TERN_SLOT_SMALL, 1))
-        return pop(worker, queue, items, run, small, done);
+        return pop_item(worker, queue, items, run, small, done);
     return pop_large(worker, queue, items, run, done);
 }

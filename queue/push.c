@@ -21,8 +21,8 @@
  * that it read before it drew its ticket: that information began at an earlier ticket. Newer
  * information can describe later tickets, of another worker or of calls that run meanwhile, whose
  * slots were freed first. */
-static tern_status draw(tern_worker *worker, tern_queue *q, tern_promise promise,
-                        uint64_t *ticket) {
+static tern_status push_draw(tern_worker *worker, tern_queue *q, tern_promise promise,
+                             uint64_t *ticket) {
     bool phase = promise != TERN_PROMISE_READ_WRITE;
     tern_slot_state state = SLOT_READY;
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
@@ -75,8 +75,8 @@ static tern_status measure_room(tern_worker *worker, tern_queue *q, uint64_t tic
 }
 
 /* Draws tickets by CAS after it has seen that their slots are free. */
-static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run run, uint64_t *ticket,
-                           size_t *count) {
+static tern_status push_reserve(tern_worker *worker, tern_queue *q, tern_queue_run run,
+                                uint64_t *ticket, size_t *count) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
     uint64_t guess = tern_queue_known(&q->tail_seen), seen = 0;
     bool phase = run.promise != TERN_PROMISE_READ_WRITE;
@@ -105,8 +105,8 @@ static tern_status reserve(tern_worker *worker, tern_queue *q, tern_queue_run ru
 
 /* TERN_PROMISE_LOCAL: no other worker uses the queue, so no ticket needs an atomic
  * read-modify-write. The store is atomic, since other workers read the word later. */
-static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
-                                 uint64_t *ticket, size_t *count) {
+static tern_status push_reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
+                                      uint64_t *ticket, size_t *count) {
     uint64_t tail, head;
     tern_status status = tern_atomic_load(worker, q->tail, &tail);
     if (status == TERN_OK)
@@ -122,7 +122,7 @@ static tern_status reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_
     return tern_queue_set_alone(worker, q->tail, tail + *count);
 }
 
-static void fill(const tern_queue *q, uint64_t *slot, uint64_t ticket, const void *item) {
+static void push_fill(const tern_queue *q, uint64_t *slot, uint64_t ticket, const void *item) {
     slot[q->slot_words - 1] = 0;
     slot[TERN_SLOT_TICKET] = ticket;
     memcpy(slot + TERN_SLOT_ITEM, item, q->item_bytes);
@@ -141,7 +141,7 @@ static tern_status write_items(tern_worker *worker, const tern_queue *q, uint64_
         for (size_t i = 0; i < some; i++, items += q->item_bytes) {
             size_t at = TERN_BROKEN(TERN_BREAK_ORDER) ? some - 1 - i : i;
             uint64_t *slot = tern_slot_in(q, slots, at);
-            fill(q, slot, ticket + at, items);
+            push_fill(q, slot, ticket + at, items);
             if (room > 1)
                 memset(slot + q->slot_words, 0, q->stride - 8 * q->slot_words);
         }
@@ -153,17 +153,17 @@ static tern_status write_items(tern_worker *worker, const tern_queue *q, uint64_
     return status;
 }
 
-static tern_status push(tern_worker *worker, tern_queue *q, const void *items, tern_queue_run run,
-                        uint64_t *slots, size_t room, size_t *done) {
+static tern_status push_item(tern_worker *worker, tern_queue *q, const void *items,
+                             tern_queue_run run, uint64_t *slots, size_t room, size_t *done) {
     uint64_t ticket = 0;
     size_t count = 1;
     tern_status status;
     if (run.promise == TERN_PROMISE_LOCAL)
-        status = reserve_alone(worker, q, run, &ticket, &count);
+        status = push_reserve_alone(worker, q, run, &ticket, &count);
     else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
-        status = draw(worker, q, run.promise, &ticket);
+        status = push_draw(worker, q, run.promise, &ticket);
     else
-        status = reserve(worker, q, run, &ticket, &count);
+        status = push_reserve(worker, q, run, &ticket, &count);
     if (status == TERN_OK)
         status = write_items(worker, q, slots, room, ticket, items, count);
     if (status == TERN_OK)
@@ -178,11 +178,11 @@ static tern_status push_large(tern_worker *worker, tern_queue *q, const void *it
     uint64_t piece[TERN_SLOT_PIECE];
     size_t room = sizeof piece / q->stride;
     if (room > 0)
-        return push(worker, q, items, run, piece, room, done);
+        return push_item(worker, q, items, run, piece, room, done);
     uint64_t *slot = malloc(q->stride);
     if (slot == NULL)
         return tern_queue_no_memory(q);
-    tern_status status = push(worker, q, items, run, slot, 1, done);
+    tern_status status = push_item(worker, q, items, run, slot, 1, done);
     free(slot);
     return status;
 }
@@ -191,6 +191,6 @@ tern_status tern_queue_do_push(tern_worker *worker, tern_queue *queue, const voi
                                tern_queue_run run, size_t *done) {
     uint64_t small[TERN_SLOT_SMALL];
     if (__builtin_expect(run.count == 1 && queue->slot_words <= TERN_SLOT_SMALL, 1))
-        return push(worker, queue, items, run, small, 1, done);
+        return push_item(worker, queue, items, run, small, 1, done);
     return push_large(worker, queue, items, run, done);
 }

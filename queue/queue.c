@@ -6,8 +6,8 @@
 /* The public operations. They check their arguments, and then do the operation by RMA or by a call.
  * The host does it in place either way. */
 
-static tern_status check(const tern_worker *worker, const tern_queue *queue, const void *data,
-                         const char *name) {
+static tern_status queue_check(const tern_worker *worker, const tern_queue *queue, const void *data,
+                               const char *name) {
     if (worker == NULL || queue == NULL || data == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL  ? "worker"
@@ -42,7 +42,7 @@ static tern_status check_how(const tern_queue *queue, tern_promise promise, tern
 /* Whether this process does the operation itself. The host makes progress before an operation by
  * call, as a wait for a reply would. Otherwise a loop of such operations would starve the calls of
  * other ranks. */
-static bool in_place(tern_worker *worker, const tern_queue *queue, tern_via via) {
+static bool queue_in_place(tern_worker *worker, const tern_queue *queue, tern_via via) {
     if (via == TERN_VIA_RMA)
         return true;
     if (queue->host != queue->context->rank)
@@ -71,8 +71,8 @@ static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run ru
     return *status == TERN_OK;
 }
 
-static tern_status explain(tern_worker *worker, tern_status status, const tern_queue *queue,
-                           const char *name) {
+static tern_status queue_explain(tern_worker *worker, tern_status status, const tern_queue *queue,
+                                 const char *name) {
     if (status == TERN_ERR_FULL || status == TERN_ERR_EMPTY)
         tern_look_vainly(worker);
     if (status == TERN_ERR_FULL)
@@ -87,7 +87,7 @@ static tern_status explain(tern_worker *worker, tern_status status, const tern_q
 
 tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
                                tern_queue_run run, tern_via via, size_t *done, const char *name) {
-    tern_status status = check(worker, queue, items, name);
+    tern_status status = queue_check(worker, queue, items, name);
     if (status == TERN_OK)
         status = check_how(queue, run.promise, TERN_PROMISE_READ_ONLY, via, name);
     if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
@@ -98,7 +98,7 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_PUSH, &target, via, queue->only_push);
-    if (in_place(worker, queue, pick.via))
+    if (queue_in_place(worker, queue, pick.via))
         status = tern_queue_do_push(worker, queue, items, run, done);
     else
         do
@@ -108,12 +108,13 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
      * depends on its size. */
     if (tern_queue_waits == waits && run.count == 1)
         tern_selector_done(worker, &pick, &target, status);
-    return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
+    return __builtin_expect(status == TERN_OK, 1) ? status
+                                                  : queue_explain(worker, status, queue, name);
 }
 
 tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
                               tern_queue_run run, tern_via via, size_t *done, const char *name) {
-    tern_status status = check(worker, queue, items, name);
+    tern_status status = queue_check(worker, queue, items, name);
     if (status == TERN_OK)
         status = check_how(queue, run.promise, TERN_PROMISE_WRITE_ONLY, via, name);
     if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
@@ -124,7 +125,7 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
     const uint64_t waits = tern_queue_waits;
     const tern_path_target target = tern_queue_target(queue);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_POP, &target, via, queue->only_pop);
-    if (in_place(worker, queue, pick.via))
+    if (queue_in_place(worker, queue, pick.via))
         status = tern_queue_do_pop(worker, queue, items, run, done);
     else
         do
@@ -133,7 +134,8 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
     /* The same for a wait for an item. */
     if (tern_queue_waits == waits && run.count == 1)
         tern_selector_done(worker, &pick, &target, status);
-    return __builtin_expect(status == TERN_OK, 1) ? status : explain(worker, status, queue, name);
+    return __builtin_expect(status == TERN_OK, 1) ? status
+                                                  : queue_explain(worker, status, queue, name);
 }
 
 tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
@@ -167,7 +169,7 @@ tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *ite
 tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queue, char *text,
                                size_t room, size_t *bytes) {
     static const char name[] = "tern_queue_explain";
-    const tern_status status = check(worker, queue, name, name);
+    const tern_status status = queue_check(worker, queue, name, name);
     if (status != TERN_OK)
         return status;
     const tern_path_question questions[] = {{"push", TERN_PATH_PUSH, queue->only_push},
@@ -176,7 +178,7 @@ tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queu
 }
 
 tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *count) {
-    tern_status status = check(worker, queue, count, "tern_queue_size");
+    tern_status status = queue_check(worker, queue, count, "tern_queue_size");
     uint64_t head, tail;
     if (status == TERN_OK)
         status = tern_atomic_load(worker, queue->head, &head);

@@ -98,7 +98,7 @@ tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t
 
 /* ---- Items ---- */
 
-static tern_slot_state judge(const tern_queue *q, const uint64_t *slot, uint64_t ticket) {
+static tern_slot_state ticket_judge(const tern_queue *q, const uint64_t *slot, uint64_t ticket) {
     if (slot[TERN_SLOT_TICKET] < ticket || tern_slot_check_of(q, slot) != slot[TERN_SLOT_CHECK])
         return SLOT_BUSY;
     return slot[TERN_SLOT_TICKET] == ticket ? SLOT_READY : SLOT_PAST;
@@ -111,9 +111,9 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
         tern_slot_get(worker, slots, tern_slot_place(q, ticket), tern_slots_words(q, *count));
     if (status != TERN_OK)
         return status;
-    tern_slot_state first = judge(q, slots, ticket), found = first;
+    tern_slot_state first = ticket_judge(q, slots, ticket), found = first;
     while (found == SLOT_READY && ++ready < *count)
-        found = judge(q, tern_slot_in(q, slots, ready), ticket + ready);
+        found = ticket_judge(q, tern_slot_in(q, slots, ready), ticket + ready);
     *count = ready;
     *state = first;
     return TERN_OK;

@@ -15,7 +15,8 @@
  * for these: without a ticket of their own they all wait for the same one.
  */
 
-static tern_status damaged(const tern_queue *q, uint64_t head, uint64_t tail, const char *what) {
+static tern_status watch_damaged(const tern_queue *q, uint64_t head, uint64_t tail,
+                                 const char *what) {
     return tern_fail(TERN_ERR_CORRUPT,
                      "the queue at rank %u, whose head is %llu and tail %llu, %s; look for what "
                      "writes into rank %u's segment",
@@ -30,8 +31,8 @@ static bool read_words(tern_worker *worker, const tern_queue *q, uint64_t *head,
            tern_atomic_load(worker, q->head, &again) == TERN_OK && again == *head;
 }
 
-static bool is_due(const tern_queue *q, tern_queue_due due, uint64_t ticket, uint64_t head,
-                   uint64_t tail) {
+static bool watch_is_due(const tern_queue *q, tern_queue_due due, uint64_t ticket, uint64_t head,
+                         uint64_t tail) {
     if (due == TERN_DUE_ITEM)
         return (int64_t)(tail - ticket) > 0;
     return (int64_t)(ticket - head) < (int64_t)q->capacity;
@@ -51,15 +52,15 @@ static bool is_overdue(const tern_context *context, tern_queue_watch *watch, uin
 }
 
 /* What a dead rank has left half done is no damage. */
-static tern_status judge(tern_context *context, const tern_queue *q, uint64_t head, uint64_t tail,
-                         const char *what) {
+static tern_status watch_judge(tern_context *context, const tern_queue *q, uint64_t head,
+                               uint64_t tail, const char *what) {
     tern_peers_look(&context->peers);
     const uint32_t dead = tern_peers_dead(&context->peers);
-    return dead != TERN_NOBODY ? tern_peer_fail(dead) : damaged(q, head, tail, what);
+    return dead != TERN_NOBODY ? tern_peer_fail(dead) : watch_damaged(q, head, tail, what);
 }
 
-static tern_status look(tern_worker *worker, const tern_queue *q, tern_queue_watch *watch,
-                        tern_queue_due due, uint64_t ticket) {
+static tern_status watch_look(tern_worker *worker, const tern_queue *q, tern_queue_watch *watch,
+                              tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
     uint64_t head, tail;
     if (!read_words(worker, q, &head, &tail))
@@ -68,9 +69,10 @@ static tern_status look(tern_worker *worker, const tern_queue *q, tern_queue_wat
     const int64_t waiting = (int64_t)context->size * context->workers;
     const int64_t items = (int64_t)(tail - head);
     if (items < -waiting || items > (int64_t)q->capacity + waiting)
-        return judge(context, q, head, tail, "cannot have so many items");
-    if (is_overdue(context, watch, ticket, is_due(q, due, ticket, head, tail)))
-        return judge(context, q, head, tail, "has a slot or a turn that nobody is going to write");
+        return watch_judge(context, q, head, tail, "cannot have so many items");
+    if (is_overdue(context, watch, ticket, watch_is_due(q, due, ticket, head, tail)))
+        return watch_judge(context, q, head, tail,
+                           "has a slot or a turn that nobody is going to write");
     return TERN_OK;
 }
 
@@ -79,11 +81,11 @@ tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_
     if (due == TERN_DUE_NEVER || tern_reach_address(worker, q->head, 8) == NULL)
         return TERN_OK;
     if (!worker->in_handler && !worker->in_progress)
-        return look(worker, q, watch, due, ticket);
+        return watch_look(worker, q, watch, due, ticket);
     /* R6: tern_queue_look_for_damage */
     if (atomic_flag_test_and_set_explicit(&q->watched, memory_order_acquire))
         return TERN_OK;
-    const tern_status status = look(worker, q, &q->watch[due], due, ticket);
+    const tern_status status = watch_look(worker, q, &q->watch[due], due, ticket);
     /* R6: tern_queue_look_for_damage */
     atomic_flag_clear_explicit(&q->watched, memory_order_release);
     return status;

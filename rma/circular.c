@@ -26,7 +26,7 @@ struct tern_circular {
     size_t chunks;
 };
 
-static tern_status complete(tern_circular_options *o) {
+static tern_status circular_complete(tern_circular_options *o) {
     o->unit_bytes = o->unit_bytes > 0 ? o->unit_bytes : 4096;
     o->units = o->units > 0 ? o->units : 16;
     if (o->units_max == 0) {
@@ -47,8 +47,8 @@ static tern_status complete(tern_circular_options *o) {
     return TERN_OK;
 }
 
-static tern_status check(const tern_worker *worker, const tern_circular *circular,
-                         const void *piece, const char *function) {
+static tern_status circular_check(const tern_worker *worker, const tern_circular *circular,
+                                  const void *piece, const char *function) {
     if (worker == NULL || circular == NULL || piece == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
     if (circular->worker != worker)
@@ -57,7 +57,7 @@ static tern_status check(const tern_worker *worker, const tern_circular *circula
     return TERN_OK;
 }
 
-static tern_status add(tern_circular *circular, size_t units) {
+static tern_status circular_add(tern_circular *circular, size_t units) {
     tern_worker *worker = circular->worker;
     tern_ptr p;
     tern_ptr *chunk = realloc(circular->chunk, (circular->chunks + 1) * sizeof *chunk);
@@ -76,7 +76,7 @@ static tern_status add(tern_circular *circular, size_t units) {
     return status;
 }
 
-static void discard(tern_circular *circular) {
+static void circular_discard(tern_circular *circular) {
     while (circular->chunks > 0)
         tern_ignore(tern_free(circular->worker, circular->chunk[--circular->chunks]));
     tern_circle_close(&circular->circle);
@@ -91,7 +91,7 @@ tern_status tern_circular_create(tern_worker *worker, const tern_circular_option
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail("tern_circular_create");
     tern_circular_options o = options != NULL ? *options : (tern_circular_options){0};
-    tern_status status = complete(&o);
+    tern_status status = circular_complete(&o);
     if (status != TERN_OK)
         return status;
     tern_circular *fresh = calloc(1, sizeof *fresh);
@@ -101,9 +101,9 @@ tern_status tern_circular_create(tern_worker *worker, const tern_circular_option
     fresh->options = o;
     status = tern_circle_open(&fresh->circle, o.unit_bytes, tern_rma_worker_of(worker)->posts);
     if (status == TERN_OK)
-        status = add(fresh, o.units);
+        status = circular_add(fresh, o.units);
     if (status != TERN_OK) {
-        discard(fresh);
+        circular_discard(fresh);
         return status;
     }
     *circular = fresh;
@@ -113,7 +113,7 @@ tern_status tern_circular_create(tern_worker *worker, const tern_circular_option
 tern_status tern_circular_destroy(tern_worker *worker, tern_circular *circular) {
     if (circular == NULL)
         return TERN_OK;
-    tern_status status = check(worker, circular, circular, "tern_circular_destroy");
+    tern_status status = circular_check(worker, circular, circular, "tern_circular_destroy");
     if (status == TERN_OK && worker->in_handler)
         status = tern_worker_may_wait(worker, "tern_circular_destroy");
     const tern_circle *circle = &circular->circle;
@@ -124,27 +124,28 @@ tern_status tern_circular_destroy(tern_worker *worker, tern_circular *circular) 
             status = tern_posts_settle(worker, entry->rank);
     }
     if (status == TERN_OK)
-        discard(circular);
+        circular_discard(circular);
     return status;
 }
 
 /* TERN_ERR_AGAIN: it is as large as it can be. */
-static tern_status grow(tern_circular *circular) {
+static tern_status circular_grow(tern_circular *circular) {
     const tern_circular_options *o = &circular->options;
     size_t units = circular->circle.units, more = o->grow_by > 0 ? o->grow_by : units;
     if (more > o->units_max - units)
         more = o->units_max - units;
     if (more == 0)
         return TERN_ERR_AGAIN;
-    tern_status status = add(circular, more);
+    tern_status status = circular_add(circular, more);
     circular->worker->stats.circulars_grown += status == TERN_OK;
     return status;
 }
 
 /* No unit is free. What is under way need only be waited for. */
-static __attribute__((noinline)) tern_status make_room(tern_circular *circular, bool wait) {
+static __attribute__((noinline)) tern_status circular_make_room(tern_circular *circular,
+                                                                bool wait) {
     tern_worker *worker = circular->worker;
-    tern_status status = grow(circular);
+    tern_status status = circular_grow(circular);
     if (status == TERN_OK)
         return status;
     const tern_entry *oldest = tern_circle_oldest(&circular->circle);
@@ -164,8 +165,8 @@ static __attribute__((noinline)) tern_status make_room(tern_circular *circular, 
                      circular->circle.units, oldest->rank);
 }
 
-static inline tern_status take(tern_circular *circular, size_t bytes, bool wait,
-                               tern_piece *piece) {
+static inline tern_status circular_take(tern_circular *circular, size_t bytes, bool wait,
+                                        tern_piece *piece) {
     uint64_t unit = circular->circle.unit_bytes, room = unit, id;
     char *memory;
     if (bytes > unit)
@@ -176,7 +177,7 @@ static inline tern_status take(tern_circular *circular, size_t bytes, bool wait,
                          : TERN_CIRCLE_GRANULE;
     tern_status status;
     while ((status = tern_circle_cut(&circular->circle, room, &memory, &id)) == TERN_ERR_AGAIN)
-        if ((status = make_room(circular, wait)) != TERN_OK)
+        if ((status = circular_make_room(circular, wait)) != TERN_OK)
             return status;
     if (status == TERN_OK)
         *piece = (tern_piece){memory, bytes, id};
@@ -185,18 +186,18 @@ static inline tern_status take(tern_circular *circular, size_t bytes, bool wait,
 
 tern_status tern_piece_take(tern_worker *worker, tern_circular *circular, size_t bytes,
                             tern_piece *piece) {
-    tern_status status = check(worker, circular, piece, "tern_piece_take");
-    return status == TERN_OK ? take(circular, bytes, true, piece) : status;
+    tern_status status = circular_check(worker, circular, piece, "tern_piece_take");
+    return status == TERN_OK ? circular_take(circular, bytes, true, piece) : status;
 }
 
 tern_status tern_piece_try(tern_worker *worker, tern_circular *circular, size_t bytes,
                            tern_piece *piece) {
-    tern_status status = check(worker, circular, piece, "tern_piece_try");
-    return status == TERN_OK ? take(circular, bytes, false, piece) : status;
+    tern_status status = circular_check(worker, circular, piece, "tern_piece_try");
+    return status == TERN_OK ? circular_take(circular, bytes, false, piece) : status;
 }
 
-static tern_status find(const tern_circular *circular, const tern_piece *piece,
-                        tern_entry **entry) {
+static tern_status circular_find(const tern_circular *circular, const tern_piece *piece,
+                                 tern_entry **entry) {
     *entry = tern_circle_held(&circular->circle, piece->id);
     return *entry != NULL ? TERN_OK
                           : tern_fail(TERN_ERR_ARGUMENT,
@@ -206,9 +207,9 @@ static tern_status find(const tern_circular *circular, const tern_piece *piece,
 
 tern_status tern_piece_give(tern_worker *worker, tern_circular *circular, const tern_piece *piece) {
     tern_entry *entry;
-    tern_status status = check(worker, circular, piece, "tern_piece_give");
+    tern_status status = circular_check(worker, circular, piece, "tern_piece_give");
     if (status == TERN_OK)
-        status = find(circular, piece, &entry);
+        status = circular_find(circular, piece, &entry);
     if (status == TERN_OK)
         entry->number = 0;
     return status;
@@ -216,8 +217,8 @@ tern_status tern_piece_give(tern_worker *worker, tern_circular *circular, const 
 
 /* Posts, and waits for it and those before if enough are open. What goes wrong there is met again
  * by who takes the piece. */
-static tern_status post(const tern_circular *circular, tern_entry *entry, uint32_t rank,
-                        uint64_t offset, const void *memory, size_t bytes) {
+static tern_status circular_post(const tern_circular *circular, tern_entry *entry, uint32_t rank,
+                                 uint64_t offset, const void *memory, size_t bytes) {
     tern_worker *worker = circular->worker;
     const tern_posts *posts = &circular->circle.posts[rank];
     uint64_t posted = 0;
@@ -246,14 +247,15 @@ static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
            tern_way_to(worker->context, to.rank)->settle != NULL;
 }
 
-static tern_status put(const tern_circular *circular, tern_entry *entry, const void *memory,
-                       tern_ptr to, size_t bytes) {
+static tern_status circular_put(const tern_circular *circular, tern_entry *entry,
+                                const void *memory, tern_ptr to, size_t bytes) {
     tern_worker *worker = circular->worker;
     uint64_t offset = 0;
     tern_status status;
     if (is_posted(worker, to, bytes)) {
         status = tern_segment_check(worker->context, to, bytes, &offset);
-        return status == TERN_OK ? post(circular, entry, to.rank, offset, memory, bytes) : status;
+        return status == TERN_OK ? circular_post(circular, entry, to.rank, offset, memory, bytes)
+                                 : status;
     }
     status = tern_put(worker, to, memory, bytes);
     if (status == TERN_OK)
@@ -264,29 +266,29 @@ static tern_status put(const tern_circular *circular, tern_entry *entry, const v
 tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const tern_piece *piece,
                            tern_ptr to, size_t bytes) {
     tern_entry *entry;
-    tern_status status = check(worker, circular, piece, "tern_piece_put");
+    tern_status status = circular_check(worker, circular, piece, "tern_piece_put");
     if (status == TERN_OK)
-        status = find(circular, piece, &entry);
+        status = circular_find(circular, piece, &entry);
     if (status == TERN_OK && bytes > piece->bytes)
         status = tern_fail(TERN_ERR_RANGE, "tern_piece_put: %zu bytes; the piece has %zu", bytes,
                            piece->bytes);
-    return status == TERN_OK ? put(circular, entry, piece->memory, to, bytes) : status;
+    return status == TERN_OK ? circular_put(circular, entry, piece->memory, to, bytes) : status;
 }
 
 tern_status tern_circular_put_far(tern_worker *worker, tern_circular *circular, tern_ptr to,
                                   const void *from, size_t bytes) {
     tern_piece piece = {NULL, 0, 0};
-    tern_status status = check(worker, circular, circular, "tern_circular_put");
+    tern_status status = circular_check(worker, circular, circular, "tern_circular_put");
     if (status != TERN_OK)
         return status;
     if (from == NULL || bytes > circular->options.unit_bytes || !is_posted(worker, to, bytes))
         return tern_put(worker, to, from, bytes);
-    status = take(circular, bytes, true, &piece);
+    status = circular_take(circular, bytes, true, &piece);
     if (status != TERN_OK)
         return status;
     memcpy(piece.memory, from, bytes);
     tern_entry *entry = tern_circle_held(&circular->circle, piece.id);
-    status = put(circular, entry, piece.memory, to, bytes);
+    status = circular_put(circular, entry, piece.memory, to, bytes);
     if (status != TERN_OK)
         entry->number = 0;
     return status;

@@ -17,7 +17,7 @@
 #define SEGMENT_MAGIC 0x746e656d67657331u
 
 /* The NUMA nodes that this process runs on, but not more than it has workers. */
-static tern_status place(tern_context *context, tern_rma *rma) {
+static tern_status rma_place(tern_context *context, tern_rma *rma) {
     rma->parts = 1;
     hwloc_topology_t topology;
     tern_status status = tern_topology_load(&topology, false);
@@ -56,7 +56,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
     rma->segment = (void *)(rma->table_base + rma->tables.segment);
     rma->reach = (void *)(rma->table_base + rma->tables.reach);
     rma->inbox_windows = (void *)(rma->table_base + rma->tables.inbox);
-    tern_status status = place(context, rma);
+    tern_status status = rma_place(context, rma);
     tern_segment *mine = &rma->segment[context->rank];
     if (status == TERN_OK)
         status = tern_segment_create(&context->config, &rma->layout, mine, &rma->fd);
@@ -146,7 +146,7 @@ static tern_status choose_far(tern_context *context, tern_rma *rma) {
                             !probe.one_sided, &rma->window);
 }
 
-static tern_status make_workers(tern_context *context, tern_rma *rma) {
+static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
     uint32_t total = context->size * context->workers;
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *worker = context->worker[i];
@@ -204,7 +204,7 @@ static void free_out(tern_out *out) {
     free(out);
 }
 
-static void close_layer(tern_context *context) {
+static void rma_close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
         return;
@@ -243,12 +243,12 @@ static void close_layer(tern_context *context) {
     context->meeting = NULL;
 }
 
-static tern_activity *activity_of(const tern_context *context, uint32_t rank) {
+static tern_activity *rma_activity_of(const tern_context *context, uint32_t rank) {
     char *base = tern_rma_of(context)->segment[rank].base;
     return base != NULL ? &((tern_segment_header *)(void *)base)->activity : NULL;
 }
 
-static tern_status open_layer(tern_context *context) {
+static tern_status rma_open_layer(tern_context *context) {
     tern_rma *rma = calloc(1, sizeof *rma);
     tern_status status =
         rma != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a context");
@@ -266,23 +266,23 @@ static tern_status open_layer(tern_context *context) {
     if (status == TERN_OK && context->nodes > 1)
         status = choose_far(context, rma);
     if (status == TERN_OK)
-        status = make_workers(context, rma);
+        status = rma_make_workers(context, rma);
     if (status == TERN_OK && context->size > 1)
         status = tern_messages_open(context, &rma->messages);
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)
         status = agree_on_fences(context);
     if (status != TERN_OK) {
-        close_layer(context);
+        rma_close_layer(context);
         return status;
     }
-    context->activity = activity_of;
+    context->activity = rma_activity_of;
     if (rma->far == NULL)
         context->meeting = &((tern_segment_header *)(void *)rma->segment[0].base)->meeting;
     return TERN_OK;
 }
 
-static tern_status drain(tern_context *context, tern_worker *worker) {
+static tern_status rma_drain(tern_context *context, tern_worker *worker) {
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_status status = tern_flush_all(context->worker[i]);
         if (status == TERN_OK)
@@ -299,16 +299,16 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return status == TERN_OK ? tern_collective_barrier(context, NULL) : status;
 }
 
-static size_t progress(tern_worker *worker) {
+static size_t rma_progress(tern_worker *worker) {
     return tern_ring_poll(worker) + tern_posts_advance(worker);
 }
 
 const tern_layer tern_rma_layer = {
     .name = "opening memory and transfers",
-    .open = open_layer,
-    .drain = drain,
-    .close = close_layer,
-    .progress = progress,
+    .open = rma_open_layer,
+    .drain = rma_drain,
+    .close = rma_close_layer,
+    .progress = rma_progress,
 };
 
 tern_status tern_context_transport(const tern_context *context, uint32_t rank,

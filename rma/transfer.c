@@ -61,7 +61,8 @@ tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t b
 }
 
 /* The place of a put or a get, waiting for the key of a region if need be. */
-static tern_status find_place(tern_worker *worker, tern_ptr p, size_t bytes, uint64_t *offset) {
+static tern_status transfer_find_place(tern_worker *worker, tern_ptr p, size_t bytes,
+                                       uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
     if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
         return status;
@@ -85,15 +86,15 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 
 /* TERN_ERR_AGAIN of a far transport: the key has been taken back meanwhile, by another worker's
  * service. Near, it is for the caller to lift. */
-static tern_status put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
-                           tern_request *request) {
+static tern_status transfer_put_far(tern_worker *worker, tern_ptr to, const void *from,
+                                    size_t bytes, tern_request *request) {
     uint64_t offset = 0;
     bool far = false;
     tern_status status = check_local(from, bytes, "tern_put");
     if (status != TERN_OK)
         return status;
     do {
-        status = find_place(worker, to, bytes, &offset);
+        status = transfer_find_place(worker, to, bytes, &offset);
         if (status != TERN_OK || bytes == 0)
             return status;
         status = tern_way_to(worker->context, to.rank)
@@ -105,7 +106,7 @@ static tern_status put_far(tern_worker *worker, tern_ptr to, const void *from, s
 }
 
 tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
-    return put_far(worker, to, from, bytes, NULL);
+    return transfer_put_far(worker, to, from, bytes, NULL);
 }
 
 tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
@@ -119,7 +120,7 @@ tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size
     if (request == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_put_nb: request is NULL");
     request->state[0] = 0;
-    return put_far(worker, to, from, bytes, request);
+    return transfer_put_far(worker, to, from, bytes, request);
 }
 
 tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
@@ -129,7 +130,7 @@ tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t byt
     request->state[0] = 0;
     tern_context *context = worker->context;
     uint64_t offset = 0;
-    tern_status status = find_place(worker, from, bytes, &offset);
+    tern_status status = transfer_find_place(worker, from, bytes, &offset);
     if (status == TERN_OK)
         status = check_local(to, bytes, "tern_get");
     if (status != TERN_OK || bytes == 0)
@@ -156,7 +157,7 @@ static uint32_t request_rank(const tern_request *request) {
 }
 
 /* One look at the request, without progress for anything else. */
-static tern_status look(tern_worker *worker, tern_request *request, int *done) {
+static tern_status transfer_look(tern_worker *worker, tern_request *request, int *done) {
     *done = 1;
     if (request->state[0] == 0)
         return TERN_OK;
@@ -171,7 +172,7 @@ tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
     if (request == NULL || done == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_test: NULL argument");
     int complete = 0;
-    tern_status status = look(worker, request, &complete);
+    tern_status status = transfer_look(worker, request, &complete);
     if (status == TERN_OK && !complete) {
         tern_progress_round(worker);
         tern_look_vainly(worker);
@@ -192,7 +193,7 @@ tern_status tern_wait(tern_worker *worker, tern_request *request) {
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     while (status == TERN_OK) {
         int done = 0;
-        status = look(worker, request, &done);
+        status = transfer_look(worker, request, &done);
         if (status != TERN_OK || done)
             break;
         status =

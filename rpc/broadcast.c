@@ -13,8 +13,8 @@
 
 /* In ranks that count from the origin's, rank r tells r * arity + 1 to r * arity + arity; each of
  * them the worker of the origin's index, and that one the others of its rank. */
-static uint32_t child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
-                         uint32_t ranks) {
+static uint32_t broadcast_child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
+                                   uint32_t ranks) {
     const tern_context *context = worker->context;
     uint32_t root = e->origin / context->workers;
     if (i >= ranks) { /* the i-th of the others at home */
@@ -36,8 +36,8 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
 
 /* What is left of the buffer, as far as it goes now. Over rma, whose puts and batches come in any
  * order, a flush is between them and the call. TERN_ERR_AGAIN: later. */
-static tern_status put_far(tern_worker *worker, tern_ptr place, const char *from, uint64_t bytes,
-                           uint64_t *put) {
+static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const char *from,
+                                     uint64_t bytes, uint64_t *put) {
     const tern_transport_ops *via = tern_way_to(worker->context, place.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, place, bytes, &offset);
@@ -66,7 +66,7 @@ static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t
     if (from == NULL || *put == e->buffer_bytes)
         return TERN_OK;
     if (near == NULL)
-        return put_far(worker, there, from, e->buffer_bytes, put);
+        return broadcast_put_far(worker, there, from, e->buffer_bytes, put);
     memcpy(near, from, e->buffer_bytes);
     *put = e->buffer_bytes;
     return TERN_OK;
@@ -81,7 +81,7 @@ bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t 
         tern_extension theirs = *e;
         if (!is_rank)
             theirs.arity = 0;
-        tern_outgoing call = {child_of(worker, e, passing->told, ranks),
+        tern_outgoing call = {broadcast_child_of(worker, e, passing->told, ranks),
                               tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
                               {{&theirs, sizeof theirs}, {rest, bytes}}};
         tern_status status = TERN_OK;

@@ -59,7 +59,7 @@ static bool is_of(const entry *e, tern_worker_id target, uint64_t key) {
 }
 
 /* TERN_ERR_AGAIN: no room. */
-static tern_status send(tern_worker *worker, const tern_combiner *c, entry *e) {
+static tern_status combine_send(tern_worker *worker, const tern_combiner *c, entry *e) {
     size_t bytes = sizeof e->key + c->bytes;
     tern_status status = TERN_OK;
     if (!tern_call_now(worker, e->target, c->function, &e->key, bytes)) {
@@ -81,7 +81,8 @@ static tern_status wait_for_room(tern_worker *worker, tern_wait_state *wait, uin
     return tern_wait_round(worker->context, wait, tern_progress_round(worker), rank);
 }
 
-static tern_status check(const tern_worker *worker, const tern_combiner *c, const char *function) {
+static tern_status combine_check(const tern_worker *worker, const tern_combiner *c,
+                                 const char *function) {
     if (worker == NULL || c == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
     if (c->worker != worker)
@@ -95,7 +96,7 @@ static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry
                               tern_worker_id target, uint64_t key, const void *update) {
     tern_wait_state wait = TERN_WAIT_IN("tern_combine");
     while (e->target.rank != EMPTY) {
-        tern_status status = send(worker, c, e);
+        tern_status status = combine_send(worker, c, e);
         if (status == TERN_ERR_AGAIN)
             status = wait_for_room(worker, &wait, e->target.rank);
         if (status != TERN_OK)
@@ -111,10 +112,10 @@ static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry
     return TERN_OK;
 }
 
-static tern_status refuse(const tern_worker *worker, const tern_combiner *c, tern_worker_id target,
-                          const void *update) {
+static tern_status combine_refuse(const tern_worker *worker, const tern_combiner *c,
+                                  tern_worker_id target, const void *update) {
     static const char name[] = "tern_combine";
-    tern_status status = check(worker, c, name);
+    tern_status status = combine_check(worker, c, name);
     if (status != TERN_OK)
         return status;
     if (update == NULL)
@@ -127,7 +128,7 @@ tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_work
                          uint64_t key, const void *update) {
     if (worker == NULL || combiner == NULL || combiner->worker != worker || update == NULL ||
         target.rank >= worker->view.ranks || target.index >= worker->view.workers)
-        return refuse(worker, combiner, target, update);
+        return combine_refuse(worker, combiner, target, update);
     entry *e = entry_of(combiner, target, key);
     if (!is_of(e, target, key))
         return take_place(worker, combiner, e, target, key, update);
@@ -140,7 +141,7 @@ static tern_status send_entry(tern_worker *worker, const tern_combiner *c, entry
     tern_wait_state wait = TERN_WAIT_IN("tern_combine");
     tern_status status = TERN_OK;
     while (e->target.rank != EMPTY && status == TERN_OK) {
-        status = send(worker, c, e);
+        status = combine_send(worker, c, e);
         if (status == TERN_ERR_AGAIN)
             status = wait_for_room(worker, &wait, e->target.rank);
     }
@@ -148,7 +149,7 @@ static tern_status send_entry(tern_worker *worker, const tern_combiner *c, entry
 }
 
 tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner) {
-    tern_status first = check(worker, combiner, "tern_combiner_flush");
+    tern_status first = combine_check(worker, combiner, "tern_combiner_flush");
     if (first != TERN_OK)
         return first;
     for (size_t i = 0; i < combiner->entries; i++) {
@@ -168,7 +169,7 @@ tern_status tern_combiner_destroy(tern_worker *worker, tern_combiner *combiner) 
     static const char name[] = "tern_combiner_destroy";
     if (combiner == NULL)
         return TERN_OK;
-    tern_status status = check(worker, combiner, name);
+    tern_status status = combine_check(worker, combiner, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
@@ -179,7 +180,8 @@ tern_status tern_combiner_destroy(tern_worker *worker, tern_combiner *combiner) 
     return status;
 }
 
-static tern_status check_options(const tern_worker *worker, const tern_combiner_options *o) {
+static tern_status combine_check_options(const tern_worker *worker,
+                                         const tern_combiner_options *o) {
     uint64_t key = 0;
     tern_worker_id self = tern_worker_self(worker);
     if (o->bytes == 0 || o->bytes > TERN_COMBINE_MAX || (o->combine == NULL && o->bytes % 8 != 0))
@@ -211,7 +213,7 @@ tern_status tern_combiner_create(tern_worker *worker, const tern_combiner_option
                                  tern_combiner **combiner) {
     if (worker == NULL || options == NULL || combiner == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: NULL argument");
-    tern_status status = check_options(worker, options);
+    tern_status status = combine_check_options(worker, options);
     if (status != TERN_OK)
         return status;
     tern_combiner *fresh = calloc(1, sizeof *fresh);

@@ -13,7 +13,7 @@
 #include "src/collective/collective.h"
 #include "src/log.h"
 
-static void close_layer(tern_context *context) {
+static void rpc_close_layer(tern_context *context) {
     tern_rpc *rpc = tern_rpc_of(context);
     if (rpc == NULL)
         return;
@@ -37,7 +37,7 @@ static void close_layer(tern_context *context) {
     context->layer[TERN_LAYER_RPC] = NULL;
 }
 
-static tern_status make_workers(tern_context *context) {
+static tern_status rpc_make_workers(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++) {
         size_t bytes = (sizeof(tern_rpc_worker) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
         tern_rpc_worker *mine = aligned_alloc(TERN_LINE, bytes);
@@ -50,16 +50,16 @@ static tern_status make_workers(tern_context *context) {
     return TERN_OK;
 }
 
-static tern_status open_layer(tern_context *context) {
+static tern_status rpc_open_layer(tern_context *context) {
     tern_rpc *rpc = calloc(1, sizeof *rpc);
     context->layer[TERN_LAYER_RPC] = rpc;
     tern_status status =
-        rpc != NULL ? make_workers(context) : tern_fail(TERN_ERR_MEMORY, "no memory for calls");
+        rpc != NULL ? rpc_make_workers(context) : tern_fail(TERN_ERR_MEMORY, "no memory for calls");
     status = tern_collective_agree(context, NULL, status, "setting up calls");
     if (status == TERN_OK)
         status = tern_functions_number(context, rpc);
     if (status != TERN_OK) {
-        close_layer(context);
+        rpc_close_layer(context);
         return status;
     }
     for (uint32_t i = 0; i < context->workers; i++) {
@@ -75,7 +75,7 @@ static tern_status open_layer(tern_context *context) {
 }
 
 /* Calls that are lost, on every rank alike, keep nobody from destroying. */
-static tern_status drain(tern_context *context, tern_worker *worker) {
+static tern_status rpc_drain(tern_context *context, tern_worker *worker) {
     (void)context;
     tern_status status = tern_quiesce(worker);
     if (status != TERN_ERR_STATE)
@@ -85,7 +85,7 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return TERN_OK;
 }
 
-static size_t progress(tern_worker *worker) {
+static size_t rpc_progress(tern_worker *worker) {
     if (tern_rpc_worker_of(worker)->room != NULL)
         tern_result_drop(worker);
     bool service = worker->index >= worker->context->config.workers;
@@ -96,8 +96,8 @@ static size_t progress(tern_worker *worker) {
 
 const tern_layer tern_rpc_layer = {
     .name = "opening remote invocation",
-    .open = open_layer,
-    .drain = drain,
-    .close = close_layer,
-    .progress = progress,
+    .open = rpc_open_layer,
+    .drain = rpc_drain,
+    .close = rpc_close_layer,
+    .progress = rpc_progress,
 };

@@ -153,7 +153,8 @@ tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *syn
 }
 
 /* [out] counter: its address. */
-static tern_status reach(const tern_worker *worker, tern_synchronizer s, uint64_t **counter) {
+static tern_status synchronizer_reach(const tern_worker *worker, tern_synchronizer s,
+                                      uint64_t **counter) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer without a worker");
     tern_status status = tern_counter_check(worker, s.counter);
@@ -172,7 +173,7 @@ tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *sy
     uint64_t *counter;
     if (synchronizer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_destroy: NULL argument");
-    tern_status status = reach(worker, *synchronizer, &counter);
+    tern_status status = synchronizer_reach(worker, *synchronizer, &counter);
     if (status != TERN_OK)
         return status;
     /* R8: tern_counter_lower */
@@ -189,7 +190,7 @@ tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *sy
 tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synchronizer,
                                     uint64_t operations) {
     uint64_t *counter;
-    tern_status status = reach(worker, synchronizer, &counter);
+    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK)
         /* R4 */
         __atomic_fetch_add(counter, operations, __ATOMIC_SEQ_CST);
@@ -213,7 +214,7 @@ tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synch
 tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchronizer,
                                    uint64_t *outstanding) {
     uint64_t *counter;
-    tern_status status = reach(worker, synchronizer, &counter);
+    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK && outstanding == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: NULL argument");
     if (status != TERN_OK)
@@ -228,7 +229,7 @@ tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchr
 
 tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchronizer) {
     uint64_t *counter;
-    tern_status status = reach(worker, synchronizer, &counter);
+    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_START;

@@ -254,10 +254,10 @@ static bool parse_value(const option *k, const char *text, uint64_t *value) {
     return true;
 }
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t config_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Letters to insert, delete and change (Levenshtein). Of a, NAME_LETTERS count. */
-static size_t distance(const char *a, const char *b) {
+static size_t config_distance(const char *a, const char *b) {
     size_t row[NAME_LETTERS + 1]; /* between the letters of b so far and the first i of a */
     size_t length = strnlen(a, NAME_LETTERS);
     for (size_t i = 0; i <= length; i++)
@@ -267,7 +267,7 @@ static size_t distance(const char *a, const char *b) {
         for (size_t i = 1; i <= length; i++) {
             size_t changed = diagonal + (a[i - 1] != *b);
             diagonal = row[i];
-            row[i] = smaller(changed, smaller(row[i], row[i - 1]) + 1);
+            row[i] = config_smaller(changed, config_smaller(row[i], row[i - 1]) + 1);
         }
     }
     return row[length];
@@ -276,7 +276,7 @@ static size_t distance(const char *a, const char *b) {
 static const char *nearest_name(const char *name) {
     size_t best = 0;
     for (size_t i = 1; i < KNOBS; i++)
-        if (distance(name, options[i].name) < distance(name, options[best].name))
+        if (config_distance(name, options[i].name) < config_distance(name, options[best].name))
             best = i;
     return options[best].name;
 }
@@ -380,7 +380,7 @@ tern_status tern_config_check(const tern_config *config) {
     return TERN_OK;
 }
 
-static const char *origin(const option *k, uint64_t value) {
+static const char *config_origin(const option *k, uint64_t value) {
     const char *text = getenv(k->name);
     uint64_t number;
     if (text != NULL && parse_value(k, text, &number) && number == value)
@@ -394,7 +394,7 @@ static void print_option(const option *k, uint64_t value, FILE *out) {
     char text[32], allowed[128];
     format_value(k, value, text, sizeof text);
     format_allowed(k, allowed, sizeof allowed);
-    fprintf(out, ROW "%s (%s)\n", k->name, text, origin(k, value), k->meaning, allowed);
+    fprintf(out, ROW "%s (%s)\n", k->name, text, config_origin(k, value), k->meaning, allowed);
 }
 
 /* A variable of the environment that gives no option its value. */

@@ -23,7 +23,7 @@
  * are. A rank that never comes ends the creation there: a duplication that it leaves unfinished
  * would make Open MPI hold back every later communicator of the process, since it agrees on their
  * numbers one after the other. */
-static tern_status duplicate(tern_context *context, MPI_Comm comm) {
+static tern_status context_duplicate(tern_context *context, MPI_Comm comm) {
     int rank = 0, size = 0, inter = 0;
     tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
     if (status == TERN_OK && inter)
@@ -95,7 +95,7 @@ static tern_status find_nodes(tern_context *context) {
     return tern_collective_agree(context, NULL, status, "finding nodes");
 }
 
-static tern_status make_workers(tern_context *context) {
+static tern_status context_make_workers(tern_context *context) {
     context->workers = (uint32_t)(context->config.workers + context->config.service_threads);
     context->worker = calloc(context->workers + 1, sizeof(tern_worker *));
     if (context->worker == NULL)
@@ -132,7 +132,7 @@ static tern_status draw_nonce(tern_context *context) {
 }
 
 /* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
-static void dispose(tern_context *context, size_t layers) {
+static void context_dispose(tern_context *context, size_t layers) {
     /* R7: finalized_under_us */
     bool mpi = !atomic_load(&context->mpi_gone);
     tern_pmpi_end(context);
@@ -150,7 +150,7 @@ static void dispose(tern_context *context, size_t layers) {
 }
 
 /* One whose creation failed: nobody has seen it. */
-static void forget(tern_context *context) {
+static void context_forget(tern_context *context) {
     for (uint32_t i = 0; context->worker != NULL && i <= context->workers; i++)
         free(context->worker[i]);
     free(context->worker);
@@ -173,7 +173,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     atomic_flag_clear(&fresh->tasks_busy);
     size_t opened = 0;
 
-    status = duplicate(fresh, comm);
+    status = context_duplicate(fresh, comm);
     if (status != TERN_OK)
         goto fail;
     int world_rank = -1;
@@ -192,7 +192,7 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
         status = tern_mpi_check(fresh->config.workers + fresh->config.service_threads);
     if (status == TERN_OK) {
         tern_log_set_level(fresh->config.log_level);
-        status = make_workers(fresh);
+        status = context_make_workers(fresh);
     }
     status = tern_collective_agree(fresh, NULL, status, "checking the configuration");
     if (status == TERN_OK)
@@ -228,12 +228,12 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
 
 fail:
     fresh->closing = true;
-    dispose(fresh, opened);
-    forget(fresh);
+    context_dispose(fresh, opened);
+    context_forget(fresh);
     return status;
 }
 
-static tern_status drain(tern_context *context, size_t layer) {
+static tern_status context_drain(tern_context *context, size_t layer) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
     /* R7: finalized_under_us */
     if (atomic_load(&context->mpi_gone) || tern_layers[layer]->drain == NULL)
@@ -270,8 +270,8 @@ tern_status tern_context_destroy(tern_context *context) {
     /* From here on the progress of this thread's waits stands for the service threads. */
     tern_service_threads_stop(context);
     for (size_t layer = TERN_LAYER_SLOTS; layer-- > 0 && status == TERN_OK;)
-        status = drain(context, layer);
-    dispose(context, TERN_LAYER_SLOTS);
+        status = context_drain(context, layer);
+    context_dispose(context, TERN_LAYER_SLOTS);
     tern_destroyed_keep(context);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;

@@ -19,7 +19,7 @@ enum { GROUP = 16 };
  * else find calls dear only because the other rank goes by RMA. */
 enum { KEYS_PER_PROGRESS = 128 };
 
-static void make_progress(tern_worker *worker, size_t applied) {
+static void batch_make_progress(tern_worker *worker, size_t applied) {
     if (applied % KEYS_PER_PROGRESS == 0 && !worker->in_handler)
         (void)tern_progress_round(worker);
 }
@@ -105,7 +105,7 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
             count_near8(worker, table, keys + 8 * at, here, delta, group, done, added);
         if (status != TERN_OK)
             return status;
-        make_progress(worker, at);
+        batch_make_progress(worker, at);
     }
     return right ? TERN_OK : tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
 }
@@ -119,8 +119,8 @@ typedef struct slot {
     uint64_t entry[1 + TERN_KEY_MAX / 8];
 } slot;
 
-static tern_status stage(tern_worker *worker, const tern_hashtable *table, const void *key,
-                         slot *slot) {
+static tern_status batch_stage(tern_worker *worker, const tern_hashtable *table, const void *key,
+                               slot *slot) {
     tern_shape s = table->shape;
     tern_key_load(table, key, &slot->key);
     slot->probe = tern_probe_start(worker, table, slot->key.words, slot->key.hash);
@@ -135,7 +135,7 @@ static tern_status stage(tern_worker *worker, const tern_hashtable *table, const
                        8 * tern_entry_words(s), &slot->request);
 }
 
-static tern_status apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
+static tern_status batch_apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
     tern_key_search *p = &slot->probe;
     bool look = true;
     uint64_t before;
@@ -169,7 +169,7 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
     for (size_t i = 0; status == TERN_OK && i < count + GROUP; i++) {
         if (i >= GROUP) {
             size_t at = i - GROUP;
-            status = apply(worker, &slots[i % GROUP], delta, far_put);
+            status = batch_apply(worker, &slots[i % GROUP], delta, far_put);
             if (status == TERN_OK)
                 ++*added;
             else if (status == TERN_ERR_FULL)
@@ -177,10 +177,10 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
             else
                 break;
             *done = at + 1;
-            make_progress(worker, *done);
+            batch_make_progress(worker, *done);
         }
         if (i < count)
-            status = stage(worker, table, keys + step * i, &slots[i % GROUP]);
+            status = batch_stage(worker, table, keys + step * i, &slots[i % GROUP]);
     }
     /* Gets under way write into the slots. */
     for (size_t i = 0; status != TERN_OK && i < GROUP; i++)

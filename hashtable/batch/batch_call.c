@@ -70,10 +70,10 @@ typedef struct batch {
     piece *open[]; /* by owner; NULL: none begun */
 } batch;
 
-static tern_status start(batch *b, piece *piece);
+static tern_status adds_start(batch *b, piece *piece);
 
 /* Waits for the oldest piece. On an error the piece is given up. */
-static tern_status finish_oldest(batch *b) {
+static tern_status adds_finish_oldest(batch *b) {
     piece *piece = b->first;
     b->first = piece->next;
     if (b->first == NULL)
@@ -92,7 +92,7 @@ static tern_status finish_oldest(batch *b) {
         if (piece->count > 0) {
             memmove(piece->keys, piece->keys + result.done * b->key_words,
                     8 * piece->count * b->key_words);
-            return start(b, piece);
+            return adds_start(b, piece);
         }
     }
     piece->next = b->unused;
@@ -101,7 +101,7 @@ static tern_status finish_oldest(batch *b) {
 }
 
 /* Sends a piece, which is then under way or, on an error, not in use. */
-static tern_status start(batch *b, piece *piece) {
+static tern_status adds_start(batch *b, piece *piece) {
     tern_status status;
     for (;;) {
         status =
@@ -111,7 +111,7 @@ static tern_status start(batch *b, piece *piece) {
         /* The program holds the other futures: ours are the ones to wait for. */
         if (status != TERN_ERR_AGAIN || b->first == NULL)
             break;
-        status = finish_oldest(b);
+        status = adds_finish_oldest(b);
         if (status != TERN_OK)
             break;
     }
@@ -143,19 +143,19 @@ static tern_status count_here(batch *b, piece *piece) {
     return status;
 }
 
-static tern_status dispatch(batch *b, uint32_t owner) {
+static tern_status adds_dispatch(batch *b, uint32_t owner) {
     piece *piece = b->open[owner];
     b->open[owner] = NULL;
     const bool here =
         owner == b->table->rank || (b->local_in_place && tern_same_node(b->table->context, owner));
-    tern_status status = here ? count_here(b, piece) : start(b, piece);
+    tern_status status = here ? count_here(b, piece) : adds_start(b, piece);
     while (status == TERN_OK && b->under_way > IN_FLIGHT)
-        status = finish_oldest(b);
+        status = adds_finish_oldest(b);
     (void)tern_progress_round(b->worker);
     return status;
 }
 
-static tern_status open_piece(batch *b, uint32_t owner) {
+static tern_status adds_open_piece(batch *b, uint32_t owner) {
     piece *piece = b->unused;
     if (piece != NULL)
         b->unused = piece->next;
@@ -182,13 +182,13 @@ static uint32_t owner_of(const tern_hashtable *table, const char *key) {
 }
 
 /* Distributes the keys over pieces; kept small and apart since it sees every key. */
-static tern_status gather(batch *b, const char *keys, size_t count) {
+static tern_status adds_gather(batch *b, const char *keys, size_t count) {
     const tern_hashtable *table = b->table;
     for (size_t i = 0; i < count; i++) {
         const char *key = keys + i * table->key_bytes;
         uint32_t owner = owner_of(table, key);
         if (__builtin_expect(b->open[owner] == NULL, 0)) {
-            tern_status status = open_piece(b, owner);
+            tern_status status = adds_open_piece(b, owner);
             if (status != TERN_OK)
                 return status;
         }
@@ -199,7 +199,7 @@ static tern_status gather(batch *b, const char *keys, size_t count) {
             tern_words_fill(piece->keys + piece->count * b->key_words, table->shape.key_words, key,
                             table->key_bytes);
         if (++piece->count == b->piece_keys) {
-            tern_status status = dispatch(b, owner);
+            tern_status status = adds_dispatch(b, owner);
             if (status != TERN_OK)
                 return status;
         }
@@ -207,7 +207,7 @@ static tern_status gather(batch *b, const char *keys, size_t count) {
     return TERN_OK;
 }
 
-static void release(batch *b) {
+static void adds_release(batch *b) {
     for (piece *next, *piece = b->unused; piece != NULL; piece = next) {
         next = piece->next;
         free(piece);
@@ -231,17 +231,17 @@ tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table,
     size_t room = (tern_call_room(table->context) - sizeof(batch_head)) / (8 * b->key_words);
     b->piece_keys = room < PIECE_KEYS ? room : PIECE_KEYS;
     b->piece_keys = count < b->piece_keys ? count : b->piece_keys;
-    tern_status status = gather(b, keys, count);
+    tern_status status = adds_gather(b, keys, count);
     for (uint32_t owner = 0; status == TERN_OK && owner < table->ranks; owner++)
         if (b->open[owner] != NULL)
-            status = dispatch(b, owner);
+            status = adds_dispatch(b, owner);
     /* Whatever happened, replies write into this frame's futures until they have come. */
     while (b->first != NULL) {
-        tern_status finished = finish_oldest(b);
+        tern_status finished = adds_finish_oldest(b);
         status = status == TERN_OK ? finished : status;
     }
     *added = b->added;
     *far_put = b->far_put;
-    release(b);
+    adds_release(b);
     return status;
 }

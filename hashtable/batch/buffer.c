@@ -16,8 +16,8 @@ struct tern_hashtable_buffer {
 
 _Static_assert(TERN_BUFFER_KEYS == TERN_PIECE_ITEMS, "a full buffer is a full piece");
 
-static tern_status check(tern_worker *worker, const tern_hashtable_buffer *buffer,
-                         const char *name) {
+static tern_status insert_buffer_check(tern_worker *worker, const tern_hashtable_buffer *buffer,
+                                       const char *name) {
     if (worker == NULL || buffer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL ? "worker" : "buffer");
@@ -51,7 +51,8 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     return TERN_OK;
 }
 
-static tern_status give(tern_hashtable_buffer *buffer, const void *key, const void *value) {
+static tern_status insert_buffer_give(tern_hashtable_buffer *buffer, const void *key,
+                                      const void *value) {
     tern_scatter *scatter = &buffer->batch.scatter;
     uint32_t owner;
     tern_status status = tern_insert_batch_gather(&buffer->batch, key, value, &owner);
@@ -66,30 +67,30 @@ static tern_status give(tern_hashtable_buffer *buffer, const void *key, const vo
 tern_status tern_hashtable_buffer_insert(tern_worker *worker, tern_hashtable_buffer *buffer,
                                          const void *key, const void *value) {
     static const char name[] = "tern_hashtable_buffer_insert";
-    tern_status status = check(worker, buffer, name);
+    tern_status status = insert_buffer_check(worker, buffer, name);
     if (status != TERN_OK)
         return status;
     const tern_hashtable *table = buffer->batch.scatter.table;
     if (key == NULL || (value == NULL && table->value_bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name, key == NULL ? "key" : "value");
     status = tern_hashtable_check_kind(table, 0, name);
-    return status == TERN_OK ? give(buffer, key, value) : status;
+    return status == TERN_OK ? insert_buffer_give(buffer, key, value) : status;
 }
 
 tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtable_buffer *buffer,
                                       const void *key, uint64_t delta) {
     static const char name[] = "tern_hashtable_buffer_add";
-    tern_status status = check(worker, buffer, name);
+    tern_status status = insert_buffer_check(worker, buffer, name);
     if (status != TERN_OK)
         return status;
     if (key == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: key is NULL", name);
     status = tern_hashtable_check_kind(buffer->batch.scatter.table, 1, name);
-    return status == TERN_OK ? give(buffer, key, &delta) : status;
+    return status == TERN_OK ? insert_buffer_give(buffer, key, &delta) : status;
 }
 
 /* Everything has been sent and answered. */
-static tern_status report(tern_hashtable_buffer *buffer, uint64_t *refused) {
+static tern_status insert_buffer_report(tern_hashtable_buffer *buffer, uint64_t *refused) {
     tern_insert_batch *b = &buffer->batch;
     uint64_t unknown = buffer->taken - b->stored - b->refused, no_room = b->refused;
     tern_status status = TERN_OK, failed = tern_scatter_failure(&b->scatter);
@@ -112,20 +113,20 @@ static tern_status report(tern_hashtable_buffer *buffer, uint64_t *refused) {
 
 tern_status tern_hashtable_buffer_flush(tern_worker *worker, tern_hashtable_buffer *buffer,
                                         uint64_t *refused) {
-    tern_status status = check(worker, buffer, "tern_hashtable_buffer_flush");
+    tern_status status = insert_buffer_check(worker, buffer, "tern_hashtable_buffer_flush");
     if (status != TERN_OK)
         return status;
     tern_status sent = tern_scatter_send(&buffer->batch.scatter);
     if (!TERN_BROKEN(TERN_BREAK_FLUSH))
         (void)tern_scatter_wait(&buffer->batch.scatter);
-    return sent == TERN_ERR_AGAIN ? sent : report(buffer, refused);
+    return sent == TERN_ERR_AGAIN ? sent : insert_buffer_report(buffer, refused);
 }
 
 tern_status tern_hashtable_buffer_destroy(tern_worker *worker, tern_hashtable_buffer *buffer,
                                           uint64_t *refused) {
     if (buffer == NULL)
         return TERN_OK;
-    tern_status status = check(worker, buffer, "tern_hashtable_buffer_destroy");
+    tern_status status = insert_buffer_check(worker, buffer, "tern_hashtable_buffer_destroy");
     if (status != TERN_OK)
         return status;
     status = tern_hashtable_buffer_flush(worker, buffer, refused);

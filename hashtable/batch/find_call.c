@@ -96,8 +96,8 @@ static tern_status tern_hashtable_on_values(tern_call_info *call, const void *me
 TERN_FUNCTION(tern_hashtable_on_values)
 
 /* Answers with what was found, by result or by a call and a result. */
-static tern_status answer(tern_call_info *call, const tern_piece_head *head, find_values *v,
-                          size_t done, size_t value_bytes) {
+static tern_status finds_answer(tern_call_info *call, const tern_piece_head *head, find_values *v,
+                                size_t done, size_t value_bytes) {
     find_reply reply = {.done = (uint32_t)done};
     memcpy(reply.found, v->found, done);
     reply.inlined = value_bytes <= sizeof reply.found - done;
@@ -143,7 +143,7 @@ static tern_status tern_hashtable_on_find_many(tern_call_info *call, const void 
                            (char *)v->values, v->found, &done, &present);
     /* What was found counts; a failure that lasts then comes first. */
     if (status == TERN_OK || done > 0)
-        status = answer(call, message, v, done, present * value);
+        status = finds_answer(call, message, v, done, present * value);
     if (v != (void *)room)
         free(v);
     return status;
@@ -161,8 +161,8 @@ static tern_status wait_for_values(tern_worker *worker, const tern_scatter_piece
     return status;
 }
 
-static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const void *message,
-                        size_t bytes, uint32_t *done) {
+static tern_status finds_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *message,
+                              size_t bytes, uint32_t *done) {
     find_batch *batch = (find_batch *)(void *)scatter;
     find_reply reply;
     memcpy(&reply, message, bytes);
@@ -187,7 +187,7 @@ static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const 
 }
 
 /* In place, waiting where a handler would not. */
-static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
+static tern_status finds_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     find_batch *batch = (find_batch *)(void *)scatter;
     const size_t step = 8 * (size_t)scatter->table->shape.key_words;
     const size_t value = tern_found_bytes(scatter->table);
@@ -206,9 +206,10 @@ static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
     return TERN_OK;
 }
 
-static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, here, take};
+static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, finds_here,
+                                          finds_take};
 
-static tern_status gather(find_batch *batch, const char *keys, size_t count) {
+static tern_status finds_gather(find_batch *batch, const char *keys, size_t count) {
     tern_scatter *s = &batch->scatter;
     const tern_hashtable *table = s->table;
     for (size_t i = 0; i < count; i++) {
@@ -246,7 +247,7 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
         return status;
     batch.scatter.local_in_place = local_in_place;
     waiting = &batch;
-    status = gather(&batch, keys, count);
+    status = finds_gather(&batch, keys, count);
     /* Replies are written into futures of this frame until they have come. */
     (void)tern_scatter_wait(&batch.scatter);
     waiting = NULL;

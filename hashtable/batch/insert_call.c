@@ -19,14 +19,14 @@ static tern_items items_of(const tern_hashtable *table, const uint64_t *words, s
     return (tern_items){keys, keys + 8 * (size_t)table->shape.key_words, step, step, count, true};
 }
 
-static tern_items skip(tern_items items, size_t count) {
+static tern_items inserts_skip(tern_items items, size_t count) {
     items.keys += count * items.key_step;
     items.values += count * items.value_step;
     items.count -= count;
     return items;
 }
 
-static void answer(tern_call_info *call, tern_status status, size_t done, size_t stored) {
+static void inserts_answer(tern_call_info *call, tern_status status, size_t done, size_t stored) {
     insert_reply reply = {(uint32_t)done, (uint32_t)stored, (uint32_t)status, ""};
     if (status != TERN_OK)
         snprintf(reply.text, sizeof reply.text, "%s", tern_error_detail());
@@ -45,7 +45,7 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
     tern_deferred_take(call, table, &done, &stored);
     if (done > count)
         return tern_fail(TERN_ERR_ARGUMENT, "a batch of inserts has changed");
-    tern_items items = skip(items_of(table, words, count), done);
+    tern_items items = inserts_skip(items_of(table, words, count), done);
     status = tern_run_insert(call->worker, table, &items, &more, &kept);
     done += more;
     stored += kept;
@@ -54,13 +54,13 @@ static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const voi
             return status;
         status = tern_fail(TERN_ERR_MEMORY, "no memory to park a batch of inserts");
     }
-    answer(call, status, done, stored);
+    inserts_answer(call, status, done, stored);
     return TERN_OK;
 }
 TERN_FUNCTION(tern_hashtable_on_insert_many)
 
-static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
-                        size_t bytes, uint32_t *done) {
+static tern_status inserts_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+                                size_t bytes, uint32_t *done) {
     tern_insert_batch *batch = (tern_insert_batch *)(void *)scatter;
     insert_reply r = {0};
     if (bytes < offsetof(insert_reply, text) || bytes > sizeof r)
@@ -79,7 +79,7 @@ static tern_status take(tern_scatter *scatter, tern_scatter_piece *piece, const 
 }
 
 /* Waits where a handler would not. */
-static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
+static tern_status inserts_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     tern_insert_batch *batch = (tern_insert_batch *)(void *)scatter;
     tern_items items = items_of(scatter->table, piece->words, piece->count);
     size_t done, stored;
@@ -90,7 +90,8 @@ static tern_status here(tern_scatter *scatter, tern_scatter_piece *piece) {
     return status;
 }
 
-static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, here, take};
+static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, inserts_here,
+                                            inserts_take};
 
 static size_t item_words(const tern_hashtable *table) {
     return (size_t)table->shape.key_words + tern_item_value_words(table);

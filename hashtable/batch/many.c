@@ -14,7 +14,7 @@
 enum { IN_FLIGHT = 32 };
 
 /* Bytes of count things; TERN_ERR_ARGUMENT where no memory holds them. */
-static tern_status extent(const char *name, size_t count, size_t each, size_t *bytes) {
+static tern_status many_extent(const char *name, size_t count, size_t each, size_t *bytes) {
     if (each > 0 && count > PTRDIFF_MAX / each)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: no memory holds %zu keys or values of %zu bytes",
                          name, count, each);
@@ -22,7 +22,7 @@ static tern_status extent(const char *name, size_t count, size_t each, size_t *b
     return TERN_OK;
 }
 
-static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
     uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
@@ -107,9 +107,9 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
     if (status == TERN_OK && values == NULL && count > 0 && table->value_bytes > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: values is NULL", name);
     if (status == TERN_OK)
-        status = extent(name, count, table->key_bytes, &bytes);
+        status = many_extent(name, count, table->key_bytes, &bytes);
     if (status == TERN_OK)
-        status = extent(name, count, table->value_bytes, &bytes);
+        status = many_extent(name, count, table->value_bytes, &bytes);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
@@ -133,14 +133,14 @@ static tern_status check_find(tern_worker *worker, const tern_hashtable *table, 
         return status;
     if (values == NULL && count > 0 && tern_found_bytes(table) > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: values is NULL", name);
-    status = extent(name, count, table->key_bytes, &key_bytes);
+    status = many_extent(name, count, table->key_bytes, &key_bytes);
     if (status == TERN_OK)
-        status = extent(name, count, tern_found_bytes(table), &bytes);
+        status = many_extent(name, count, tern_found_bytes(table), &bytes);
     if (status != TERN_OK)
         return status;
-    if (overlap(keys, key_bytes, values, bytes) ||
-        (found != NULL &&
-         (overlap(keys, key_bytes, found, count) || overlap(values, bytes, found, count))))
+    if (many_overlap(keys, key_bytes, values, bytes) ||
+        (found != NULL && (many_overlap(keys, key_bytes, found, count) ||
+                           many_overlap(values, bytes, found, count))))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: keys, values and found overlap", name);
     return tern_worker_may_wait(worker, name);
 }

@@ -6,12 +6,12 @@ enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
 /* So many keys a region that each of its pages is met more than once. */
 enum { KEYS_PER_REGION = 128 };
 
-static uint64_t table_bytes(const tern_hashtable *table) {
+static uint64_t regions_table_bytes(const tern_hashtable *table) {
     return tern_table_part_of(table, table->rank)->count * table->shape.stride * table->ranks;
 }
 
 bool tern_regions_pay(const tern_hashtable *table, size_t count) {
-    uint64_t regions = table_bytes(table) / REGION_BYTES;
+    uint64_t regions = regions_table_bytes(table) / REGION_BYTES;
     size_t together = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
     return regions >= 16 && together / KEYS_PER_REGION >= regions;
 }

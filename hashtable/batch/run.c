@@ -16,8 +16,8 @@ typedef struct lookahead {
 } lookahead;
 
 /* Inlined always: a call of a function that does no more has no effect for gcc, which drops it. */
-static inline __attribute__((always_inline)) void prefetch(const tern_hashtable *table,
-                                                           uint32_t owner, uint64_t hash) {
+static inline __attribute__((always_inline)) void run_prefetch(const tern_hashtable *table,
+                                                               uint32_t owner, uint64_t hash) {
     const tern_table_part *part = tern_table_part_of(table, owner);
     const char *near = part->near;
     if (near == NULL)
@@ -33,7 +33,7 @@ look_at(const tern_hashtable *table, const tern_items *items, size_t number, loo
     uint64_t hash = tern_hash_of_bytes(table, items->keys + number * items->key_step);
     uint32_t owner = tern_hash_owner(table, hash);
     ahead->hash[number % (2 * GROUP)] = hash;
-    prefetch(table, owner, hash);
+    run_prefetch(table, owner, hash);
     return !items->own || owner == table->rank;
 }
 
@@ -45,7 +45,7 @@ static bool look_ahead(const tern_hashtable *table, const tern_items *items, siz
     return right;
 }
 
-static tern_status refuse(void) {
+static tern_status run_refuse(void) {
     return tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
 }
 
@@ -58,13 +58,13 @@ static void load_key(const tern_hashtable *table, const tern_items *items, size_
         tern_words_fill(ahead->key, table->shape.key_words, key, table->key_bytes);
 }
 
-static void make_progress(tern_worker *worker, size_t number) {
+static void run_make_progress(tern_worker *worker, size_t number) {
     if (number % ITEMS_PER_PROGRESS == ITEMS_PER_PROGRESS - 1 && !worker->in_handler)
         (void)tern_progress_round(worker);
 }
 
-static tern_status insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
-                          uint64_t hash, const void *value) {
+static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
+                              uint64_t hash, const void *value) {
     if (!tern_shape_counts(table->shape)) {
         bool existed;
         return tern_operation_insert(worker, table, key, hash, value, false,
@@ -86,14 +86,14 @@ static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const 
             right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
         tern_status status =
-            insert(worker, table, ahead.key, hash, items->values + i * items->value_step);
+            run_insert(worker, table, ahead.key, hash, items->values + i * items->value_step);
         if (status != TERN_OK && status != TERN_ERR_FULL)
             return status;
         *stored += status == TERN_OK;
         *done = i + 1;
-        make_progress(worker, i);
+        run_make_progress(worker, i);
     }
-    return right ? TERN_OK : refuse();
+    return right ? TERN_OK : run_refuse();
 }
 
 tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
@@ -123,7 +123,7 @@ tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern
         if (found != NULL)
             found[i] = status == TERN_OK;
         *done = i + 1;
-        make_progress(worker, i);
+        run_make_progress(worker, i);
     }
-    return right ? TERN_OK : refuse();
+    return right ? TERN_OK : run_refuse();
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t scatter_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
                                const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
@@ -12,10 +12,11 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
     /* An answer has a head of its own, and a flag for each item. */
     const size_t answer_room = tern_call_room(table->context) - TERN_PIECE_ITEMS - 16;
     size_t room = tern_call_room(table->context) - sizeof(tern_piece_head), item = 8 * item_words;
-    size_t items =
-        smaller(smaller(TERN_PIECE_ITEMS, expected), smaller(room, TERN_PIECE_BYTES) / item);
+    size_t items = scatter_smaller(scatter_smaller(TERN_PIECE_ITEMS, expected),
+                                   scatter_smaller(room, TERN_PIECE_BYTES) / item);
     if (answer_bytes > 0)
-        items = smaller(items, smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
+        items =
+            scatter_smaller(items, scatter_smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
     *scatter = (tern_scatter){.worker = worker,
                               .table = table,
                               .ops = ops,
@@ -28,7 +29,7 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
     return TERN_OK;
 }
 
-static tern_status note(tern_scatter *s, tern_status status) {
+static tern_status scatter_note(tern_scatter *s, tern_status status) {
     if (status == TERN_OK || status == TERN_ERR_AGAIN || s->failed != TERN_OK)
         return status;
     s->failed = status;
@@ -48,7 +49,7 @@ static void put_away(tern_scatter *s, tern_scatter_piece *piece) {
 }
 
 /* Under way from now on, but for an error. */
-static tern_status start(tern_scatter *s, tern_scatter_piece *piece);
+static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece);
 
 /* The rest of a piece, of which the owner has gone through done. */
 static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32_t done) {
@@ -56,11 +57,11 @@ static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32
     memmove(piece->words, piece->words + done * s->item_words,
             8 * (size_t)piece->count * s->item_words);
     memmove(piece->number, piece->number + done, piece->count * sizeof *piece->number);
-    return start(s, piece);
+    return scatter_start(s, piece);
 }
 
 /* Waits for the oldest piece. On an error it is given up. */
-static tern_status finish_oldest(tern_scatter *s) {
+static tern_status scatter_finish_oldest(tern_scatter *s) {
     tern_scatter_piece *piece = s->first;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t bytes;
@@ -85,10 +86,10 @@ static tern_status finish_oldest(tern_scatter *s) {
         status = tern_fail(TERN_ERR_MEMORY,
                            "the rest of a batch to rank %u found all %d futures of the worker held",
                            piece->owner, TERN_FUTURES);
-    return note(s, status);
+    return scatter_note(s, status);
 }
 
-static tern_status start(tern_scatter *s, tern_scatter_piece *piece) {
+static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     static atomic_uint_fast64_t sent;
     tern_status status;
     /* R4 */
@@ -101,7 +102,7 @@ static tern_status start(tern_scatter *s, tern_scatter_piece *piece) {
         /* The program holds the other futures: ours are the ones to wait for. */
         if (status != TERN_ERR_AGAIN || s->first == NULL)
             break;
-        status = finish_oldest(s);
+        status = scatter_finish_oldest(s);
         if (status != TERN_OK)
             break;
     }
@@ -118,30 +119,30 @@ static tern_status start(tern_scatter *s, tern_scatter_piece *piece) {
     return TERN_OK;
 }
 
-static bool in_place(const tern_scatter *s, uint32_t owner) {
+static bool scatter_in_place(const tern_scatter *s, uint32_t owner) {
     return owner == s->table->rank ||
            (s->local_in_place && tern_same_node(s->table->context, owner));
 }
 
-static tern_status dispatch(tern_scatter *s, uint32_t owner) {
+static tern_status scatter_dispatch(tern_scatter *s, uint32_t owner) {
     tern_scatter_piece *piece = s->open[owner];
     tern_status status;
     s->open[owner] = NULL;
-    if (in_place(s, owner)) {
-        status = note(s, s->ops->here(s, piece));
+    if (scatter_in_place(s, owner)) {
+        status = scatter_note(s, s->ops->here(s, piece));
         put_away(s, piece);
-    } else if ((status = start(s, piece)) == TERN_ERR_AGAIN) {
+    } else if ((status = scatter_start(s, piece)) == TERN_ERR_AGAIN) {
         s->open[owner] = piece;
-    } else if (note(s, status) != TERN_OK) {
+    } else if (scatter_note(s, status) != TERN_OK) {
         put_away(s, piece);
     }
     while (status == TERN_OK && s->under_way >= s->limit)
-        status = finish_oldest(s);
+        status = scatter_finish_oldest(s);
     (void)tern_progress_round(s->worker);
     return status;
 }
 
-static tern_status open_piece(tern_scatter *s, uint32_t owner) {
+static tern_status scatter_open_piece(tern_scatter *s, uint32_t owner) {
     tern_scatter_piece *piece = s->unused;
     size_t words = (size_t)s->piece_items * s->item_words;
     if (piece != NULL)
@@ -149,8 +150,8 @@ static tern_status open_piece(tern_scatter *s, uint32_t owner) {
     else
         piece = malloc(sizeof *piece + 8 * words + s->piece_items * sizeof *piece->number);
     if (piece == NULL)
-        return note(s,
-                    tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
+        return scatter_note(
+            s, tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
     *piece = (tern_scatter_piece){.owner = owner,
                                   .number = (size_t *)(void *)(piece->words + words),
                                   .head = {tern_table_head_to(s->table), 0}};
@@ -161,13 +162,13 @@ static tern_status open_piece(tern_scatter *s, uint32_t owner) {
 tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
                               uint64_t **words) {
     if (__builtin_expect(scatter->open[owner] == NULL, 0)) {
-        tern_status status = open_piece(scatter, owner);
+        tern_status status = scatter_open_piece(scatter, owner);
         if (status != TERN_OK)
             return status;
     }
     tern_scatter_piece *piece = scatter->open[owner];
     if (__builtin_expect(piece->count == scatter->piece_items, 0)) {
-        tern_status status = dispatch(scatter, owner);
+        tern_status status = scatter_dispatch(scatter, owner);
         return status == TERN_OK ? tern_scatter_item(scatter, owner, number, words) : status;
     }
     piece->number[piece->count] = number;
@@ -178,13 +179,14 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
 tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
     if (++scatter->open[owner]->count < scatter->piece_items)
         return TERN_OK;
-    return dispatch(scatter, owner);
+    return scatter_dispatch(scatter, owner);
 }
 
 tern_status tern_scatter_send(tern_scatter *scatter) {
     tern_status first = TERN_OK;
     for (uint32_t owner = 0; owner < scatter->table->ranks; owner++) {
-        tern_status status = scatter->open[owner] != NULL ? dispatch(scatter, owner) : TERN_OK;
+        tern_status status =
+            scatter->open[owner] != NULL ? scatter_dispatch(scatter, owner) : TERN_OK;
         first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
     }
     return first;
@@ -193,7 +195,7 @@ tern_status tern_scatter_send(tern_scatter *scatter) {
 tern_status tern_scatter_wait(tern_scatter *scatter) {
     tern_status first = TERN_OK;
     while (scatter->first != NULL) {
-        tern_status status = finish_oldest(scatter);
+        tern_status status = scatter_finish_oldest(scatter);
         first = first == TERN_OK ? status : first;
     }
     return first;

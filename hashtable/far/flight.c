@@ -1,19 +1,19 @@
 #include "hashtable/far/flight.h"
 
-static void end(tern_flight *f, tern_status outcome) {
+static void flight_end(tern_flight *f, tern_status outcome) {
     f->stage = TERN_FLIGHT_DONE;
     f->outcome = outcome;
 }
 
 /* What was started is under way, or has failed. */
-static void started(tern_flight *f, tern_flight_stage stage, tern_status status) {
+static void flight_started(tern_flight *f, tern_flight_stage stage, tern_status status) {
     f->stage = stage;
     if (status != TERN_OK)
-        end(f, status);
+        flight_end(f, status);
 }
 
-static bool finds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_FIND; }
-static bool adds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_ADD; }
+static bool flight_finds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_FIND; }
+static bool flight_adds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_ADD; }
 
 /* A key that is there is left alone. */
 static bool only_new(const tern_flight *f) {
@@ -22,66 +22,67 @@ static bool only_new(const tern_flight *f) {
 
 static void get_entry(tern_flight *f, tern_flight_stage stage) {
     tern_shape s = f->table->shape;
-    started(f, stage,
-            tern_get_nb(f->worker, f->entry, tern_bucket_far(&f->probe, s, s.entry_at),
-                        8 * tern_entry_words(s), &f->request));
+    flight_started(f, stage,
+                   tern_get_nb(f->worker, f->entry, tern_bucket_far(&f->probe, s, s.entry_at),
+                               8 * tern_entry_words(s), &f->request));
 }
 
 static void start_atomic(tern_flight *f, tern_flight_stage stage, tern_atomic_op op, uint32_t at,
                          uint64_t operand, uint64_t expected) {
-    started(f, stage,
-            tern_atomic_nb(f->worker, tern_bucket_far(&f->probe, f->table->shape, at), op, operand,
-                           expected, &f->word, &f->request));
+    flight_started(f, stage,
+                   tern_atomic_nb(f->worker, tern_bucket_far(&f->probe, f->table->shape, at), op,
+                                  operand, expected, &f->word, &f->request));
 }
 
-static void claim(tern_flight *f) {
+static void flight_claim(tern_flight *f) {
     start_atomic(f, TERN_FLIGHT_CLAIM, TERN_ATOMIC_CAS, 0,
                  tern_state_taken(f->probe.hash, f->table->rank), TERN_FREE);
 }
 
-static void lock(tern_flight *f, uint64_t expected) {
+static void flight_lock(tern_flight *f, uint64_t expected) {
     f->expected = expected;
     start_atomic(f, TERN_FLIGHT_LOCK, TERN_ATOMIC_CAS, 0,
                  tern_state_locked(f->probe.hash, f->table->rank), expected);
 }
 
-static void add(tern_flight *f, tern_flight_stage stage) {
+static void flight_add(tern_flight *f, tern_flight_stage stage) {
     start_atomic(f, stage, TERN_ATOMIC_ADD, 8, tern_counter_word(f->plan.delta), 0);
 }
 
-static void revive(tern_flight *f, uint64_t expected) {
+static void flight_revive(tern_flight *f, uint64_t expected) {
     f->expected = expected;
     start_atomic(f, TERN_FLIGHT_REVIVE, TERN_ATOMIC_CAS, 8, tern_counter_word(f->plan.delta),
                  expected);
 }
 
-static bool looks(const tern_flight *f) {
+static bool flight_looks(const tern_flight *f) {
     /* R4 */
-    return finds(f) || adds(f) || atomic_load_explicit(&f->table->meets_keys, memory_order_relaxed);
+    return flight_finds(f) || flight_adds(f) ||
+           atomic_load_explicit(&f->table->meets_keys, memory_order_relaxed);
 }
 
 static void remember_meeting(const tern_flight *f, bool met) {
-    if (!finds(f) && !adds(f) && looks(f) != met)
+    if (!flight_finds(f) && !flight_adds(f) && flight_looks(f) != met)
         /* R4 */
         atomic_store_explicit(&f->table->meets_keys, met, memory_order_relaxed);
 }
 
-static void look(tern_flight *f) {
+static void flight_look(tern_flight *f) {
     f->expected = TERN_FREE;
     f->wait = (tern_wait_state)TERN_WAIT_START;
-    if (looks(f))
+    if (flight_looks(f))
         get_entry(f, TERN_FLIGHT_ENTRY);
     else
-        claim(f);
+        flight_claim(f);
 }
 
 /* At the next bucket. */
 static void move_on(tern_flight *f) {
     tern_probe_next(&f->probe, f->table->shape);
     if (f->probe.left == 0)
-        end(f, finds(f) ? TERN_ERR_NOT_FOUND : TERN_ERR_FULL);
+        flight_end(f, flight_finds(f) ? TERN_ERR_NOT_FOUND : TERN_ERR_FULL);
     else
-        look(f);
+        flight_look(f);
 }
 
 /* Whether whoever writes the bucket is still alive. */
@@ -93,33 +94,33 @@ static tern_status check_writer(tern_flight *f, uint64_t state) {
 }
 
 /* Another look at a bucket that was being written. */
-static void look_again(tern_flight *f) {
+static void flight_look_again(tern_flight *f) {
     tern_status status = check_writer(f, f->word);
     if (status == TERN_OK)
         get_entry(f, TERN_FLIGHT_ENTRY);
     else
-        end(f, status);
+        flight_end(f, status);
 }
 
 /* The entry is the key's. */
-static void meet(tern_flight *f, bool erased) {
+static void flight_meet(tern_flight *f, bool erased) {
     tern_shape s = f->table->shape;
     remember_meeting(f, true);
-    if (finds(f) && erased) {
-        end(f, TERN_ERR_NOT_FOUND);
-    } else if (finds(f) && tern_shape_counts(s)) {
+    if (flight_finds(f) && erased) {
+        flight_end(f, TERN_ERR_NOT_FOUND);
+    } else if (flight_finds(f) && tern_shape_counts(s)) {
         start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_LOAD, 8, 0, 0);
-    } else if (finds(f)) {
+    } else if (flight_finds(f)) {
         if (f->table->value_bytes > 0)
             memcpy(f->plan.taken, f->entry + 1 + s.key_words, f->table->value_bytes);
-        end(f, TERN_OK);
-    } else if (adds(f)) {
-        add(f, TERN_FLIGHT_COUNTER);
+        flight_end(f, TERN_OK);
+    } else if (flight_adds(f)) {
+        flight_add(f, TERN_FLIGHT_COUNTER);
     } else if (only_new(f) && !erased) {
         f->result = 1;
-        end(f, TERN_OK);
+        flight_end(f, TERN_OK);
     } else {
-        lock(f, tern_state_of_check(f->entry[0], f->probe.hash));
+        flight_lock(f, tern_state_of_check(f->entry[0], f->probe.hash));
     }
 }
 
@@ -128,11 +129,11 @@ static void step_entry(tern_flight *f) {
     if (verdict == TERN_ENTRY_OTHER)
         move_on(f);
     else if (verdict != TERN_ENTRY_INVALID)
-        meet(f, verdict == TERN_ENTRY_ERASED);
-    else if (!finds(f))
-        claim(f);
+        flight_meet(f, verdict == TERN_ENTRY_ERASED);
+    else if (!flight_finds(f))
+        flight_claim(f);
     else if (f->plan.promise == TERN_PROMISE_READ_ONLY)
-        end(f, TERN_ERR_NOT_FOUND);
+        flight_end(f, TERN_ERR_NOT_FOUND);
     else
         start_atomic(f, TERN_FLIGHT_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
 }
@@ -141,35 +142,35 @@ static void step_entry(tern_flight *f) {
 static void step_state(tern_flight *f) {
     const uint64_t state = f->word;
     if (state == TERN_FREE)
-        end(f, TERN_ERR_NOT_FOUND);
+        flight_end(f, TERN_ERR_NOT_FOUND);
     else if ((state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN ||
              !tern_state_may_hold(state, f->probe.hash))
         move_on(f);
     else
-        look_again(f);
+        flight_look_again(f);
 }
 
 static void step_counter(tern_flight *f) {
     const uint64_t number = tern_counter_number(f->word);
     const bool erased = tern_counter_erased(f->word);
-    if (adds(f) && erased) {
-        revive(f, f->word + tern_counter_word(f->plan.delta));
+    if (flight_adds(f) && erased) {
+        flight_revive(f, f->word + tern_counter_word(f->plan.delta));
         return;
     }
     f->result = number;
-    if (finds(f) && !erased)
+    if (flight_finds(f) && !erased)
         memcpy(f->plan.taken, &number, sizeof number);
-    end(f, erased ? TERN_ERR_NOT_FOUND : TERN_OK);
+    flight_end(f, erased ? TERN_ERR_NOT_FOUND : TERN_OK);
 }
 
 /* As tern_counter_revive. */
 static void step_revive(tern_flight *f) {
     if (f->word == f->expected)
-        end(f, TERN_OK);
+        flight_end(f, TERN_OK);
     else if (tern_counter_erased(f->word))
-        revive(f, f->word);
+        flight_revive(f, f->word);
     else
-        add(f, TERN_FLIGHT_COUNTER);
+        flight_add(f, TERN_FLIGHT_COUNTER);
 }
 
 static void put_entry(tern_flight *f, uint64_t stamp) {
@@ -177,9 +178,9 @@ static void put_entry(tern_flight *f, uint64_t stamp) {
     tern_words_fill(f->entry + 1 + s.key_words, s.value_words, f->plan.given,
                     f->table->value_bytes);
     tern_entry_seal(&f->probe, s, f->entry, stamp);
-    started(f, TERN_FLIGHT_PUT,
-            tern_put_nb(f->worker, tern_bucket_far(&f->probe, s, s.entry_at), f->entry,
-                        8 * tern_entry_words(s), &f->request));
+    flight_started(f, TERN_FLIGHT_PUT,
+                   tern_put_nb(f->worker, tern_bucket_far(&f->probe, s, s.entry_at), f->entry,
+                               8 * tern_entry_words(s), &f->request));
 }
 
 static void put_new(tern_flight *f) { put_entry(f, tern_stamp_inserted(f->table->rank)); }
@@ -192,16 +193,16 @@ static void wait_for_writer(tern_flight *f) {
     if (tern_state_writer(f->word) == f->table->rank)
         status = tern_fence(f->worker, f->probe.part->buckets.rank);
     if (status == TERN_OK || status == TERN_ERR_STATE)
-        look_again(f);
+        flight_look_again(f);
     else
-        end(f, status);
+        flight_end(f, status);
 }
 
 static void step_claim(tern_flight *f) {
     if (f->word == TERN_FREE) {
         remember_meeting(f, false);
-        if (adds(f))
-            add(f, TERN_FLIGHT_FIRST);
+        if (flight_adds(f))
+            flight_add(f, TERN_FLIGHT_FIRST);
         else
             put_new(f);
     } else if (!tern_state_may_hold(f->word, f->probe.hash)) {
@@ -225,21 +226,21 @@ static void step_lock(tern_flight *f) {
     } else if (locked) {
         tern_status status = check_writer(f, seen);
         if (status == TERN_OK)
-            lock(f, tern_state_unlocked(f->probe.hash, only_new(f)));
+            flight_lock(f, tern_state_unlocked(f->probe.hash, only_new(f)));
         else
-            end(f, status);
+            flight_end(f, status);
     } else if (only_new(f) && !erased) {
         f->result = 1;
-        end(f, TERN_OK);
+        flight_end(f, TERN_OK);
     } else {
-        lock(f, seen);
+        flight_lock(f, seen);
     }
 }
 
 static void step_put(tern_flight *f) {
     if (!f->locked) {
         if (f->plan.promise == TERN_PROMISE_WRITE_ONLY)
-            end(f, TERN_OK);
+            flight_end(f, TERN_OK);
         else
             get_entry(f, TERN_FLIGHT_ARRIVAL);
         return;
@@ -251,7 +252,7 @@ static void step_put(tern_flight *f) {
                      tern_state_unlocked(f->probe.hash, false),
                      tern_state_locked(f->probe.hash, f->table->rank));
     else if (status != TERN_ERR_STATE)
-        end(f, status);
+        flight_end(f, status);
 }
 
 /* An MPI may keep a put back until a flush, and another rank may be writing the next entry. */
@@ -265,10 +266,10 @@ static void step_arrival(tern_flight *f) {
     if (status == TERN_ERR_STATE)
         get_entry(f, TERN_FLIGHT_ARRIVAL);
     else
-        end(f, status);
+        flight_end(f, status);
 }
 
-static void step(tern_flight *f) {
+static void flight_step(tern_flight *f) {
     switch (f->stage) {
     case TERN_FLIGHT_ENTRY:
         step_entry(f);
@@ -298,7 +299,7 @@ static void step(tern_flight *f) {
         step_arrival(f);
         break;
     case TERN_FLIGHT_UNLOCK:
-        end(f, TERN_OK);
+        flight_end(f, TERN_OK);
         break;
     case TERN_FLIGHT_DONE:
         break;
@@ -314,11 +315,11 @@ size_t tern_flight_advance(tern_flight *flight) {
         int done = 0;
         tern_status status = tern_test(flight->worker, &flight->request, &done);
         if (status != TERN_OK)
-            end(flight, status);
+            flight_end(flight, status);
         else if (!done)
             break;
         else
-            step(flight);
+            flight_step(flight);
     }
     return steps;
 }
@@ -334,5 +335,5 @@ void tern_flight_begin(tern_flight *flight, tern_worker *worker, tern_hashtable 
     f->request = (tern_request){{0}};
     tern_words_fill(f->key, table->shape.key_words, key, table->key_bytes);
     f->probe = tern_probe_start(worker, table, f->key, hash);
-    look(f);
+    flight_look(f);
 }

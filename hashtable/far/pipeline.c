@@ -63,7 +63,7 @@ static bool under_way(const window *w, uint64_t hash) {
 }
 
 /* The next flight is to be of this item. */
-static tern_flight *begin(window *w, size_t item) {
+static tern_flight *pipeline_begin(window *w, size_t item) {
     w->number[w->begun % FLIGHTS] = item;
     tern_flight *flight = flight_of(w, w->begun++);
     flight->request = (tern_request){{0}};
@@ -108,7 +108,7 @@ static tern_status insert_far(window *w, size_t *stored) {
                 return status;
         }
         const tern_flight_plan plan = plan_insert(w->table, items->values + i * items->value_step);
-        tern_flight_begin(begin(w, i), w->worker, w->table, key, hash, &plan);
+        tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
 }
@@ -154,8 +154,8 @@ static tern_status count_find(window *w, unsigned char *found, size_t *present) 
 }
 
 /* found may be NULL, here and below. */
-static tern_status find_far(window *w, tern_promise promise, char *values, unsigned char *found,
-                            size_t *present) {
+static tern_status pipeline_find_far(window *w, tern_promise promise, char *values,
+                                     unsigned char *found, size_t *present) {
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
@@ -169,7 +169,7 @@ static tern_status find_far(window *w, tern_promise promise, char *values, unsig
         const tern_flight_plan plan = {.kind = TERN_FLIGHT_FIND,
                                        .promise = promise,
                                        .taken = values + i * tern_found_bytes(w->table)};
-        tern_flight_begin(begin(w, i), w->worker, w->table, key, hash, &plan);
+        tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
 }
@@ -198,7 +198,7 @@ tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const
     *present = 0;
     tern_status status = window_open(&w, worker, table, items);
     if (status == TERN_OK)
-        status = find_far(&w, promise, values, found, present);
+        status = pipeline_find_far(&w, promise, values, found, present);
     /* Whatever happened: gets under way write into the flights. */
     while (w.ended < w.begun) {
         tern_status ended = count_find(&w, found, present);

@@ -27,8 +27,8 @@ static tern_status check_call(const tern_hashtable *table, const asked *a) {
                        : tern_call_check_insert(table);
 }
 
-static tern_status check(const tern_worker *worker, const tern_hashtable *table, const asked *a,
-                         const tern_hashtable_request *request) {
+static tern_status table_request_check(const tern_worker *worker, const tern_hashtable *table,
+                                       const asked *a, const tern_hashtable_request *request) {
     tern_promise excluded = is_find(a) ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY;
     tern_status status =
         tern_hashtable_check(worker, table, a->key, a->plan.promise, excluded, a->via, a->name);
@@ -103,9 +103,9 @@ static tern_status start_call(tern_worker *worker, const tern_hashtable *table, 
     return TERN_OK;
 }
 
-static tern_status start(tern_worker *worker, tern_hashtable *table, const asked *a,
-                         tern_hashtable_request *request) {
-    tern_status status = check(worker, table, a, request);
+static tern_status table_request_start(tern_worker *worker, tern_hashtable *table, const asked *a,
+                                       tern_hashtable_request *request) {
+    tern_status status = table_request_check(worker, table, a, request);
     if (status != TERN_OK)
         return status;
     tern_table_key key;
@@ -133,7 +133,7 @@ tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table
                      key,
                      {.kind = TERN_FLIGHT_FIND, .promise = promise, .taken = value},
                      via};
-    return start(worker, table, &a, request);
+    return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table, const void *key,
@@ -143,7 +143,7 @@ tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *tab
                      key,
                      {.kind = TERN_FLIGHT_INSERT, .promise = promise, .given = value},
                      via};
-    return start(worker, table, &a, request);
+    return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
@@ -154,7 +154,7 @@ tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable 
                      key,
                      {.kind = TERN_FLIGHT_INSERT_NEW, .promise = promise, .given = value},
                      via};
-    return start(worker, table, &a, request);
+    return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table, const void *key,
@@ -164,7 +164,7 @@ tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table,
                      key,
                      {.kind = TERN_FLIGHT_ADD, .promise = promise, .delta = delta},
                      via};
-    return start(worker, table, &a, request);
+    return table_request_start(worker, table, &a, request);
 }
 
 /* Waits for the answer of a call and notes it. */
@@ -225,7 +225,7 @@ static void wait_for_flight(tern_worker *worker, const tern_hashtable_request *r
     }
 }
 
-static tern_status tell(const tern_hashtable_request *request, uint64_t *result) {
+static tern_status table_request_tell(const tern_hashtable_request *request, uint64_t *result) {
     const tern_status status = (tern_status)request->state[TERN_REQUEST_OUTCOME];
     const uint32_t owner = (uint32_t)request->state[TERN_REQUEST_OWNER];
     if (status == TERN_OK) {
@@ -256,7 +256,7 @@ tern_status tern_hashtable_request_wait(tern_worker *worker, tern_hashtable_requ
     if (request->state[TERN_REQUEST_HOW] == TERN_REQUEST_CALLS)
         take_answer(worker, request);
     wait_for_flight(worker, request);
-    return tell(request, result);
+    return table_request_tell(request, result);
 }
 
 tern_status tern_hashtable_request_wait_all(tern_worker *worker, tern_hashtable_request *requests,
@@ -274,5 +274,5 @@ tern_status tern_hashtable_request_wait_all(tern_worker *worker, tern_hashtable_
         return status;
     for (size_t i = 0;; i++) /* its detail */
         if (requests[i].state[TERN_REQUEST_OUTCOME] == (uint64_t)first)
-            return tell(&requests[i], NULL);
+            return table_request_tell(&requests[i], NULL);
 }

@@ -25,7 +25,7 @@ static tern_flight *flight_at(tern_table_requests *pool, unsigned place) {
     return (tern_flight *)(void *)(pool->memory + place * place_bytes(pool->table));
 }
 
-static size_t advance(tern_table_requests *pool, unsigned place) {
+static size_t flights_advance(tern_table_requests *pool, unsigned place) {
     tern_flight *flight = flight_at(pool, place);
     size_t steps = tern_flight_advance(flight);
     if (flight->stage != TERN_FLIGHT_DONE)
@@ -37,11 +37,11 @@ static size_t advance(tern_table_requests *pool, unsigned place) {
     return steps + 1;
 }
 
-static bool move(tern_worker *worker, tern_pending *pending, size_t *events) {
+static bool flights_move(tern_worker *worker, tern_pending *pending, size_t *events) {
     tern_table_requests *pool = (tern_table_requests *)pending;
     (void)worker;
     for (uint64_t left = pool->under_way; left != 0; left &= left - 1)
-        *events += advance(pool, (unsigned)__builtin_ctzll(left));
+        *events += flights_advance(pool, (unsigned)__builtin_ctzll(left));
     return pool->under_way != 0;
 }
 
@@ -51,7 +51,7 @@ static tern_table_requests *pool_of(const tern_worker *worker, tern_hashtable *t
         return *pool;
     *pool = malloc(sizeof **pool + TERN_HASHTABLE_REQUESTS * place_bytes(table));
     if (*pool != NULL) {
-        (*pool)->pending.move = move;
+        (*pool)->pending.move = flights_move;
         (*pool)->table = table;
         (*pool)->under_way = (*pool)->lost = 0;
     }

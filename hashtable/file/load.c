@@ -22,8 +22,8 @@ typedef struct reader {
 static const char loading[] = "cannot load";
 
 /* What the file says, as options; what the caller said must not be otherwise. */
-static tern_status combine(const reader *r, const tern_hashtable_options *asked,
-                           tern_hashtable_options *options) {
+static tern_status load_combine(const reader *r, const tern_hashtable_options *asked,
+                                tern_hashtable_options *options) {
     const tern_file_header *h = &r->header;
     *options = (tern_hashtable_options){.key_bytes = h->key_bytes,
                                         .value_bytes = h->value_bytes,
@@ -103,7 +103,7 @@ static tern_status check_count(reader *r) {
 }
 
 /* Collective: opens path, which must be a regular file. */
-static tern_status open_file(reader *r) {
+static tern_status load_open_file(reader *r) {
     char *target = NULL;
     tern_status status = tern_file_target(r->path, loading, &target);
     free(target);
@@ -114,12 +114,12 @@ static tern_status open_file(reader *r) {
 }
 
 /* Collective. The table is the caller's to destroy, if there is one. */
-static tern_status load(reader *r, const tern_hashtable_options *asked) {
+static tern_status load_table(reader *r, const tern_hashtable_options *asked) {
     tern_context *context = r->worker->context;
     tern_hashtable_options options;
     tern_status status = tern_file_read_header(r->file, r->path, loading, &r->header);
     if (status == TERN_OK)
-        status = combine(r, asked, &options);
+        status = load_combine(r, asked, &options);
     if (status == TERN_OK) {
         r->block = malloc(tern_file_block(&r->header));
         if (r->block == NULL)
@@ -146,10 +146,10 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
     if (status != TERN_OK)
         return status;
     reader r = {.worker = worker, .path = path, .file = -1};
-    status = open_file(&r);
+    status = load_open_file(&r);
     if (status != TERN_OK)
         return status;
-    status = load(&r, options);
+    status = load_table(&r, options);
     close(r.file);
     free(r.block);
     if (status == TERN_OK) {

@@ -77,7 +77,7 @@ static tern_status take_note(tern_worker *worker, const void *note, size_t bytes
 }
 
 /* Collective: what all ranks' parts are in blocks, and which are this rank's. */
-static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, writer *w) {
+static tern_status save_plan(tern_worker *worker, tern_hashtable *table, share *all, writer *w) {
     tern_context *context = worker->context;
     tern_file_header *h = &w->header;
     share mine = {0, 0};
@@ -114,7 +114,7 @@ static tern_status plan(tern_worker *worker, tern_hashtable *table, share *all, 
 }
 
 /* Collective: the file that is replaced, by the same path on every rank. */
-static tern_status find_target(tern_worker *worker, const char *path, char **target) {
+static tern_status save_find_target(tern_worker *worker, const char *path, char **target) {
     tern_status status = tern_file_target(path, saving, target);
     status = tern_collective_agree(worker->context, worker, status, "tern_hashtable_save");
     if (status != TERN_OK)
@@ -163,7 +163,7 @@ static void sync_folder(char *path) {
 }
 
 /* Rank 0 gives the new file its name, or removes it. */
-static tern_status settle(tern_status status, char *part, const char *path) {
+static tern_status save_settle(tern_status status, char *part, const char *path) {
     if (status == TERN_OK && rename(part, path) == 0) {
         sync_folder(part);
         return TERN_OK;
@@ -191,20 +191,20 @@ tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, cons
     char *target = NULL, *part = NULL;
     status = take_note(worker, note, note_bytes, &w.header);
     if (status == TERN_OK)
-        status = find_target(worker, path, &target);
+        status = save_find_target(worker, path, &target);
     if (status != TERN_OK)
         goto out;
     all = calloc(context->size, sizeof *all);
     size_t room = strlen(target) + sizeof ".0123456789abcdef.part";
     part = malloc(room);
-    status = plan(worker, table, part != NULL ? all : NULL, &w);
+    status = save_plan(worker, table, part != NULL ? all : NULL, &w);
     if (status != TERN_OK)
         goto out;
     snprintf(part, room, "%s.%016llx.part", target, (unsigned long long)w.header.nonce);
     w.path = part;
     status = write_all(worker, table, &w, target);
     if (context->rank == 0)
-        status = settle(status, part, target);
+        status = save_settle(status, part, target);
     status = tern_collective_agree(context, worker, status, name);
     if (tern_peer_is_dead(&context->peers, 0))
         (void)unlink(part); /* unless rank 0 has come to rename it */

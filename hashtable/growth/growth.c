@@ -45,8 +45,8 @@ tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, 
 }
 
 /* Links are there before anybody starts behind them. */
-static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                         const tern_news *news) {
+static tern_status growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                                const tern_news *news) {
     tern_table_part *first = &growth->table->part[rank], *next = NULL;
     if (news->generation < tern_table_part_of(growth->table, rank)->generation)
         return TERN_OK; /* old */
@@ -58,10 +58,10 @@ static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank
     if (start == NULL || (next == NULL && news->next_buckets != 0))
         return TERN_ERR_MEMORY;
     if (next != NULL)
-        /* R1: pursue, tern_growth_follow */
+        /* R1: growth_pursue, tern_growth_follow */
         atomic_store_explicit(&start->next, next, memory_order_release);
     for (tern_array *a = growth->arrays; a != NULL; a = a->older)
-        /* R1: pursue, tern_growth_follow */
+        /* R1: growth_pursue, tern_growth_follow */
         if (a->part.buckets.rank == rank && a->part.generation < start->generation &&
             atomic_load_explicit(&a->part.next, memory_order_relaxed) == NULL)
             atomic_store_explicit(&a->part.next, start, memory_order_release);
@@ -78,7 +78,7 @@ static tern_status apply(tern_worker *worker, tern_growth *growth, uint32_t rank
 tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
                               const tern_news *news) {
     pthread_mutex_lock(&growth->lock);
-    tern_status status = apply(worker, growth, rank, news);
+    tern_status status = growth_apply(worker, growth, rank, news);
     pthread_mutex_unlock(&growth->lock);
     return status;
 }
@@ -89,10 +89,10 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     sealed.check = news_check(table, news);
     pthread_mutex_lock(&growth->lock);
     growth->news = sealed;
-    tern_status status = apply(worker, growth, table->rank, news);
+    tern_status status = growth_apply(worker, growth, table->rank, news);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
-    /* R2: learn; a reader of the news may go to the new array at once: it is clear before */
+    /* R2: growth_learn; a reader of the news may go to the new array at once: it is clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
@@ -101,8 +101,8 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
 }
 
 /* [out] known: false if they were just being written. */
-static tern_status learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                         tern_news *news, bool *known) {
+static tern_status growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                                tern_news *news, bool *known) {
     tern_growth *growth = table->growth;
     *known = true;
     if (rank == table->rank) {
@@ -131,7 +131,7 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-static tern_status wish(const tern_key_search *p, unsigned char what) {
+static tern_status growth_wish(const tern_key_search *p, unsigned char what) {
     const uint32_t owner = p->part->buckets.rank;
     tern_ptr place = tern_anchor_place(p->table, owner, offsetof(tern_anchor, wish));
     unsigned char *near = (unsigned char *)tern_reach_address(p->worker, place, 1);
@@ -146,10 +146,10 @@ static tern_status wish(const tern_key_search *p, unsigned char what) {
 
 void tern_growth_wish(tern_key_search p) {
     if (p.table->growth != NULL)
-        (void)wish(&p, WISH_SOON);
+        (void)growth_wish(&p, WISH_SOON);
 }
 
-static void restart(tern_key_search *p, const tern_table_part *part) {
+static void growth_restart(tern_key_search *p, const tern_table_part *part) {
     p->part = part;
     p->index = tern_part_bucket(part, p->hash);
     p->left = part->count;
@@ -164,7 +164,7 @@ static tern_status has_bucket(const tern_key_search *p, const tern_table_part *p
     if (entry == NULL)
         return TERN_ERR_MEMORY;
     tern_key_search q = *p;
-    restart(&q, part);
+    growth_restart(&q, part);
     entry[0] = 0;
     tern_status status = tern_probe_locate(&q, entry);
     /* What was not found is erased, if the last entry that was read is the key's. */
@@ -194,13 +194,13 @@ typedef struct pursuit {
 } pursuit;
 
 /* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
-static tern_status pursue(const tern_key_search *p, pursuit *u, const tern_table_part **next,
-                          bool *over) {
+static tern_status growth_pursue(const tern_key_search *p, pursuit *u, const tern_table_part **next,
+                                 bool *over) {
     tern_news news;
     bool known = false;
     *over = false;
-    tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
-    /* R1: apply */
+    tern_status status = growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    /* R1: growth_apply */
     *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     if (status != TERN_OK || !known)
         return status;
@@ -219,7 +219,7 @@ static tern_status pursue(const tern_key_search *p, pursuit *u, const tern_table
                          ? news.refused
                          : u->refused;
         *over = u->refused == UINT64_MAX ? news.refused > 0 : news.refused > u->refused;
-        status = wish(p, WISH_NOW);
+        status = growth_wish(p, WISH_NOW);
     } else if (news.generation == p->part->generation && news.next_buckets == 0) {
         status = tern_bucket_left(p); /* news are told before a bucket is left */
     }
@@ -232,7 +232,7 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
         (met != TERN_ERR_NOT_FOUND || p->left > 0))
         return false;
     pursuit u = {met, false, !inserts || met == TERN_MOVED, UINT64_MAX};
-    /* R1: apply */
+    /* R1: growth_apply */
     const tern_table_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     bool over = false;
     const bool look =
@@ -242,24 +242,24 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
                 REDIRECTS_PER_LOOK ==
             0;
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    *status = look ? pursue(p, &u, &next, &over) : TERN_OK;
+    *status = look ? growth_pursue(p, &u, &next, &over) : TERN_OK;
     while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {
         *status = tern_growth_wait(p->worker, p->part->buckets.rank, &wait);
         if (*status == TERN_OK)
-            *status = pursue(p, &u, &next, &over);
+            *status = growth_pursue(p, &u, &next, &over);
     }
     if (*status != TERN_OK || over) {
         *status = over ? met : *status;
         return false;
     }
-    restart(p, next);
+    growth_restart(p, next);
     return true;
 }
 
 tern_status tern_growth_moves(const tern_key_search *p, bool *moving) {
     tern_news news;
     bool known;
-    tern_status status = learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    tern_status status = growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
     *moving = !known || (news.generation == p->part->generation && news.next_buckets != 0);
     return status;
 }
@@ -269,7 +269,7 @@ tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_
     for (;;) {
         tern_news news;
         bool known;
-        tern_status status = learn(worker, table, rank, &news, &known);
+        tern_status status = growth_learn(worker, table, rank, &news, &known);
         if (status != TERN_OK || (known && news.next_buckets == 0))
             return status;
         status = tern_growth_wait(worker, rank, &wait);

@@ -18,7 +18,7 @@ static bool is_full(uint64_t used, uint64_t looked) { return 4 * used >= 3 * loo
 static bool must_widen(uint64_t live, uint64_t looked) { return 8 * live > 3 * looked; }
 
 /* Small arrays widen more at once. */
-static uint64_t widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
+static uint64_t move_widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
 
 static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
                                  const tern_table_part *part, uint64_t index) {
@@ -50,7 +50,7 @@ static tern_status look_around(tern_worker *worker, const tern_growth *growth, u
     return TERN_OK;
 }
 
-static tern_status begin(tern_worker *worker, tern_growth *growth, uint64_t count) {
+static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t count) {
     const tern_hashtable *table = growth->table;
     const size_t bytes = count * table->shape.stride;
     tern_news news = growth->news;
@@ -73,7 +73,7 @@ static tern_status begin(tern_worker *worker, tern_growth *growth, uint64_t coun
 
 /* A part that is wished to grow too often, as keys that are not spread well have it, is looked at
  * less and less; one that is full, always. */
-static size_t consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
+static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     uint64_t looked, used, live;
     if (wish == 1 && growth->ignored < (UINT32_C(1) << growth->declined)) {
         growth->ignored++;
@@ -88,7 +88,7 @@ static size_t consider(tern_worker *worker, tern_growth *growth, unsigned char w
     }
     const uint32_t declined = growth->declined;
     const uint64_t count = growth->from->count;
-    (void)begin(worker, growth, must_widen(live, looked) ? widened(count) : count);
+    (void)move_begin(worker, growth, must_widen(live, looked) ? move_widened(count) : count);
     /* Where there is no memory, the next wish most likely finds none either. */
     growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
     return 1;
@@ -96,7 +96,7 @@ static size_t consider(tern_worker *worker, tern_growth *growth, unsigned char w
 
 /* The new array is clear: others may use it. Room for every key of the old one is kept, and a
  * quarter stays free. */
-static tern_status announce(tern_worker *worker, tern_growth *growth) {
+static tern_status move_announce(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     const uint64_t most = growth->to->count / 4 * 3, kept = growth->from->count;
     tern_news news = growth->news;
@@ -117,7 +117,7 @@ static size_t clear_some(tern_worker *worker, tern_growth *growth) {
     now = now < left ? now : left;
     char *buckets = tern_local(table->context, to->buckets);
     tern_table_clear(table, buckets + growth->cleared * stride, now);
-    if (now == left && announce(worker, growth) != TERN_OK)
+    if (now == left && move_announce(worker, growth) != TERN_OK)
         return 0;
     growth->cleared += now;
     return 1;
@@ -130,8 +130,8 @@ typedef struct rooms {
 
 /* Takes the bucket in the new array that the key of p gets, making its state mine. [out] q: stands
  * there. */
-static tern_status claim(const tern_growth *growth, const tern_key_search *p, uint64_t mine,
-                         uint64_t *seen, tern_key_search *q, tern_claim *claim) {
+static tern_status move_claim(const tern_growth *growth, const tern_key_search *p, uint64_t mine,
+                              uint64_t *seen, tern_key_search *q, tern_claim *claim) {
     tern_shape s = growth->table->shape;
     *q = search_at(p->worker, growth, growth->to, tern_part_bucket(growth->to, p->hash));
     q->key = p->key;
@@ -141,14 +141,14 @@ static tern_status claim(const tern_growth *growth, const tern_key_search *p, ui
 }
 
 /* Puts the key and the value of entry, or the counter, into the new array. copy: room. */
-static tern_status insert(const tern_growth *growth, const tern_key_search *p,
-                          const uint64_t *entry, uint64_t *copy) {
+static tern_status move_insert(const tern_growth *growth, const tern_key_search *p,
+                               const uint64_t *entry, uint64_t *copy) {
     const tern_hashtable *table = growth->table;
     tern_shape s = table->shape;
     tern_key_search q;
     tern_claim claimed = {false, false, TERN_FREE};
     tern_status status =
-        claim(growth, p, tern_state_taken(p->hash, table->rank), copy, &q, &claimed);
+        move_claim(growth, p, tern_state_taken(p->hash, table->rank), copy, &q, &claimed);
     if (status != TERN_OK || !claimed.created)
         return status;
     const uint64_t number = tern_counter_word(tern_counter_number(growth->counter));
@@ -166,8 +166,8 @@ static tern_status insert(const tern_growth *growth, const tern_key_search *p,
 
 /* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
  * it leads to, sees the entry. */
-static tern_status leave(tern_growth *growth, const tern_key_search *p, const uint64_t *entry,
-                         bool erased) {
+static tern_status move_leave(tern_growth *growth, const tern_key_search *p, const uint64_t *entry,
+                              bool erased) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
     const uint64_t locked = tern_state_locked(p->hash, growth->table->rank);
@@ -191,8 +191,8 @@ static tern_status leave(tern_growth *growth, const tern_key_search *p, const ui
 /* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
  * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
  * new array too, is told of the death. */
-static tern_status bury(tern_growth *growth, tern_key_search *p, uint64_t state, uint64_t *entry,
-                        uint64_t *copy) {
+static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
+                             uint64_t *entry, uint64_t *copy) {
     tern_shape s = growth->table->shape;
     tern_status status;
     if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
@@ -206,7 +206,7 @@ static tern_status bury(tern_growth *growth, tern_key_search *p, uint64_t state,
         p->key = entry + 1;
         p->hash = tern_key_hash(growth->table, p->key);
         const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
-        status = claim(growth, p, locked, copy, &q, &claimed);
+        status = move_claim(growth, p, locked, copy, &q, &claimed);
         /* Its check fits nowhere: a grave for the next array, too. */
         return status == TERN_OK ? tern_entry_put(&q, s, q.part->near != NULL, false, entry)
                                  : status;
@@ -233,7 +233,7 @@ static bool is_orphan(const tern_key_search *p, uint64_t state) {
 }
 
 /* Locks the bucket, whose entry is whole, and marks its counter. */
-static tern_status hold(tern_growth *growth, const tern_key_search *p, uint64_t state) {
+static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint64_t state) {
     tern_shape s = growth->table->shape;
     uint64_t seen = 0;
     if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p, state))
@@ -246,7 +246,7 @@ static tern_status hold(tern_growth *growth, const tern_key_search *p, uint64_t 
 }
 
 /* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
-static tern_status give_up(tern_growth *growth, const tern_key_search *p) {
+static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     const uint32_t rank = growth->table->rank;
     tern_log(TERN_LOG_ERROR,
              "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
@@ -265,8 +265,8 @@ static bool has_no_place(tern_status status) {
 }
 
 /* Moves what is in the bucket that p stands at, in this state. */
-static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state, uint64_t *entry,
-                        uint64_t *copy) {
+static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
+                             uint64_t *entry, uint64_t *copy) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
     bool orphan = false;
@@ -278,9 +278,9 @@ static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state,
             return status;
         if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
             if (growth->held) /* by this move, so another rank has written over the entry */
-                return give_up(growth, p);
+                return move_give_up(growth, p);
             if (orphan)
-                return bury(growth, p, state, entry, copy);
+                return move_bury(growth, p, state, entry, copy);
             p->key = entry + 1;
             orphan = is_orphan(p, state);
             if (!orphan)
@@ -291,7 +291,7 @@ static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state,
         p->hash = tern_key_hash(growth->table, p->key);
         if (growth->held)
             break;
-        status = hold(growth, p, state);
+        status = move_hold(growth, p, state);
         if (status != TERN_OK)
             return status;
     }
@@ -305,7 +305,7 @@ static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state,
     const bool erased = tern_shape_counts(s) ? tern_counter_erased(growth->counter)
                                              : (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED;
     if (!erased)
-        status = insert(growth, p, entry, copy);
+        status = move_insert(growth, p, entry, copy);
     const bool dropped = has_no_place(status);
     if (dropped)
         tern_log(
@@ -313,11 +313,11 @@ static tern_status move(tern_growth *growth, tern_key_search *p, uint64_t state,
             "a key is lost, since rank %u's next array of a hash table, which has room for it, "
             "is damaged; look for what writes into rank %u's segment",
             growth->table->rank, growth->table->rank);
-    return status == TERN_OK || dropped ? leave(growth, p, entry, erased || dropped) : status;
+    return status == TERN_OK || dropped ? move_leave(growth, p, entry, erased || dropped) : status;
 }
 
 /* Freezes a free bucket, or moves what is there. */
-static tern_status empty(tern_worker *worker, tern_growth *growth, rooms *r) {
+static tern_status move_empty(tern_worker *worker, tern_growth *growth, rooms *r) {
     tern_shape s = growth->table->shape;
     tern_key_search p = search_at(worker, growth, growth->from, growth->position);
     const bool near = p.part->near != NULL;
@@ -329,13 +329,14 @@ static tern_status empty(tern_worker *worker, tern_growth *growth, rooms *r) {
         return status;
     uint64_t *entry = tern_scratch_take(&r->entry, 8 * tern_entry_words(s));
     uint64_t *copy = tern_scratch_take(&r->copy, 8 * tern_entry_words(s));
-    status = entry != NULL && copy != NULL ? move(growth, &p, state, entry, copy) : TERN_ERR_MEMORY;
+    status =
+        entry != NULL && copy != NULL ? move_keys(growth, &p, state, entry, copy) : TERN_ERR_MEMORY;
     tern_scratch_free(&r->entry);
     tern_scratch_free(&r->copy);
     return status;
 }
 
-static size_t end(tern_worker *worker, tern_growth *growth) {
+static size_t move_end(tern_worker *worker, tern_growth *growth) {
     const tern_news news = {.generation = growth->to->generation,
                             .buckets = growth->to->buckets.offset,
                             .count = growth->to->count};
@@ -357,16 +358,16 @@ size_t tern_growth_run(tern_worker *worker, tern_task *task) {
         if (__builtin_expect(wished == 0, 1))
             return 0;
         __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
-        return consider(worker, growth, wished);
+        return move_consider(worker, growth, wished);
     }
     if (growth->cleared < growth->to->count)
         return clear_some(worker, growth);
     rooms r;
     size_t moved = 0;
     for (; moved < BUCKETS_PER_ROUND && growth->position < growth->from->count; moved++) {
-        if (empty(worker, growth, &r) != TERN_OK)
+        if (move_empty(worker, growth, &r) != TERN_OK)
             return moved;
         growth->position++;
     }
-    return growth->position < growth->from->count ? moved : end(worker, growth);
+    return growth->position < growth->from->count ? moved : move_end(worker, growth);
 }

@@ -18,7 +18,7 @@ tern_status tern_growth_make(tern_hashtable *table) {
 }
 
 /* Forgets arrays, all or those that keys have left; the owner frees their memory. */
-static void forget(tern_worker *worker, tern_growth *growth, bool all) {
+static void settle_forget(tern_worker *worker, tern_growth *growth, bool all) {
     const tern_hashtable *table = growth->table;
     tern_array **at = &growth->arrays;
     while (*at != NULL) {
@@ -39,7 +39,7 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth) {
     if (growth == NULL)
         return;
     tern_task_remove(growth->table->context, &growth->task);
-    forget(worker, growth, true);
+    settle_forget(worker, growth, true);
     pthread_mutex_destroy(&growth->lock);
     free(growth);
 }
@@ -70,11 +70,11 @@ static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
 }
 
 /* Links lead past what is forgotten. */
-static void cut(tern_hashtable *table, uint32_t rank) {
+static void settle_cut(tern_hashtable *table, uint32_t rank) {
     const tern_table_part *start = tern_table_part_of(table, rank);
     tern_table_part *first = &table->part[rank];
     if (start != first)
-        /* R1: pursue, tern_growth_follow */
+        /* R1: growth_pursue, tern_growth_follow */
         atomic_store_explicit(&first->next, start, memory_order_release);
 }
 
@@ -100,8 +100,8 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
         return status;
     tern_tasks_stop(context);
     for (uint32_t r = 0; r < table->ranks; r++)
-        cut(table, r);
-    forget(worker, growth, false);
+        settle_cut(table, r);
+    settle_forget(worker, growth, false);
     tern_tasks_go(context);
     return TERN_OK;
 }

@@ -99,8 +99,8 @@ static tern_status find_still(tern_key_search *p, tern_shape s, uint64_t *room, 
 }
 
 /* What the find returns: of the entry at found, or of the counter above it. */
-static inline tern_status take(const tern_key_search *p, bool near, bool still,
-                               const uint64_t *found, void *value) {
+static inline tern_status bucket_take(const tern_key_search *p, bool near, bool still,
+                                      const uint64_t *found, void *value) {
     const tern_hashtable *table = p->table;
     tern_shape s = table->shape;
     if (!tern_shape_counts(s)) {
@@ -149,7 +149,7 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
                  : still ? find_still(&p, s, entry, run, &found)
                          : find_moving(&p, s, false, false, entry);
         if (status == TERN_OK)
-            status = take(&p, near, still, found, value);
+            status = bucket_take(&p, near, still, found, value);
     } while (tern_probe_again(&p, false, &status));
     tern_scratch_free(&room);
     return status;

@@ -62,21 +62,21 @@ static void mend_bucket(tern_key_search p, uint64_t state) {
             whole ? "unlocked" : "lost", p.part->buckets.rank);
 }
 
-static const tern_table_part *part_of(const tern_hashtable *table, uint32_t owner,
-                                      uint32_t generation) {
+static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t owner,
+                                           uint32_t generation) {
     const tern_table_part *part = owner < table->ranks ? &table->part[owner] : NULL;
     while (part != NULL && part->generation != generation)
-        /* R1: apply */
+        /* R1: growth_apply */
         part = atomic_load_explicit(&part->next, memory_order_acquire);
     return part;
 }
 
-static void mend(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
+static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
     if (table->context->workers > 1 ||
         /* R5: run */
         atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
-    const tern_table_part *part = part_of(table, d->owner, d->generation);
+    const tern_table_part *part = mend_part_of(table, d->owner, d->generation);
     if (d->index == NEWS && table->growth != NULL && d->owner == table->rank) {
         const tern_news news = table->growth->news;
         tern_ignore(tern_growth_publish(worker, table->growth, &news));
@@ -94,12 +94,13 @@ static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *mes
     if (table == NULL || bytes != sizeof d)
         return TERN_OK; /* nobody waits any more */
     tern_read_once(&d, message, sizeof d);
-    mend(call->worker, table, &d);
+    mend_doubt(call->worker, table, &d);
     return TERN_OK;
 }
 TERN_FUNCTION(tern_hashtable_on_doubt)
 
-static void ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank, const doubt *d) {
+static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                     const doubt *d) {
     _Atomic uint64_t *asked = &((tern_hashtable *)(uintptr_t)table)->asked;
     const uint64_t now = tern_now();
     /* R4 */
@@ -111,7 +112,7 @@ static void ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
     if (last == 0)
         return; /* the first wait of all: give it the time, too */
     if (rank == table->rank)
-        mend(worker, table, d);
+        mend_doubt(worker, table, d);
     else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
                              d, sizeof *d) != TERN_OK)
         tern_error_clear();
@@ -122,10 +123,10 @@ void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
     const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
                      p->part->generation};
     if (p->part->near != NULL && writer < p->table->ranks)
-        ask(p->worker, p->table, writer, &d);
+        mend_ask(p->worker, p->table, writer, &d);
 }
 
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
     const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0};
-    ask(worker, table, rank, &d);
+    mend_ask(worker, table, rank, &d);
 }

@@ -59,9 +59,9 @@ static tern_status close_bucket(const tern_key_search *p, tern_status outcome, u
 
 /* Runs the modifier, whose bucket is locked. It may make progress, and the handlers that run then
  * must not take its bucket for one that nobody writes. */
-static tern_status run(tern_hashtable *table, tern_modify_function function, tern_modify_info *info,
-                       void *value) {
-    /* R5: mend; in a process of several workers nobody reads it */
+static tern_status modify_run(tern_hashtable *table, tern_modify_function function,
+                              tern_modify_info *info, void *value) {
+    /* R5: mend_doubt; in a process of several workers nobody reads it */
     atomic_fetch_add_explicit(&table->modifiers, 1, memory_order_relaxed);
     const tern_status status = function(info, value);
     atomic_fetch_sub_explicit(&table->modifiers, 1, memory_order_relaxed);
@@ -69,8 +69,8 @@ static tern_status run(tern_hashtable *table, tern_modify_function function, ter
 }
 
 /* Runs function here, where info->key lies in the key's padded words. [out] existed. */
-static tern_status modify(tern_hashtable *table, uint64_t hash, tern_absent absent,
-                          tern_modify_function function, tern_modify_info *info) {
+static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_absent absent,
+                                 tern_modify_function function, tern_modify_info *info) {
     tern_shape s = table->shape;
     tern_scratch room;
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
@@ -93,7 +93,7 @@ static tern_status modify(tern_hashtable *table, uint64_t hash, tern_absent abse
         memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
     info->existed = existed;
     if (status == TERN_OK)
-        status = run(table, function, info, entry + 1 + s.key_words);
+        status = modify_run(table, function, info, entry + 1 + s.key_words);
     status = close_bucket(&p, status, before, entry);
 out:
     tern_scratch_free(&room);
@@ -132,7 +132,7 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
                              .argument = key + key_bytes,
                              .argument_bytes = argument_bytes,
                              .result = (char *)call->result + sizeof(uint64_t)};
-    tern_status status = modify(
+    tern_status status = modify_bucket(
         table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
@@ -157,7 +157,7 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                              .argument_bytes = bytes,
                              .result = reply + 1};
     (void)tern_progress_round(worker);
-    tern_status status = modify(table, key->hash, absent, modifier->function, &info);
+    tern_status status = modify_bucket(table, key->hash, absent, modifier->function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
                          info.result_bytes, TERN_MODIFY_RESULT_MAX);
@@ -194,10 +194,10 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     return status;
 }
 
-static tern_status check(const tern_worker *worker, const tern_hashtable *table, const void *key,
-                         const tern_modifier *modifier, const void *argument, size_t bytes,
-                         tern_absent absent, tern_promise promise, const void *result,
-                         size_t capacity) {
+static tern_status modify_check(const tern_worker *worker, const tern_hashtable *table,
+                                const void *key, const tern_modifier *modifier,
+                                const void *argument, size_t bytes, tern_absent absent,
+                                tern_promise promise, const void *result, size_t capacity) {
     static const char name[] = "tern_hashtable_modify";
     tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
                                               TERN_VIA_CALL, name);
@@ -220,8 +220,8 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
                                   const tern_modifier *modifier, const void *argument, size_t bytes,
                                   tern_absent absent, tern_promise promise, void *result,
                                   size_t capacity, size_t *result_bytes, int *existed) {
-    tern_status status =
-        check(worker, table, key, modifier, argument, bytes, absent, promise, result, capacity);
+    tern_status status = modify_check(worker, table, key, modifier, argument, bytes, absent,
+                                      promise, result, capacity);
     if (status != TERN_OK)
         return status;
     tern_table_key k;

@@ -29,7 +29,7 @@ tern_status tern_bucket_left(const tern_key_search *p) {
                      p->part->buckets.rank, p->part->buckets.rank);
 }
 
-static tern_status corrupt(const tern_key_search *p, uint64_t state, const char *what) {
+static tern_status probe_corrupt(const tern_key_search *p, uint64_t state, const char *what) {
     return tern_fail(
         TERN_ERR_CORRUPT,
         "bucket %llu of rank %u's part of a hash table has the state %#llx%s; look for "
@@ -41,16 +41,16 @@ static tern_status corrupt(const tern_key_search *p, uint64_t state, const char 
 tern_status tern_bucket_check(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     if ((state & TERN_STATE_UNUSED) != 0)
-        return corrupt(p, state, ", which has bits that no rank sets");
+        return probe_corrupt(p, state, ", which has bits that no rank sets");
     if (writer != TERN_NOBODY && writer >= p->table->ranks)
-        return corrupt(p, state, ", which names a rank that does not exist");
+        return probe_corrupt(p, state, ", which names a rank that does not exist");
     return TERN_OK;
 }
 
 /* Nobody is writing by the state. An update that came between the looks at the entry and at the
  * state tore the entry, so the next look finds another state or an entry that is whole, unless an
  * update comes between each time. */
-static tern_status look_again(const tern_key_search *p, uint64_t state) {
+static tern_status probe_look_again(const tern_key_search *p, uint64_t state) {
     enum { LOOKS = 4096, FAR_LOOKS = 64 };
 
     const bool near = p->part->near != NULL;
@@ -70,7 +70,7 @@ static tern_status look_again(const tern_key_search *p, uint64_t state) {
     tern_scratch_free(&room);
     return status != TERN_OK || now != state || whole
                ? status
-               : corrupt(p, state, " and no whole entry, and nobody is writing it");
+               : probe_corrupt(p, state, " and no whole entry, and nobody is writing it");
 }
 
 tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state) {
@@ -78,7 +78,7 @@ tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, ui
     if (status != TERN_OK)
         return status;
     if (tern_state_writer(state) == TERN_NOBODY)
-        return look_again(p, state);
+        return probe_look_again(p, state);
     tern_bucket_doubt(p, state);
     return tern_probe_wait(p->worker, wait, state);
 }

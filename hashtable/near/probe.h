@@ -68,7 +68,7 @@ TERN_ALWAYS_INLINE tern_key_search tern_probe_start(tern_worker *worker,
     /* tern_table_part_of, but predicted, so that the bucket of a part that has not grown does not
      * wait for the owner. */
     const tern_table_part *part = &table->part[tern_hash_owner(table, hash)];
-    /* R1: apply */
+    /* R1: growth_apply */
     const tern_table_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
     uint64_t count = table->buckets;
     if (__builtin_expect(start != NULL, 0)) {

@@ -31,7 +31,7 @@ __asm__(".globl _start\n_start:\n xor %ebp, %ebp\n and $-16, %rsp\n call helper_
 __asm__(".globl _start\n_start:\n mov x29, #0\n mov x30, #0\n bl helper_main\n brk #1\n");
 #endif
 
-static long call(long number, long a, long b, long c, long d, long e, long f) {
+static long helper_call(long number, long a, long b, long c, long d, long e, long f) {
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d;
@@ -59,24 +59,24 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
 }
 
 /* Ends the process because no sandbox can be set up here; the signal tells the server why. */
-static void give_up(int why) {
-    long own = call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-    (void)call(SYS_kill, own, TERN_SANDBOX_SIGNAL + why, 0, 0, 0, 0);
+static void helper_give_up(int why) {
+    long own = helper_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    (void)helper_call(SYS_kill, own, TERN_SANDBOX_SIGNAL + why, 0, 0, 0, 0);
     __builtin_trap();
 }
 
-static int failed(long result) { return result < 0 && result > -4096; }
+static int helper_failed(long result) { return result < 0 && result > -4096; }
 
-static void *map(uint64_t bytes, long protection, long flags, long fd, int why) {
-    long memory = call(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
-    if (failed(memory))
-        give_up(why);
+static void *helper_map(uint64_t bytes, long protection, long flags, long fd, int why) {
+    long memory = helper_call(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
+    if (helper_failed(memory))
+        helper_give_up(why);
     return (void *)memory;
 }
 
 /* The filter already forbids the calls that these limits concern. The limits are a second barrier,
  * in case the filter fails. */
-static void limit(void) {
+static void helper_limit(void) {
     static const struct {
         int what;
         unsigned long most;
@@ -84,20 +84,20 @@ static void limit(void) {
                   {RLIMIT_CORE, 0},   {RLIMIT_MEMLOCK, 0}, {RLIMIT_STACK, TERN_SANDBOX_STACK}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         struct rlimit64 both = {limits[i].most, limits[i].most};
-        if (failed(call(SYS_prlimit64, 0, limits[i].what, (long)&both, 0, 0, 0)))
-            give_up(TERN_SANDBOX_NO_LIMITS);
+        if (helper_failed(helper_call(SYS_prlimit64, 0, limits[i].what, (long)&both, 0, 0, 0)))
+            helper_give_up(TERN_SANDBOX_NO_LIMITS);
     }
 }
 
-static void control(long what, long value) {
-    if (failed(call(SYS_prctl, what, value, 0, 0, 0, 0)))
-        give_up(TERN_SANDBOX_NO_PRCTL);
+static void helper_control(long what, long value) {
+    if (helper_failed(helper_call(SYS_prctl, what, value, 0, 0, 0, 0)))
+        helper_give_up(TERN_SANDBOX_NO_PRCTL);
 }
 
 /* Allows two system calls, by their numbers on this architecture. 32-bit calls have other
  * numbers and are killed by the first test; calls of x32 have one more bit in their number and
  * match none. */
-static void filter(void) {
+static void helper_filter(void) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 0, 3),
@@ -108,13 +108,15 @@ static void filter(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof steps / sizeof steps[0], steps};
-    if (failed(call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0, 0)))
-        give_up(TERN_SANDBOX_NO_FILTER);
+    if (helper_failed(
+            helper_call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0, 0)))
+        helper_give_up(TERN_SANDBOX_NO_FILTER);
 }
 
 typedef int program_main(tern_sandbox_box *box);
 
-static program_main *load(const uint8_t *image, uint64_t bytes, uint8_t *room, uint64_t size) {
+static program_main *helper_load(const uint8_t *image, uint64_t bytes, uint8_t *room,
+                                 uint64_t size) {
     uint64_t entry = 0, parts = 0;
     tern_image_list list;
     if (tern_image_check(image, bytes, size, &entry, &parts, &list) != NULL)
@@ -135,30 +137,30 @@ static program_main *load(const uint8_t *image, uint64_t bytes, uint8_t *room, u
 
 void helper_main(void) {
     tern_sandbox_channel *head =
-        map(sizeof *head, READ_ONLY, MAP_SHARED, TERN_SANDBOX_FD, TERN_SANDBOX_NO_CHANNEL);
+        helper_map(sizeof *head, READ_ONLY, MAP_SHARED, TERN_SANDBOX_FD, TERN_SANDBOX_NO_CHANNEL);
     tern_sandbox_channel c = *head;
-    (void)call(SYS_munmap, (long)head, sizeof *head, 0, 0, 0, 0);
-    uint8_t *channel = map(c.bytes, READ_WRITE, MAP_SHARED | MAP_NORESERVE, TERN_SANDBOX_FD,
-                           TERN_SANDBOX_NO_CHANNEL);
-    uint8_t *room =
-        map(c.room, ALL, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, TERN_SANDBOX_NO_MEMORY);
-    if (failed(call(SYS_close_range, 0, ~0u, 0, 0, 0, 0)))
-        give_up(TERN_SANDBOX_NO_CLOSE);
-    limit();
-    (void)call(SYS_prctl, PR_SET_NAME, (long)"tern-sandbox", 0, 0, 0, 0);
-    control(PR_SET_DUMPABLE, 0);
-    control(PR_SET_PDEATHSIG, SIGNAL_KILL);
+    (void)helper_call(SYS_munmap, (long)head, sizeof *head, 0, 0, 0, 0);
+    uint8_t *channel = helper_map(c.bytes, READ_WRITE, MAP_SHARED | MAP_NORESERVE, TERN_SANDBOX_FD,
+                                  TERN_SANDBOX_NO_CHANNEL);
+    uint8_t *room = helper_map(c.room, ALL, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                               TERN_SANDBOX_NO_MEMORY);
+    if (helper_failed(helper_call(SYS_close_range, 0, ~0u, 0, 0, 0, 0)))
+        helper_give_up(TERN_SANDBOX_NO_CLOSE);
+    helper_limit();
+    (void)helper_call(SYS_prctl, PR_SET_NAME, (long)"tern-sandbox", 0, 0, 0, 0);
+    helper_control(PR_SET_DUMPABLE, 0);
+    helper_control(PR_SET_PDEATHSIG, SIGNAL_KILL);
     /* The server may have died before PR_SET_PDEATHSIG took effect. */
-    if (call(SYS_getppid, 0, 0, 0, 0, 0, 0) != c.server)
-        give_up(TERN_SANDBOX_NO_PARENT);
-    control(PR_SET_NO_NEW_PRIVS, 1);
-    filter();
+    if (helper_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != c.server)
+        helper_give_up(TERN_SANDBOX_NO_PARENT);
+    helper_control(PR_SET_NO_NEW_PRIVS, 1);
+    helper_filter();
 
     tern_mailbox box =
         tern_mailbox_at(channel + c.mailbox, TERN_SANDBOX_SLOTS, TERN_SANDBOX_PACKET);
     tern_sandbox_box mine = {tern_mailbox_client_at(&box, 1), channel + c.memory, c.memory_bytes,
                              channel + c.argument, (uint32_t)c.argument_bytes};
-    program_main *program = load(channel + c.image, c.image_bytes, room, c.room);
+    program_main *program = helper_load(channel + c.image, c.image_bytes, room, c.room);
     if (program == NULL) /* the server checked these bytes: they have changed since */
         __builtin_trap();
     tern_sandbox_exit(program(&mine));

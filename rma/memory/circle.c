@@ -34,15 +34,15 @@ tern_status tern_circle_add(tern_circle *circle, uint32_t units, char *memory) {
 }
 
 /* Whether the piece is free, now if not before. */
-static inline bool is_free(const tern_circle *circle, const tern_entry *entry) {
+static inline bool circle_is_free(const tern_circle *circle, const tern_entry *entry) {
     return entry->number == 0 || (entry->number != TERN_PIECE_HELD &&
                                   tern_posts_done(&circle->posts[entry->rank], entry->number));
 }
 
-static inline void collect(tern_circle *circle) {
+static inline void circle_collect(tern_circle *circle) {
     for (; circle->first != circle->next; circle->first++) {
         const tern_entry *entry = tern_circle_oldest(circle);
-        if (!is_free(circle, entry))
+        if (!circle_is_free(circle, entry))
             return;
         circle->unit[entry->unit].pieces--;
     }
@@ -63,7 +63,7 @@ static tern_status double_entries(tern_circle *circle) {
 }
 
 tern_status tern_circle_cut(tern_circle *circle, uint64_t bytes, char **memory, uint64_t *id) {
-    collect(circle);
+    circle_collect(circle);
     if (circle->unit[circle->current].pieces == 0)
         circle->used = 0; /* as good as the next one, and in the cache */
     if (circle->unit_bytes - circle->used < bytes) {

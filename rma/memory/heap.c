@@ -69,7 +69,7 @@ static block *best_fit(tern_heap *heap, uint64_t bytes) {
     return (block *)(uintptr_t)p.fit;
 }
 
-static bool insert(void **tree, block *b, int (*order)(const void *, const void *)) {
+static bool heap_insert(void **tree, block *b, int (*order)(const void *, const void *)) {
     return tsearch(b, tree, order) != NULL;
 }
 
@@ -83,7 +83,7 @@ tern_status tern_heap_create(uint64_t start, uint64_t bytes, tern_heap **heap) {
     }
     *whole = (block){.offset = start, .bytes = bytes};
     *fresh = (tern_heap){.start = start, .bytes = bytes, .first = whole};
-    if (!insert(&fresh->spare, whole, by_size)) {
+    if (!heap_insert(&fresh->spare, whole, by_size)) {
         tern_heap_destroy(fresh);
         return tern_fail(TERN_ERR_MEMORY, "no memory for the books of a heap");
     }
@@ -91,13 +91,13 @@ tern_status tern_heap_create(uint64_t start, uint64_t bytes, tern_heap **heap) {
     return TERN_OK;
 }
 
-static void keep(void *element) { (void)element; }
+static void heap_keep(void *element) { (void)element; }
 
 void tern_heap_destroy(tern_heap *heap) {
     if (heap == NULL)
         return;
-    tdestroy(heap->taken, keep);
-    tdestroy(heap->spare, keep);
+    tdestroy(heap->taken, heap_keep);
+    tdestroy(heap->spare, heap_keep);
     for (block *b = heap->first, *next; b != NULL; b = next) {
         next = b->after;
         free(b);
@@ -106,12 +106,12 @@ void tern_heap_destroy(tern_heap *heap) {
 }
 
 /* Cuts b so that its first bytes stay in it; the rest becomes a spare block. */
-static bool split(tern_heap *heap, block *b, uint64_t bytes) {
+static bool heap_split(tern_heap *heap, block *b, uint64_t bytes) {
     block *rest = malloc(sizeof *rest);
     if (rest == NULL)
         return false;
     *rest = (block){b->offset + bytes, b->bytes - bytes, b, b->after, false, false};
-    if (!insert(&heap->spare, rest, by_size)) {
+    if (!heap_insert(&heap->spare, rest, by_size)) {
         free(rest);
         return false;
     }
@@ -123,7 +123,7 @@ static bool split(tern_heap *heap, block *b, uint64_t bytes) {
 }
 
 /* Joins b with the block after it; both are in no tree. */
-static void join(block *b) {
+static void heap_join(block *b) {
     block *next = b->after;
     b->bytes += next->bytes;
     b->after = next->after;
@@ -134,18 +134,18 @@ static void join(block *b) {
 
 /* Makes b spare, joined with its spare neighbours. b is in no tree. The insertion cannot be undone
  * sensibly; without memory for it the block is lost to the heap, but nothing else. */
-static void release(tern_heap *heap, block *b) {
+static void heap_release(tern_heap *heap, block *b) {
     b->taken = false;
     if (b->after != NULL && !b->after->taken) {
         tdelete(b->after, &heap->spare, by_size);
-        join(b);
+        heap_join(b);
     }
     if (b->before != NULL && !b->before->taken) {
         b = b->before;
         tdelete(b, &heap->spare, by_size);
-        join(b);
+        heap_join(b);
     }
-    insert(&heap->spare, b, by_size);
+    heap_insert(&heap->spare, b, by_size);
 }
 
 /* The first count blocks that rest come back into use. */
@@ -154,14 +154,14 @@ static void join_resting(tern_heap *heap, size_t count) {
         block *b = heap->resting[i];
         b->resting = false;
         tdelete(b, &heap->taken, by_offset);
-        release(heap, b);
+        heap_release(heap, b);
     }
     heap->rests -= count;
     memmove(heap->resting, heap->resting + count, heap->rests * sizeof heap->resting[0]);
 }
 
 /* A block that rests and fits exactly, or NULL. */
-static block *wake(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
+static block *heap_wake(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
     for (size_t i = heap->rests; i > 0; i--) {
         block *b = heap->resting[i - 1];
         if (b->bytes != bytes || b->offset % alignment != 0)
@@ -176,7 +176,7 @@ static block *wake(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
 }
 
 /* The best fit may happen to be aligned; else one that is large enough wherever it starts. */
-static block *find(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
+static block *heap_find(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
     block *b = best_fit(heap, bytes);
     if (b != NULL && align_up(b->offset, alignment) - b->offset > b->bytes - bytes)
         b = best_fit(heap, bytes + alignment - TERN_HEAP_GRANULE);
@@ -184,21 +184,22 @@ static block *find(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
 }
 
 /* Takes bytes of the spare block b. False: no memory for the books. */
-static bool cut(tern_heap *heap, block *b, uint64_t bytes, uint64_t alignment, block **taken) {
+static bool heap_cut(tern_heap *heap, block *b, uint64_t bytes, uint64_t alignment, block **taken) {
     uint64_t skip = align_up(b->offset, alignment) - b->offset;
     tdelete(b, &heap->spare, by_size);
     if (skip > 0) {
-        if (!split(heap, b, skip)) {
-            release(heap, b);
+        if (!heap_split(heap, b, skip)) {
+            heap_release(heap, b);
             return false;
         }
         block *rest = b->after;
-        insert(&heap->spare, b, by_size);
+        heap_insert(&heap->spare, b, by_size);
         b = rest;
         tdelete(b, &heap->spare, by_size);
     }
-    if ((b->bytes > bytes && !split(heap, b, bytes)) || !insert(&heap->taken, b, by_offset)) {
-        release(heap, b);
+    if ((b->bytes > bytes && !heap_split(heap, b, bytes)) ||
+        !heap_insert(&heap->taken, b, by_offset)) {
+        heap_release(heap, b);
         return false;
     }
     b->taken = true;
@@ -206,7 +207,7 @@ static bool cut(tern_heap *heap, block *b, uint64_t bytes, uint64_t alignment, b
     return true;
 }
 
-static tern_status full(const tern_heap *heap, uint64_t bytes) {
+static tern_status heap_full(const tern_heap *heap, uint64_t bytes) {
     return tern_fail(TERN_ERR_MEMORY,
                      "no free piece of %llu bytes in the segment (%llu of %llu in use); raise "
                      "TERN_SEGMENT_SIZE",
@@ -217,17 +218,17 @@ static tern_status full(const tern_heap *heap, uint64_t bytes) {
 tern_status tern_heap_take(tern_heap *heap, uint64_t bytes, uint64_t alignment, uint64_t *offset) {
     uint64_t wanted = align_up(bytes, TERN_HEAP_GRANULE);
     if (bytes == 0 || wanted < bytes || wanted > heap->bytes)
-        return full(heap, bytes);
-    block *taken = wake(heap, wanted, alignment);
+        return heap_full(heap, bytes);
+    block *taken = heap_wake(heap, wanted, alignment);
     if (taken == NULL) {
-        block *b = find(heap, wanted, alignment);
+        block *b = heap_find(heap, wanted, alignment);
         if (b == NULL) {
             join_resting(heap, heap->rests);
-            b = find(heap, wanted, alignment);
+            b = heap_find(heap, wanted, alignment);
         }
         if (b == NULL)
-            return full(heap, bytes);
-        if (!cut(heap, b, wanted, alignment, &taken))
+            return heap_full(heap, bytes);
+        if (!heap_cut(heap, b, wanted, alignment, &taken))
             return tern_fail(TERN_ERR_MEMORY, "no memory for the books of the segment");
     }
     heap->in_use += taken->bytes;

@@ -74,8 +74,9 @@ tern_status tern_memory_give(tern_context *context, uint64_t offset) {
     return status;
 }
 
-static tern_status allocate(tern_worker *worker, tern_worker_id target, int numa, size_t bytes,
-                            size_t alignment, tern_domain domain, tern_ptr *p) {
+static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, int numa,
+                                   size_t bytes, size_t alignment, tern_domain domain,
+                                   tern_ptr *p) {
     if (worker == NULL || p == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: NULL argument");
     tern_context *context = worker->context;
@@ -112,17 +113,17 @@ tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment, tern
     tern_worker_id self = {0, 0};
     if (worker != NULL)
         self = (tern_worker_id){worker->context->rank, worker->index};
-    return allocate(worker, self, TERN_NUMA_ANY, bytes, alignment, domain, p);
+    return memory_allocate(worker, self, TERN_NUMA_ANY, bytes, alignment, domain, p);
 }
 
 tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa, size_t bytes,
                           size_t alignment, tern_domain domain, tern_ptr *p) {
-    return allocate(worker, (tern_worker_id){rank, 0}, numa, bytes, alignment, domain, p);
+    return memory_allocate(worker, (tern_worker_id){rank, 0}, numa, bytes, alignment, domain, p);
 }
 
 tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target, size_t bytes,
                                  size_t alignment, tern_domain domain, tern_ptr *p) {
-    return allocate(worker, target, TERN_NUMA_ANY, bytes, alignment, domain, p);
+    return memory_allocate(worker, target, TERN_NUMA_ANY, bytes, alignment, domain, p);
 }
 
 tern_status tern_free(tern_worker *worker, tern_ptr p) {

@@ -15,7 +15,8 @@ typedef struct service {
     uint64_t place, bytes;      /* SERVICE_PUT, SERVICE_GET: in a region */
 } service;
 
-static tern_status send(tern_worker *worker, uint32_t target, uint32_t id, const service *request) {
+static tern_status owner_send(tern_worker *worker, uint32_t target, uint32_t id,
+                              const service *request) {
     tern_out *out = NULL;
     tern_status status = tern_ring_open(worker, target, &out);
     if (status != TERN_OK)
@@ -31,8 +32,8 @@ static tern_status send(tern_worker *worker, uint32_t target, uint32_t id, const
 }
 
 /* Any worker of the rank could serve. */
-static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service *request,
-                       uint64_t *answer) {
+static tern_status owner_ask(tern_worker *worker, uint32_t rank, uint32_t id, service *request,
+                             uint64_t *answer) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "asking another rank for memory");
     if (status == TERN_OK)
@@ -43,8 +44,9 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
     bool sent = false;
     while (!tern_reply_arrived(worker, &request->back)) {
         if (!sent) {
-            status = send(worker, tern_worker_number(context, tern_context_service(context, rank)),
-                          id, request);
+            status =
+                owner_send(worker, tern_worker_number(context, tern_context_service(context, rank)),
+                           id, request);
             sent = status == TERN_OK;
             if (!sent && status != TERN_ERR_AGAIN) {
                 tern_reply_release(worker, &request->back);
@@ -75,25 +77,26 @@ static tern_status ask(tern_worker *worker, uint32_t rank, uint32_t id, service 
 tern_status tern_service_allocate(tern_worker *worker, uint32_t rank,
                                   const tern_memory_request *request, uint64_t *offset) {
     service s = {.memory = *request};
-    return ask(worker, rank, SERVICE_ALLOCATE, &s, offset);
+    return owner_ask(worker, rank, SERVICE_ALLOCATE, &s, offset);
 }
 
 tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offset) {
     service s = {.offset = offset};
     uint64_t nothing;
-    return ask(worker, rank, SERVICE_FREE, &s, &nothing);
+    return owner_ask(worker, rank, SERVICE_FREE, &s, &nothing);
 }
 
 tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
                               uint64_t heap_offset, tern_direction direction) {
     service s = {.offset = heap_offset, .place = place, .bytes = bytes};
     uint64_t nothing;
-    return ask(worker, rank, direction == TERN_PUT_INTO ? SERVICE_PUT : SERVICE_GET, &s, &nothing);
+    return owner_ask(worker, rank, direction == TERN_PUT_INTO ? SERVICE_PUT : SERVICE_GET, &s,
+                     &nothing);
 }
 
 /* [out] offset: of SERVICE_ALLOCATE. */
-static tern_status serve(tern_worker *worker, uint32_t origin, uint32_t id, const service *s,
-                         uint64_t *offset) {
+static tern_status owner_serve(tern_worker *worker, uint32_t origin, uint32_t id, const service *s,
+                               uint64_t *offset) {
     switch (id) {
     case SERVICE_ALLOCATE:
         return tern_memory_take(worker->context, &s->memory, offset);
@@ -115,7 +118,8 @@ size_t tern_service_consume(tern_worker *worker, tern_in *in) {
     service s;
     tern_read_once(&s, tern_ring_payload(in), sizeof s);
     uint64_t offset = 0;
-    tern_status status = serve(worker, in->origin_id.rank, tern_record_id(header), &s, &offset);
+    tern_status status =
+        owner_serve(worker, in->origin_id.rank, tern_record_id(header), &s, &offset);
     const char *detail = tern_error_detail();
     const void *payload = status == TERN_OK ? (const void *)&offset : detail;
     size_t bytes = status == TERN_OK ? sizeof offset : strlen(detail);

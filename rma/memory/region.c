@@ -52,7 +52,7 @@ tern_status tern_region_place(tern_ptr p, uint64_t *place) {
 }
 
 /* The books' entry that has all of [place, place + bytes), or NULL. The lock is held. */
-static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t bytes) {
+static tern_registration *region_find(tern_regions *regions, uint64_t place, uint64_t bytes) {
     if (tern_place_slot(place) >= regions->slots)
         return NULL;
     tern_registration *r = &regions->entry[tern_place_slot(place)];
@@ -64,7 +64,7 @@ static tern_registration *find(tern_regions *regions, uint64_t place, uint64_t b
 
 /* Counts this process in. Acquire: pairs with the release in make_region, so base and length are
  * those of this generation. */
-static bool enter(tern_region *region, uint32_t generation) {
+static bool region_enter(tern_region *region, uint32_t generation) {
     uint64_t live = state_of(generation, true);
     /* R4 */
     uint64_t now = atomic_load_explicit(&region->state, memory_order_relaxed);
@@ -88,14 +88,15 @@ static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place
         return;
     }
     pthread_mutex_lock(&regions->lock);
-    const tern_registration *r = find(regions, place, 0);
+    const tern_registration *r = region_find(regions, place, 0);
     *base = r != NULL ? (uintptr_t)r->base : 0;
     *bytes = r != NULL ? r->bytes : 0;
     pthread_mutex_unlock(&regions->lock);
 }
 
 /* NULL: not inside. */
-static char *locate(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
+static char *region_locate(const tern_context *context, uint32_t rank, uint64_t place,
+                           uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE, base, size;
     bounds_of(context, rank, place, &base, &size);
     return bytes <= size && at <= size - bytes ? (char *)(uintptr_t)(base + at) : NULL;
@@ -107,9 +108,9 @@ tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_
     if (tern_place_slot(place) >= TERN_REGIONS_MAX)
         return not_registered(rank, place, bytes);
     tern_region *region = region_at(context, rank, tern_place_slot(place));
-    if (!enter(region, generation_of(place)))
+    if (!region_enter(region, generation_of(place)))
         return not_registered(rank, place, bytes);
-    *hold = (tern_hold){&region->state, locate(context, rank, place, bytes)};
+    *hold = (tern_hold){&region->state, region_locate(context, rank, place, bytes)};
     if (hold->address != NULL)
         return TERN_OK;
     tern_region_release(hold);
@@ -126,7 +127,7 @@ char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t plac
     /* R2: make_region, end_region; between two looks that are alike lies one generation */
     if ((atomic_load_explicit(&region->state, memory_order_acquire) & ~USERS) != live)
         return NULL;
-    char *address = locate(context, rank, place, bytes);
+    char *address = region_locate(context, rank, place, bytes);
     atomic_thread_fence(memory_order_acquire);
     bool still = (atomic_load_explicit(&region->state, memory_order_relaxed) & ~USERS) == live;
     return still ? address : NULL;
@@ -144,7 +145,7 @@ tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_
     tern_regions *regions = tern_regions_of(context);
     tern_status status = TERN_OK;
     pthread_mutex_lock(&regions->lock);
-    tern_registration *r = find(regions, place, 0);
+    tern_registration *r = region_find(regions, place, 0);
     if (r == NULL)
         status = TERN_ERR_RANGE;
     else if (r->closing)
@@ -163,7 +164,7 @@ tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place) {
     tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
-    const tern_registration *r = find(regions, place, 0);
+    const tern_registration *r = region_find(regions, place, 0);
     bool given = r != NULL && r->holders != NULL && r->holders[holder] != 0;
     pthread_mutex_unlock(&regions->lock);
     return given;
@@ -331,7 +332,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
     uint32_t slot = tern_place_slot(place);
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
-    tern_registration *r = find(regions, place, 0);
+    tern_registration *r = region_find(regions, place, 0);
     bool known = r != NULL && (!r->closing || r->count > 1), last = known && r->count == 1;
     if (known && !last)
         r->count--;

@@ -8,7 +8,7 @@
 #include "src/progress/wait.h"
 
 /* The lock is held, as for the functions below. */
-static tern_rkey *find(const tern_regions *regions, uint32_t rank, uint64_t place) {
+static tern_rkey *rkey_find(const tern_regions *regions, uint32_t rank, uint64_t place) {
     tern_rkey *k = regions->keys;
     while (k != NULL && (k->rank != rank || k->region != tern_place_region(place)))
         k = k->next;
@@ -16,7 +16,7 @@ static tern_rkey *find(const tern_regions *regions, uint32_t rank, uint64_t plac
 }
 
 static tern_rkey *find_or_make(tern_regions *regions, uint32_t rank, uint64_t place) {
-    tern_rkey *k = find(regions, rank, place);
+    tern_rkey *k = rkey_find(regions, rank, place);
     if (k != NULL)
         return k;
     k = calloc(1, sizeof *k);
@@ -30,7 +30,7 @@ static tern_rkey *find_or_make(tern_regions *regions, uint32_t rank, uint64_t pl
     return k;
 }
 
-static tern_status take(tern_rkey *k, uint64_t place, uint64_t bytes) {
+static tern_status rkey_take(tern_rkey *k, uint64_t place, uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE;
     if (bytes > k->bytes || at > k->bytes - bytes)
         return tern_fail(TERN_ERR_RANGE,
@@ -41,7 +41,7 @@ static tern_status take(tern_rkey *k, uint64_t place, uint64_t bytes) {
     return TERN_OK;
 }
 
-static void drop(tern_regions *regions, tern_rkey *k) {
+static void rkey_drop(tern_regions *regions, tern_rkey *k) {
     tern_rkey **link = &regions->keys;
     while (*link != k)
         link = &(*link)->next;
@@ -50,7 +50,7 @@ static void drop(tern_regions *regions, tern_rkey *k) {
 }
 
 /* The answer, if it has come. The MPI lock is held too. TERN_ERR_RANGE: the key is gone. */
-static tern_status look(tern_regions *regions, tern_rkey *k) {
+static tern_status rkey_look(tern_regions *regions, tern_rkey *k) {
     int done = 0;
     if (k->request == MPI_REQUEST_NULL)
         return TERN_ERR_AGAIN; /* being asked by another worker this moment */
@@ -69,12 +69,12 @@ static tern_status look(tern_regions *regions, tern_rkey *k) {
     } else if (status != TERN_ERR_AGAIN) {
         status =
             tern_fail(status, "a region of rank %u is not registered there (any more)", k->rank);
-        drop(regions, k);
+        rkey_drop(regions, k);
     }
     return status;
 }
 
-static tern_status ask(tern_worker *worker, tern_rkey *k) {
+static tern_status rkey_ask(tern_worker *worker, tern_rkey *k) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {.kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = k->region};
     MPI_Request request = MPI_REQUEST_NULL;
@@ -89,8 +89,8 @@ static tern_status ask(tern_worker *worker, tern_rkey *k) {
 }
 
 /* Of a key that is not known: looks for the answer, or asks. */
-static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                          tern_rkey **key) {
+static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+                               tern_rkey **key) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
     bool ours_to_ask = false;
@@ -102,15 +102,15 @@ static tern_status obtain(tern_worker *worker, uint32_t rank, uint64_t place, ui
     else if (k->known)
         status = TERN_OK;
     else if (k->asked)
-        status = look(regions, k);
+        status = rkey_look(regions, k);
     else
         ours_to_ask = k->asked = true;
     if (status == TERN_OK)
-        status = take(k, place, bytes);
+        status = rkey_take(k, place, bytes);
     pthread_mutex_unlock(&regions->lock);
     tern_mpi_unlock();
     if (ours_to_ask)
-        status = ask(worker, k);
+        status = rkey_ask(worker, k);
     *key = status == TERN_OK ? k : NULL;
     return status;
 }
@@ -119,13 +119,13 @@ tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, u
                            tern_rkey **key) {
     tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
-    tern_rkey *k = find(regions, rank, place);
+    tern_rkey *k = rkey_find(regions, rank, place);
     bool known = k != NULL && k->known;
-    tern_status status = known ? take(k, place, bytes) : TERN_ERR_AGAIN;
+    tern_status status = known ? rkey_take(k, place, bytes) : TERN_ERR_AGAIN;
     *key = status == TERN_OK ? k : NULL;
     pthread_mutex_unlock(&regions->lock);
     if (!known)
-        status = obtain(worker, rank, place, bytes, key);
+        status = rkey_obtain(worker, rank, place, bytes, key);
     if (status != TERN_ERR_AGAIN)
         return status;
     status = tern_glance(worker, rank);
@@ -145,7 +145,7 @@ tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, 
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(worker->context);
     pthread_mutex_lock(&regions->lock);
-    uint64_t base = find(regions, rank, place)->base;
+    uint64_t base = rkey_find(regions, rank, place)->base;
     pthread_mutex_unlock(&regions->lock);
     return base + (place & TERN_PLACE_BYTE);
 }
@@ -180,12 +180,12 @@ void tern_rkeys_flushed(tern_context *context, uint32_t rank) {
 bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
-    tern_rkey *k = find(regions, rank, place);
+    tern_rkey *k = rkey_find(regions, rank, place);
     bool free_to_go = k == NULL || (k->holds == 0 && !k->unflushed);
     if (k != NULL && k->asked)
         k->stale = true;
     else if (k != NULL && free_to_go)
-        drop(regions, k);
+        rkey_drop(regions, k);
     pthread_mutex_unlock(&regions->lock);
     return free_to_go;
 }
@@ -196,7 +196,7 @@ static bool any_asked(tern_regions *regions) {
     pthread_mutex_lock(&regions->lock);
     for (tern_rkey *k = regions->keys, *next; k != NULL; k = next) {
         next = k->next;
-        if (k->asked && look(regions, k) == TERN_ERR_AGAIN)
+        if (k->asked && rkey_look(regions, k) == TERN_ERR_AGAIN)
             any = true; /* or it has come, for nothing: then not the next time */
     }
     pthread_mutex_unlock(&regions->lock);

@@ -21,7 +21,9 @@
 
 #define GIB ((size_t)1 << 30)
 
-static size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+static size_t segment_round_up(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout) {
     size_t workers = config->workers + config->service_threads;
@@ -30,20 +32,20 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     memset(&l, 0, sizeof l);
     l.boards = TERN_PAGE;
     l.doorbells = TERN_LINE; /* the first line says that any doorbell has rung */
-    l.table = l.doorbells + round_up((lines + 63) / 64 * 8, TERN_LINE);
-    l.credits = l.table + round_up(lines * 8, TERN_LINE);
-    l.cells = l.credits + round_up(lines * 8, TERN_LINE);
-    l.board_bytes = round_up(l.cells + TERN_FUTURES * sizeof(tern_cell), TERN_PAGE);
+    l.table = l.doorbells + segment_round_up((lines + 63) / 64 * 8, TERN_LINE);
+    l.credits = l.table + segment_round_up(lines * 8, TERN_LINE);
+    l.cells = l.credits + segment_round_up(lines * 8, TERN_LINE);
+    l.board_bytes = segment_round_up(l.cells + TERN_FUTURES * sizeof(tern_cell), TERN_PAGE);
     l.rings = l.boards + workers * l.board_bytes;
     l.ring_bytes = config->ring_size;
     l.ring_count = config->ring_memory / config->ring_size;
     if (l.ring_count > TERN_RINGS_MAX)
         l.ring_count = TERN_RINGS_MAX;
     l.regions = l.rings + l.ring_count * sizeof(tern_ring_header);
-    l.arena = round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_PAGE);
-    l.heap = round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
+    l.arena = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_PAGE);
+    l.heap = segment_round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;
-    l.bytes = round_up(l.heap + l.heap_bytes, TERN_PAGE);
+    l.bytes = segment_round_up(l.heap + l.heap_bytes, TERN_PAGE);
     *layout = l;
 }
 
@@ -73,14 +75,14 @@ static size_t page_of(int fd) {
 /* Maps at a multiple of page, at least 2 MiB: transparent huge pages and the alignment that
  * tern_alloc promises need it. Children of a fork are shut out: they must not touch what this
  * process communicates by. */
-static char *map(int fd, size_t bytes, size_t page) {
+static char *segment_map(int fd, size_t bytes, size_t page) {
     size_t unit = page > TERN_HUGE ? page : TERN_HUGE;
     char *room =
         mmap(NULL, bytes + unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return NULL;
-    char *base = (char *)(uintptr_t)round_up((uintptr_t)room, unit);
-    char *end = (char *)(uintptr_t)round_up((uintptr_t)(base + bytes), TERN_PAGE);
+    char *base = (char *)(uintptr_t)segment_round_up((uintptr_t)room, unit);
+    char *end = (char *)(uintptr_t)segment_round_up((uintptr_t)(base + bytes), TERN_PAGE);
     if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
         int error = errno;
         munmap(room, bytes + unit);
@@ -129,11 +131,11 @@ static int first_kind(tern_huge_pages wanted, size_t bytes) {
 
 /* errno says why not. */
 static bool try_pages(const struct page_kind *kind, size_t bytes, tern_segment *segment, int *fd) {
-    size_t whole = round_up(bytes, kind->bytes);
+    size_t whole = segment_round_up(bytes, kind->bytes);
     int fresh = make_memfd(kind->flags, whole);
     if (fresh < 0)
         return false;
-    char *base = map(fresh, whole, kind->bytes);
+    char *base = segment_map(fresh, whole, kind->bytes);
     if (base == NULL) {
         int error = errno;
         close(fresh);
@@ -174,7 +176,7 @@ tern_status tern_segment_create(const tern_config *config, const tern_layout *la
 
 /* Pages that hold some of the heap. */
 static size_t heap_pages(const tern_layout *layout, size_t page) {
-    return round_up(layout->heap + layout->heap_bytes, page) / page - layout->heap / page;
+    return segment_round_up(layout->heap + layout->heap_bytes, page) / page - layout->heap / page;
 }
 
 size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted) {
@@ -228,7 +230,7 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
         return tern_fail(TERN_ERR_SYSTEM, "a segment of %lld bytes came where %zu were due",
                          (long long)size, layout->bytes);
     size_t page = page_of(fd);
-    char *base = map(fd, (size_t)size, page);
+    char *base = segment_map(fd, (size_t)size, page);
     if (base == NULL)
         return tern_fail(TERN_ERR_SYSTEM,
                          "mmap of a peer's segment, %lld bytes in pages of %zu: %s",

@@ -148,8 +148,8 @@ static tern_status lost_fail(uint32_t lost) {
 
 /* Sends while receiving, since a full queue blocks nobody that way. A rank that has lost
  * descriptors goes on to the end: others wait for its own one. */
-static tern_status exchange(tern_context *context, int socket_fd, const uint64_t (*names)[2],
-                            int fd, int *fds) {
+static tern_status segment_exchange(tern_context *context, int socket_fd,
+                                    const uint64_t (*names)[2], int fd, int *fds) {
     greeting hello = {context->nonce, context->rank, fd >= 0};
     inflow in = {fds, 0, 0};
     uint32_t next = 0;
@@ -194,7 +194,7 @@ tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, name, sizeof name, names);
     if (status == TERN_OK)
-        status = exchange(context, socket_fd, (const uint64_t(*)[2])names, fd, fds);
+        status = segment_exchange(context, socket_fd, (const uint64_t(*)[2])names, fd, fds);
     /* Nobody closes its socket before everybody has got everything. */
     status = tern_collective_agree(context, NULL, status, "sharing segments");
     if (socket_fd >= 0)

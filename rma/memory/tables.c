@@ -7,7 +7,7 @@
 #include "rma/transport/posts.h"
 #include "rma/ring/ring.h"
 
-static size_t place(size_t *at, size_t bytes) {
+static size_t tables_place(size_t *at, size_t bytes) {
     size_t begin = *at;
     *at = (begin + bytes + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
     return begin;
@@ -16,19 +16,19 @@ static size_t place(size_t *at, size_t bytes) {
 void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) {
     size_t total = (size_t)ranks * workers, at = 0;
     tern_tables t;
-    t.segment = place(&at, ranks * sizeof(tern_segment));
-    t.reach = place(&at, ranks * sizeof(tern_reach));
-    t.sent = place(&at, ranks * sizeof(uint64_t));
-    t.served = place(&at, ranks * sizeof(uint64_t));
-    t.inbox = place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
+    t.segment = tables_place(&at, ranks * sizeof(tern_segment));
+    t.reach = tables_place(&at, ranks * sizeof(tern_reach));
+    t.sent = tables_place(&at, ranks * sizeof(uint64_t));
+    t.served = tables_place(&at, ranks * sizeof(uint64_t));
+    t.inbox = tables_place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
     t.workers = at;
     at = 0;
-    t.dirty = place(&at, ranks);
-    t.posts = place(&at, ranks * sizeof(tern_posts));
-    t.owed = place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
-    t.out = place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
-    t.in = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.active = place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.dirty = tables_place(&at, ranks);
+    t.posts = tables_place(&at, ranks * sizeof(tern_posts));
+    t.owed = tables_place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
+    t.out = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
+    t.in = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.active = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.worker_bytes = at;
     t.bytes = t.workers + workers * t.worker_bytes;
     *tables = t;

@@ -77,7 +77,7 @@ static bool keep_part(tern_notify *n, const tern_in *in, uint32_t id, uint64_t s
 }
 
 /* Whether it is one of the last collectives, and has failed here. */
-static bool has_failed(const tern_worker *worker, uint64_t sequence) {
+static bool notified_has_failed(const tern_worker *worker, uint64_t sequence) {
     const uint64_t age = worker->notified - sequence;
     return age >= 1 && age <= 64 && (tern_notify_of(worker)->failures >> (age - 1) & 1) != 0;
 }
@@ -94,8 +94,8 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
                 type < TYPES && (type != TYPE_HAIL || record == 16);
     if (good)
         memcpy(&number, tern_ring_payload(in), 8);
-    const bool over =
-        good && (int64_t)(number - here) < 0 && !(type == TYPE_HAIL && has_failed(worker, number));
+    const bool over = good && (int64_t)(number - here) < 0 &&
+                      !(type == TYPE_HAIL && notified_has_failed(worker, number));
     if (!good || (!over && (int64_t)(number - here) > (of_meeting ? 1 : 2 * AHEAD_MAX))) {
         tern_ring_refuse(worker, in, header, "no part of a collective");
         return 0;
@@ -115,7 +115,7 @@ static void discard_before(tern_worker *worker, uint64_t sequence) {
     tern_notify *n = tern_notify_of(worker);
     for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
         if (part->sequence >= sequence ||
-            (part->type == TYPE_HAIL && has_failed(worker, part->sequence))) {
+            (part->type == TYPE_HAIL && notified_has_failed(worker, part->sequence))) {
             link = &part->next;
             continue;
         }
@@ -130,12 +130,13 @@ void tern_collectives_discard(tern_worker *worker) {
 }
 
 /* One round of waiting for a rank. */
-static tern_status step(tern_worker *worker, tern_wait_state *wait) {
+static tern_status notified_step(tern_worker *worker, tern_wait_state *wait) {
     return tern_wait_round(worker->context, wait, tern_progress_process(worker), TERN_ANYBODY);
 }
 
-static tern_status try_send(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
-                            uint64_t number, const void *data, size_t bytes) {
+static tern_status notified_try_send(tern_worker *worker, uint32_t rank, uint32_t type,
+                                     uint32_t round, uint64_t number, const void *data,
+                                     size_t bytes) {
     tern_context *context = worker->context;
     tern_out *out = NULL;
     void *room = NULL;
@@ -157,14 +158,15 @@ static tern_status send_as(tern_worker *worker, uint32_t rank, uint32_t type, ui
                            uint64_t number, const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status;
-    while ((status = try_send(worker, rank, type, round, number, data, bytes)) == TERN_ERR_AGAIN)
-        if ((status = step(worker, &wait)) != TERN_OK)
+    while ((status = notified_try_send(worker, rank, type, round, number, data, bytes)) ==
+           TERN_ERR_AGAIN)
+        if ((status = notified_step(worker, &wait)) != TERN_OK)
             break;
     return status;
 }
 
-static tern_status send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
-                        size_t bytes) {
+static tern_status notified_send(tern_worker *worker, uint32_t rank, uint32_t round,
+                                 const void *data, size_t bytes) {
     return send_as(worker, rank, TYPE_PART, round, worker->notified, data, bytes);
 }
 
@@ -173,12 +175,12 @@ size_t tern_collectives_answer(tern_worker *worker) {
     const uint64_t meeting = next_meeting(worker);
     size_t answered = 0;
     for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
-        const bool failed = has_failed(worker, part->sequence);
+        const bool failed = notified_has_failed(worker, part->sequence);
         const bool meets = part->type == TYPE_HAIL && worker->in_meeting && !worker->in_notified &&
                            part->sequence >= worker->notified && part->data[0] <= meeting;
         if (part->type != TYPE_HAIL || (!failed && !meets) ||
-            try_send(worker, part->origin, failed ? TYPE_FAILED : TYPE_MEETS, 0,
-                     failed ? part->sequence : meeting, NULL, 0) != TERN_OK) {
+            notified_try_send(worker, part->origin, failed ? TYPE_FAILED : TYPE_MEETS, 0,
+                              failed ? part->sequence : meeting, NULL, 0) != TERN_OK) {
             link = &part->next; /* an answer that could not be sent is, later */
             continue;
         }
@@ -198,7 +200,7 @@ static bool is_missed(const tern_worker *worker) {
 }
 
 /* TERN_OK: this collective goes on. */
-static tern_status meet(tern_worker *worker, tern_status status) {
+static tern_status notified_meet(tern_worker *worker, tern_status status) {
     tern_notify_of(worker)->hailed = false; /* the other may wait elsewhere again */
     return tern_collective_agree(worker->context, worker, status,
                                  kind_names[tern_notify_of(worker)->kind]);
@@ -221,23 +223,23 @@ static tern_status come_to_meeting(tern_worker *worker) {
     tern_status status = tern_collective_claim(worker);
     tern_notify_of(worker)->hailed = false; /* an answer to it may be used up */
     if (status == TERN_OK && is_called(worker)) {
-        status = meet(worker, TERN_OK);
+        status = notified_meet(worker, TERN_OK);
     } else if (status == TERN_OK && is_missed(worker)) {
         status = call_all(worker);
         if (status == TERN_OK)
-            status = meet(worker, TERN_OK);
+            status = notified_meet(worker, TERN_OK);
     }
     tern_collective_yield(worker);
     return status;
 }
 
 /* Calls a meeting and fails there. */
-static tern_status refuse(tern_worker *worker, const char *reason) {
+static tern_status notified_refuse(tern_worker *worker, const char *reason) {
     tern_status status = tern_collective_claim(worker);
     if (status == TERN_OK)
         status = call_all(worker);
     if (status == TERN_OK)
-        status = meet(worker, tern_fail(TERN_ERR_MISMATCH, "%s", reason));
+        status = notified_meet(worker, tern_fail(TERN_ERR_MISMATCH, "%s", reason));
     tern_collective_yield(worker);
     return status;
 }
@@ -249,7 +251,7 @@ static tern_status refuse_kind(tern_worker *worker, uint32_t rank, uint32_t kind
              "in the same order",
              worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank,
              kind_names[kind]);
-    return refuse(worker, reason);
+    return notified_refuse(worker, reason);
 }
 
 static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
@@ -258,7 +260,7 @@ static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank
     snprintf(reason, sizeof reason, "%s has %zu bytes on rank %u and %zu bytes on rank %u",
              kind_names[tern_notify_of(worker)->kind], bytes, worker->context->rank, other_bytes,
              rank);
-    return refuse(worker, reason);
+    return notified_refuse(worker, reason);
 }
 
 static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
@@ -267,7 +269,7 @@ static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
              "rank %u is in %s, which has failed on rank %u, as ranks were in different collective "
              "functions",
              worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank);
-    return refuse(worker, reason);
+    return notified_refuse(worker, reason);
 }
 
 /* Whether the ranks are, for all that is known here, in the same collective. Comes to a meeting
@@ -296,16 +298,16 @@ static tern_notified_part **find_part(tern_worker *worker, uint32_t rank, uint32
     return link;
 }
 
-static void hail(tern_worker *worker, uint32_t rank) {
+static void notified_hail(tern_worker *worker, uint32_t rank) {
     tern_notify *n = tern_notify_of(worker);
     const uint64_t meeting = next_meeting(worker);
-    n->hailed = n->hailed || try_send(worker, rank, TYPE_HAIL, 0, worker->notified, &meeting,
-                                      sizeof meeting) == TERN_OK;
+    n->hailed = n->hailed || notified_try_send(worker, rank, TYPE_HAIL, 0, worker->notified,
+                                               &meeting, sizeof meeting) == TERN_OK;
 }
 
 /* Waits until the part has come or the collective has failed. [out] data: exactly bytes. */
-static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, void *data,
-                           size_t bytes) {
+static tern_status notified_receive(tern_worker *worker, uint32_t rank, uint32_t round, void *data,
+                                    size_t bytes) {
     enum { ROUNDS_PER_LOOK = 64 }; /* at the clock */
     tern_wait_state wait = TERN_WAIT_START;
     tern_notify_of(worker)->hailed = false;
@@ -327,21 +329,21 @@ static tern_status receive(tern_worker *worker, uint32_t rank, uint32_t round, v
             continue;
         }
         if (i % ROUNDS_PER_LOOK == 0 && wait.began != 0 && tern_now() - wait.began >= HAIL_NS)
-            hail(worker, rank);
-        status = step(worker, &wait);
+            notified_hail(worker, rank);
+        status = notified_step(worker, &wait);
     }
     return status;
 }
 
 /* Whether the caller may begin one. */
-static tern_status check(const tern_worker *worker, uint32_t kind) {
+static tern_status notified_check(const tern_worker *worker, uint32_t kind) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", kind_names[kind]);
     tern_status status = tern_worker_may_wait(worker, kind_names[kind]);
     return status == TERN_OK ? tern_collective_may_begin(worker->context) : status;
 }
 
-static void begin(tern_worker *worker, uint32_t kind) {
+static void notified_begin(tern_worker *worker, uint32_t kind) {
     tern_notify *n = tern_notify_of(worker);
     n->sequence = worker->notified;
     n->kind = kind;
@@ -349,7 +351,7 @@ static void begin(tern_worker *worker, uint32_t kind) {
 }
 
 /* Whatever became of it, every rank has counted it once. */
-static tern_status end(tern_worker *worker, tern_status status) {
+static tern_status notified_end(tern_worker *worker, tern_status status) {
     tern_notify *n = tern_notify_of(worker);
     worker->in_notified = false;
     worker->notified = n->sequence + 1;
@@ -361,47 +363,48 @@ static tern_status end(tern_worker *worker, tern_status status) {
 
 /* Dissemination: after round k each rank has heard, of itself or through others, of the 2^(k+1)
  * ranks up to its own. */
-static tern_status barrier(tern_worker *worker, uint32_t round) {
+static tern_status notified_barrier(tern_worker *worker, uint32_t round) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
     tern_status status = TERN_OK;
     for (uint32_t reach = 1; reach < size && status == TERN_OK; reach *= 2, round++) {
-        status = send(worker, (rank + reach) % size, round, NULL, 0);
+        status = notified_send(worker, (rank + reach) % size, round, NULL, 0);
         if (status == TERN_OK)
-            status = receive(worker, (rank + size - reach) % size, round, NULL, 0);
+            status = notified_receive(worker, (rank + size - reach) % size, round, NULL, 0);
     }
     return status;
 }
 
 tern_status tern_notify_barrier(tern_worker *worker) {
     TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_BARRIER]);
-    tern_status status = check(worker, TERN_NOTIFY_BARRIER);
+    tern_status status = notified_check(worker, TERN_NOTIFY_BARRIER);
     if (status != TERN_OK)
         return status;
-    begin(worker, TERN_NOTIFY_BARRIER);
-    return end(worker, barrier(worker, 0));
+    notified_begin(worker, TERN_NOTIFY_BARRIER);
+    return notified_end(worker, notified_barrier(worker, 0));
 }
 
 /* Binomial: in rank numbers that count from root, a rank hears from the one without its lowest bit
  * and tells those with one lower bit more. */
-static tern_status broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
+static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *data,
+                                      size_t bytes) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
     tern_status status = look_for_conflict(worker); /* the root waits for nobody */
     if (status == TERN_OK && tern_notify_of(worker)->sequence % AHEAD_MAX == AHEAD_MAX - 1)
-        status = barrier(worker, ROUND_AHEAD);
+        status = notified_barrier(worker, ROUND_AHEAD);
     uint32_t mine = (rank + size - root) % size, bit = 1;
     while (bit < size && (mine & bit) == 0)
         bit *= 2;
     if (mine != 0 && status == TERN_OK)
-        status = receive(worker, (mine - bit + root) % size, 0, data, bytes);
+        status = notified_receive(worker, (mine - bit + root) % size, 0, data, bytes);
     for (bit /= 2; bit > 0 && status == TERN_OK; bit /= 2)
         if (mine + bit < size)
-            status = send(worker, (mine + bit + root) % size, 0, data, bytes);
+            status = notified_send(worker, (mine + bit + root) % size, 0, data, bytes);
     return status;
 }
 
 tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
     TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_BROADCAST]);
-    tern_status status = check(worker, TERN_NOTIFY_BROADCAST);
+    tern_status status = notified_check(worker, TERN_NOTIFY_BROADCAST);
     if (status != TERN_OK)
         return status;
     uint32_t size = worker->context->size;
@@ -410,8 +413,8 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
                          "tern_notify_broadcast: %zu bytes from rank %u of %u; %u bytes are the "
                          "limit",
                          bytes, root, size, TERN_COLLECTIVE_MAX);
-    begin(worker, TERN_NOTIFY_BROADCAST);
-    return end(worker, broadcast(worker, root, data, bytes));
+    notified_begin(worker, TERN_NOTIFY_BROADCAST);
+    return notified_end(worker, notified_broadcast(worker, root, data, bytes));
 }
 
 #define REDUCE(name, type, sum)                                                                    \
@@ -426,8 +429,8 @@ REDUCE(reduce_signed, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))
 REDUCE(reduce_double, double, a + b)
 
 /* mine and theirs, in the order of their ranks: the same bits on both sides. */
-static void reduce(tern_number type, tern_reduction op, uint64_t *to, const uint64_t *first,
-                   const uint64_t *second, size_t count) {
+static void notified_reduce(tern_number type, tern_reduction op, uint64_t *to,
+                            const uint64_t *first, const uint64_t *second, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (type == TERN_UINT64) {
             to[i] = reduce_unsigned(op, first[i], second[i]);
@@ -445,41 +448,42 @@ static void reduce(tern_number type, tern_reduction op, uint64_t *to, const uint
 
 /* Recursive doubling among the first 2^k ranks; those beyond hand theirs in before and get the
  * result after. */
-static tern_status allreduce(tern_worker *worker, tern_number type, tern_reduction op,
-                             uint64_t *values, size_t count) {
+static tern_status notified_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
+                                      uint64_t *values, size_t count) {
     uint32_t rank = worker->context->rank, size = worker->context->size, most = 1;
     uint64_t other[WORDS];
     size_t bytes = count * 8;
     while (most * 2 <= size)
         most *= 2;
     if (rank >= most) {
-        tern_status status = send(worker, rank - most, ROUND_EXTRA, values, bytes);
-        return status == TERN_OK ? receive(worker, rank - most, ROUND_BACK, values, bytes) : status;
+        tern_status status = notified_send(worker, rank - most, ROUND_EXTRA, values, bytes);
+        return status == TERN_OK ? notified_receive(worker, rank - most, ROUND_BACK, values, bytes)
+                                 : status;
     }
     tern_status status = TERN_OK;
     if (rank + most < size) {
-        status = receive(worker, rank + most, ROUND_EXTRA, other, bytes);
+        status = notified_receive(worker, rank + most, ROUND_EXTRA, other, bytes);
         if (status == TERN_OK)
-            reduce(type, op, values, values, other, count);
+            notified_reduce(type, op, values, values, other, count);
     }
     uint32_t round = 0;
     for (uint32_t bit = 1; bit < most && status == TERN_OK; bit *= 2, round++) {
-        status = send(worker, rank ^ bit, round, values, bytes);
+        status = notified_send(worker, rank ^ bit, round, values, bytes);
         if (status == TERN_OK)
-            status = receive(worker, rank ^ bit, round, other, bytes);
+            status = notified_receive(worker, rank ^ bit, round, other, bytes);
         if (status == TERN_OK)
-            reduce(type, op, values, (rank & bit) == 0 ? values : other,
-                   (rank & bit) == 0 ? other : values, count);
+            notified_reduce(type, op, values, (rank & bit) == 0 ? values : other,
+                            (rank & bit) == 0 ? other : values, count);
     }
     if (rank + most < size && status == TERN_OK)
-        status = send(worker, rank + most, ROUND_BACK, values, bytes);
+        status = notified_send(worker, rank + most, ROUND_BACK, values, bytes);
     return status;
 }
 
 tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
                                   void *values, size_t count) {
     TERN_COLLECTIVE(worker, kind_names[TERN_NOTIFY_ALLREDUCE]);
-    tern_status status = check(worker, TERN_NOTIFY_ALLREDUCE);
+    tern_status status = notified_check(worker, TERN_NOTIFY_ALLREDUCE);
     if (status != TERN_OK)
         return status;
     if ((unsigned)type > TERN_DOUBLE || (unsigned)op > TERN_REDUCE_MAX || count > WORDS ||
@@ -491,8 +495,8 @@ tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_re
     uint64_t words[WORDS];
     if (count > 0)
         memcpy(words, values, count * 8);
-    begin(worker, TERN_NOTIFY_ALLREDUCE);
-    status = end(worker, allreduce(worker, type, op, words, count));
+    notified_begin(worker, TERN_NOTIFY_ALLREDUCE);
+    status = notified_end(worker, notified_allreduce(worker, type, op, words, count));
     if (status == TERN_OK && count > 0)
         memcpy(values, words, count * 8);
     return status;

@@ -28,7 +28,8 @@ typedef struct notice {
     unsigned type;
 } notice;
 
-static inline bool parse(const tern_notify *n, const tern_in *in, uint64_t header, notice *r) {
+static inline bool event_parse(const tern_notify *n, const tern_in *in, uint64_t header,
+                               notice *r) {
     uint32_t id = tern_record_id(header);
     size_t room = tern_record_bytes(header), padding = id >> 9 & 7;
     r->type = id >> 12;
@@ -76,10 +77,10 @@ static tern_status fill_region(const tern_worker *worker, const notice *r) {
 
 /* Brings the record's data to its place and fills event, cid aside. NULL: refused. The record stays
  * where it is. */
-static inline const char *meet(tern_worker *worker, const tern_notify *n, tern_in *in,
-                               uint64_t header, tern_event *event) {
+static inline const char *event_meet(tern_worker *worker, const tern_notify *n, tern_in *in,
+                                     uint64_t header, tern_event *event) {
     notice r;
-    if (__builtin_expect(!parse(n, in, header, &r), 0)) {
+    if (__builtin_expect(!event_parse(n, in, header, &r), 0)) {
         tern_ring_refuse(worker, in, header, "no notification, or one out of the segment");
         return NULL;
     }
@@ -97,7 +98,7 @@ static inline const char *meet(tern_worker *worker, const tern_notify *n, tern_i
     return r.cid;
 }
 
-static inline void leave(tern_worker *worker, tern_in *in, uint64_t header) {
+static inline void event_leave(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_ring_advance(in, header);
     worker->stats.records_received++;
     if (__builtin_expect(in->position - in->reported > in->mask / 2, 0))
@@ -112,7 +113,7 @@ static void drop_ring(tern_notify *n, tern_worker *worker, uint32_t i) {
 
 /* A ring with a record of its own at its head, looking from where the last one was found, or NULL.
  * [out] header. */
-static inline tern_in *find(tern_worker *worker, tern_notify *n, uint64_t *header) {
+static inline tern_in *event_find(tern_worker *worker, tern_notify *n, uint64_t *header) {
     uint32_t count = (uint32_t)*n->rings;
     for (uint32_t looked = 0; looked < count;) {
         if (__builtin_expect(n->at >= count, 0))
@@ -151,10 +152,10 @@ static inline bool next_local(tern_worker *worker, tern_notify *n, tern_event *e
 
 static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *event) {
     uint64_t header = 0;
-    tern_in *in = find(worker, n, &header);
+    tern_in *in = event_find(worker, n, &header);
     if (in == NULL)
         return false;
-    const char *cid = meet(worker, n, in, header, event);
+    const char *cid = event_meet(worker, n, in, header, event);
     if (__builtin_expect(cid == NULL, 0)) {
         drop_ring(n, worker, n->at);
         return false;
@@ -163,7 +164,7 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
         memcpy(event->cid, cid, 8);
     else
         memcpy(event->cid, cid, event->cid_bytes);
-    leave(worker, in, header);
+    event_leave(worker, in, header);
     n->streak++;
     return true;
 }
@@ -206,7 +207,7 @@ static void follow_stream(tern_notify *n) {
 /* Nothing was found: time for progress. While no doorbell has rung and nothing waits here, not at
  * every probe: a round costs more than a look. But where records come through MPI, it has to be
  * asked. */
-static void stir(tern_worker *worker, tern_notify *n) {
+static void event_stir(tern_worker *worker, tern_notify *n) {
     if (n->streak != n->streak_seen)
         worker->vain = 0;
     follow_stream(n);
@@ -226,7 +227,7 @@ static void stir(tern_worker *worker, tern_notify *n) {
         tend_rings(worker, n);
 }
 
-static tern_status check(const tern_worker *worker, unsigned which, const void *pointer) {
+static tern_status event_check(const tern_worker *worker, unsigned which, const void *pointer) {
     if (worker == NULL || pointer == NULL || which == 0 || which > TERN_PROBE_ANY)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "a probe for %#x: NULL argument, or not TERN_PROBE_LOCAL, _REMOTE or _ANY",
@@ -238,7 +239,8 @@ static tern_status check(const tern_worker *worker, unsigned which, const void *
     return TERN_OK;
 }
 
-static inline bool next(tern_worker *worker, tern_notify *n, unsigned which, tern_event *event) {
+static inline bool event_next(tern_worker *worker, tern_notify *n, unsigned which,
+                              tern_event *event) {
     return ((which & TERN_PROBE_LOCAL) != 0 && next_local(worker, n, event)) ||
            ((which & TERN_PROBE_REMOTE) != 0 && next_remote(worker, n, event));
 }
@@ -246,22 +248,22 @@ static inline bool next(tern_worker *worker, tern_notify *n, unsigned which, ter
 static __attribute__((noinline)) tern_status probe_again(tern_worker *worker, unsigned which,
                                                          tern_event *event) {
     tern_notify *n = tern_notify_of(worker);
-    stir(worker, n);
-    return next(worker, n, which, event) ? TERN_OK : TERN_ERR_EMPTY;
+    event_stir(worker, n);
+    return event_next(worker, n, which, event) ? TERN_OK : TERN_ERR_EMPTY;
 }
 
 tern_status tern_probe(tern_worker *worker, unsigned which, tern_event *event) {
     if (__builtin_expect(worker == NULL || event == NULL || which - 1 > 2 ||
                              tern_notify_of(worker)->in_handler,
                          0))
-        return check(worker, which, event);
-    if (next(worker, tern_notify_of(worker), which, event))
+        return event_check(worker, which, event);
+    if (event_next(worker, tern_notify_of(worker), which, event))
         return TERN_OK;
     return probe_again(worker, which, event);
 }
 
 tern_status tern_event_wait(tern_worker *worker, unsigned which, tern_event *event) {
-    tern_status status = check(worker, which, event);
+    tern_status status = event_check(worker, which, event);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_event_wait");
     tern_wait_state wait = TERN_WAIT_START;
@@ -280,13 +282,13 @@ static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_
     tern_event event;
     size_t count = 0;
     while (count < limit) {
-        const char *cid = meet(worker, n, in, header, &event);
+        const char *cid = event_meet(worker, n, in, header, &event);
         if (cid == NULL) {
             drop_ring(n, worker, n->at);
             break;
         }
         handler(worker, &event, cid, argument);
-        leave(worker, in, header);
+        event_leave(worker, in, header);
         count++;
         header = tern_ring_peek(worker, in);
         if (tern_record_kind(header) != TERN_RECORD_NOTIFY)
@@ -308,7 +310,7 @@ static size_t hand_out_all(tern_worker *worker, unsigned which, tern_event_handl
     }
     tern_in *in;
     while (count < limit && (which & TERN_PROBE_REMOTE) != 0 &&
-           (in = find(worker, n, &header)) != NULL) {
+           (in = event_find(worker, n, &header)) != NULL) {
         size_t most = *n->rings == 1 || limit - count < BURST ? limit - count : BURST;
         count += hand_out(worker, n, in, header, handler, argument, most);
         n->burst = BURST; /* another ring's turn */
@@ -318,7 +320,7 @@ static size_t hand_out_all(tern_worker *worker, unsigned which, tern_event_handl
 
 tern_status tern_probe_each(tern_worker *worker, unsigned which, tern_event_handler handler,
                             void *argument, size_t limit, size_t *handled) {
-    tern_status status = check(worker, which, (const void *)(uintptr_t)handler);
+    tern_status status = event_check(worker, which, (const void *)(uintptr_t)handler);
     if (status != TERN_OK)
         return status;
     tern_notify *n = tern_notify_of(worker);
@@ -334,7 +336,7 @@ tern_status tern_probe_each(tern_worker *worker, unsigned which, tern_event_hand
             *handled = count;
         if (count > 0 || look == 1)
             break;
-        stir(worker, n);
+        event_stir(worker, n);
     }
     return TERN_OK;
 }

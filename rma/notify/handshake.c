@@ -85,7 +85,7 @@ void tern_slot_give(tern_rendezvous *v, tern_slot *s) {
 /* What was put to a rank must be there before the end is. Near, the release store that publishes
  * the record orders it; where posts are in order, what the transport has taken is; else a flush,
  * which waits, so not inside a handler. */
-static tern_status settle_puts(tern_worker *worker, uint32_t rank) {
+static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
     const tern_transport_ops *via = tern_way_to(worker->context, rank);
     if (via == &tern_transport_shm)
         return TERN_OK;
@@ -97,13 +97,13 @@ static tern_status settle_puts(tern_worker *worker, uint32_t rank) {
 }
 
 /* TERN_ERR_AGAIN: its way is not free. */
-static tern_status send(tern_worker *worker, const tern_parcel *p) {
+static tern_status handshake_send(tern_worker *worker, const tern_parcel *p) {
     size_t bytes = payload_bytes(p->type);
     tern_out *out = NULL;
     void *room = NULL;
     tern_status status = TERN_OK;
     if (p->type == TERN_END)
-        status = settle_puts(worker, tern_rank_of(worker->context, p->target));
+        status = handshake_settle_puts(worker, tern_rank_of(worker->context, p->target));
     if (status == TERN_OK)
         status = tern_ring_open(worker, p->target, &out);
     if (status == TERN_OK)
@@ -117,7 +117,8 @@ static tern_status send(tern_worker *worker, const tern_parcel *p) {
 }
 
 tern_status tern_parcel_send(tern_worker *worker, tern_rendezvous *v, const tern_parcel *p) {
-    tern_status status = v->with[p->target].parcels > 0 ? TERN_ERR_AGAIN : send(worker, p);
+    tern_status status =
+        v->with[p->target].parcels > 0 ? TERN_ERR_AGAIN : handshake_send(worker, p);
     if (status != TERN_ERR_AGAIN)
         return status;
     tern_parcel *kept = malloc(sizeof *kept);
@@ -134,7 +135,7 @@ tern_status tern_parcel_send(tern_worker *worker, tern_rendezvous *v, const tern
 
 /* A parcel that can never be sent: its poster is told by the post, a poster elsewhere by the log
  * alone. The death of the target is told by whoever waits for it. */
-static void lose(tern_rendezvous *v, const tern_parcel *p, tern_status status) {
+static void handshake_lose(tern_rendezvous *v, const tern_parcel *p, tern_status status) {
     tern_slot *s = p->type == TERN_END ? NULL : tern_slot_find(v, p->payload.offer.id);
     if (s != NULL)
         s->status = status;
@@ -157,7 +158,7 @@ size_t tern_rendezvous_advance(tern_worker *worker) {
         if (with->blocked != v->pass) {
             status = tern_glance(worker, tern_rank_of(worker->context, p->target));
             if (status == TERN_OK)
-                status = send(worker, p);
+                status = handshake_send(worker, p);
         }
         if (status == TERN_ERR_AGAIN) {
             with->blocked = v->pass; /* those behind it keep their order */
@@ -165,7 +166,7 @@ size_t tern_rendezvous_advance(tern_worker *worker) {
             continue;
         }
         if (status != TERN_OK)
-            lose(v, p, status);
+            handshake_lose(v, p, status);
         with->parcels--;
         *link = p->next;
         free(p);

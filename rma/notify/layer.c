@@ -18,7 +18,7 @@ static uint64_t packed_max(const tern_context *context, size_t wanted) {
     return wanted < most ? wanted : most;
 }
 
-static void close_layer(tern_context *context) {
+static void notify_close_layer(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *worker = context->worker[i];
         tern_notify *n = tern_notify_of(worker);
@@ -36,7 +36,7 @@ static void close_layer(tern_context *context) {
     }
 }
 
-static tern_status open_layer(tern_context *context) {
+static tern_status notify_open_layer(tern_context *context) {
     const tern_rma *rma = tern_rma_of(context);
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *worker = context->worker[i];
@@ -44,7 +44,7 @@ static tern_status open_layer(tern_context *context) {
         size_t bytes = (sizeof(tern_notify) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
         tern_notify *n = aligned_alloc(TERN_LINE, bytes);
         if (n == NULL) {
-            close_layer(context);
+            notify_close_layer(context);
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
         }
         memset(n, 0, bytes);
@@ -67,7 +67,7 @@ static tern_status open_layer(tern_context *context) {
 }
 
 /* Events that nobody probed for are forgotten; memory that MPI still writes is not. */
-static tern_status drain(tern_context *context, tern_worker *worker) {
+static tern_status notify_drain(tern_context *context, tern_worker *worker) {
     (void)worker;
     tern_status status = TERN_OK;
     for (uint32_t i = 0; i < context->workers && status == TERN_OK; i++)
@@ -77,15 +77,15 @@ static tern_status drain(tern_context *context, tern_worker *worker) {
     return status;
 }
 
-static size_t progress(tern_worker *worker) {
+static size_t notify_progress(tern_worker *worker) {
     return tern_requests_advance(worker) + tern_rendezvous_advance(worker) +
            (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
 }
 
 const tern_layer tern_notify_layer = {
     .name = "opening notifications",
-    .open = open_layer,
-    .drain = drain,
-    .close = close_layer,
-    .progress = progress,
+    .open = notify_open_layer,
+    .drain = notify_drain,
+    .close = notify_close_layer,
+    .progress = notify_progress,
 };

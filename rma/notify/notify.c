@@ -44,7 +44,7 @@ static tern_status make_done_room(tern_worker *worker) {
 }
 
 /* What needs no room in any ring: the data is moved, and its record, if any, was committed. */
-static void conclude(tern_worker *worker, const tern_operation *o) {
+static void notify_conclude(tern_worker *worker, const tern_operation *o) {
     if (o->local)
         tern_done_push(tern_notify_of(worker), o->target, o->local_cid, o->bytes,
                        o->type == TERN_NOTICE_GET, TERN_OK);
@@ -71,7 +71,7 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
         tern_ring_commit(out, tern_operation_compose(o, room));
         tern_ring_publish(worker, out);
     }
-    conclude(worker, o);
+    notify_conclude(worker, o);
     return TERN_OK;
 }
 
@@ -90,7 +90,7 @@ static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operati
     return false;
 }
 
-static tern_status post(tern_worker *worker, const tern_operation *o) {
+static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     tern_context *context = worker->context;
     tern_notify *n = tern_notify_of(worker);
     uint32_t rank = tern_rank_of(context, o->target);
@@ -139,7 +139,7 @@ typedef struct question {
     bool is_get;
 } question;
 
-static tern_status check(tern_worker *worker, const question *q) {
+static tern_status notify_check(tern_worker *worker, const question *q) {
     if (worker == NULL || (q->cid == NULL && q->cid_bytes > 0) ||
         (q->memory == NULL && q->bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
@@ -168,8 +168,8 @@ static tern_status check(tern_worker *worker, const question *q) {
     return status;
 }
 
-static tern_status ask(tern_worker *worker, const question *q) {
-    tern_status status = check(worker, q);
+static tern_status notify_ask(tern_worker *worker, const question *q) {
+    tern_status status = notify_check(worker, q);
     if (status != TERN_OK)
         return status;
     const tern_notify *n = tern_notify_of(worker);
@@ -191,7 +191,7 @@ static tern_status ask(tern_worker *worker, const question *q) {
         o.type = TERN_NOTICE_PURE;
     if (o.type == TERN_NOTICE_PUT && o.remote && q->bytes <= most)
         o.type = TERN_NOTICE_PACKED;
-    return post(worker, &o);
+    return notify_post(worker, &o);
 }
 
 static inline __attribute__((always_inline)) void copy_words(char *to, const void *from,
@@ -242,7 +242,7 @@ static bool move_and_tell(tern_worker *worker, const question *q) {
 }
 
 static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker, const question *q) {
-    return move_and_tell(worker, q) ? TERN_OK : ask(worker, q);
+    return move_and_tell(worker, q) ? TERN_OK : notify_ask(worker, q);
 }
 
 tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr to,
@@ -290,5 +290,5 @@ tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to,
                             unsigned flags) {
     question q = {"tern_get_notify", owner, from,      to,    bytes,
                   local_cid,         cid,   cid_bytes, flags, true};
-    return move_and_tell(worker, &q) ? TERN_OK : ask(worker, &q);
+    return move_and_tell(worker, &q) ? TERN_OK : notify_ask(worker, &q);
 }

@@ -81,7 +81,7 @@ tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, uint64_t ta
 }
 
 /* Ends the post if it is over. TERN_ERR_AGAIN: it is open. */
-static tern_status look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
+static tern_status rendezvous_look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
     if (worker == NULL || post == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "a test or a wait for a post: NULL argument");
     uint64_t moved = 0;
@@ -111,7 +111,7 @@ static tern_status look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
 }
 
 /* Progress for what was not there, and a look after rank. */
-static void stir(tern_worker *worker, uint32_t rank) {
+static void rendezvous_stir(tern_worker *worker, uint32_t rank) {
     tern_progress_round(worker);
     tern_look_vainly(worker);
     if (rank < worker->context->size && tern_glance(worker, rank) != TERN_OK)
@@ -121,11 +121,11 @@ static void stir(tern_worker *worker, uint32_t rank) {
 tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done, uint64_t *bytes) {
     if (done == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_post_test: done is NULL");
-    tern_status status = look(worker, post, bytes);
+    tern_status status = rendezvous_look(worker, post, bytes);
     if (status == TERN_ERR_AGAIN) {
         const tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
-        stir(worker, tern_rank_of(worker->context, tern_slot_find(v, post->id)->target));
-        status = look(worker, post, bytes);
+        rendezvous_stir(worker, tern_rank_of(worker->context, tern_slot_find(v, post->id)->target));
+        status = rendezvous_look(worker, post, bytes);
     }
     if (status == TERN_OK || status == TERN_ERR_AGAIN)
         *done = status == TERN_OK;
@@ -134,14 +134,14 @@ tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done, uint
 
 tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes) {
     tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = look(worker, post, bytes);
+    tern_status status = rendezvous_look(worker, post, bytes);
     if (status == TERN_ERR_AGAIN && worker->in_handler)
         return tern_worker_may_wait(worker, "tern_post_wait");
     while (status == TERN_ERR_AGAIN) {
         if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
             TERN_OK)
             tern_error_clear(); /* the look tells, if it was this post's rank that died */
-        status = look(worker, post, bytes);
+        status = rendezvous_look(worker, post, bytes);
     }
     return status;
 }
@@ -164,8 +164,8 @@ static tern_status check_source(const tern_worker *worker, const char *function,
 }
 
 /* Whether there was one. */
-static bool take(tern_worker *worker, tern_worker_id source, unsigned which, uint64_t tag,
-                 tern_descriptor *descriptor) {
+static bool rendezvous_take(tern_worker *worker, tern_worker_id source, unsigned which,
+                            uint64_t tag, tern_descriptor *descriptor) {
     tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
     if (v == NULL)
         return false;
@@ -191,10 +191,10 @@ static bool take(tern_worker *worker, tern_worker_id source, unsigned which, uin
 tern_status tern_descriptor_test(tern_worker *worker, tern_worker_id source, unsigned which,
                                  uint64_t tag, tern_descriptor *descriptor) {
     tern_status status = check_source(worker, "tern_descriptor_test", source, which, descriptor);
-    if (status != TERN_OK || take(worker, source, which, tag, descriptor))
+    if (status != TERN_OK || rendezvous_take(worker, source, which, tag, descriptor))
         return status;
-    stir(worker, source.rank);
-    if (take(worker, source, which, tag, descriptor))
+    rendezvous_stir(worker, source.rank);
+    if (rendezvous_take(worker, source, which, tag, descriptor))
         return TERN_OK;
     return !is_anybody(source) && tern_peer_is_dead(&worker->context->peers, source.rank)
                ? tern_peer_fail(source.rank)
@@ -207,7 +207,7 @@ tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source, uns
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_descriptor_wait");
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !take(worker, source, which, tag, descriptor))
+    while (status == TERN_OK && !rendezvous_take(worker, source, which, tag, descriptor))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
                                  is_anybody(source) ? TERN_ANYBODY : source.rank);
     return status;

@@ -85,7 +85,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
 
-static tern_status start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+static tern_status request_start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
     tern_status status =
@@ -100,16 +100,17 @@ static tern_status start_get(tern_worker *worker, const tern_out *out, tern_wait
 }
 
 /* TERN_ERR_AGAIN: later. */
-static tern_status start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+static tern_status request_start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     if (tern_operation_moves(o) && !out->near)
-        return o->type == TERN_NOTICE_GET ? start_get(worker, out, w) : start_put(worker, out, w);
+        return o->type == TERN_NOTICE_GET ? request_start_get(worker, out, w)
+                                          : start_put(worker, out, w);
     w->state = TERN_LANDED;
     return tern_operation_move_near(worker, o);
 }
 
 /* Later operations must not overtake those that wait. */
-static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
+static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) {
     tern_notify *n = tern_notify_of(worker);
     tern_requests *requests = out->requests;
     if (requests->last != NULL) {
@@ -127,7 +128,7 @@ static void append(tern_worker *worker, tern_out *out, tern_waiting *w) {
     worker->stats.notices_queued++;
 }
 
-static void drop(tern_worker *worker, tern_waiting *w) {
+static void request_drop(tern_worker *worker, tern_waiting *w) {
     if (w->key != NULL)
         tern_rkey_release(worker, w->key, false);
     free(w);
@@ -166,18 +167,18 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     }
     status = TERN_ERR_AGAIN;
     if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING || out->near)
-        status = start(worker, out, w);
+        status = request_start(worker, out, w);
     if (status != TERN_OK && status != TERN_ERR_AGAIN) {
-        drop(worker, w);
+        request_drop(worker, w);
         return status;
     }
-    append(worker, out, w);
+    request_append(worker, out, w);
     tern_error_clear_again();
     return TERN_OK;
 }
 
-static void finish(tern_worker *worker, tern_requests *requests, tern_waiting *w,
-                   tern_status status) {
+static void request_finish(tern_worker *worker, tern_requests *requests, tern_waiting *w,
+                           tern_status status) {
     tern_notify *n = tern_notify_of(worker);
     requests->count--;
     if (w->operation.local) {
@@ -185,11 +186,11 @@ static void finish(tern_worker *worker, tern_requests *requests, tern_waiting *w
         tern_done_push(n, w->operation.target, w->operation.local_cid, w->operation.bytes,
                        w->operation.type == TERN_NOTICE_GET, status);
     }
-    drop(worker, w);
+    request_drop(worker, w);
 }
 
 /* One look at a get under way. */
-static tern_status look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
     tern_status status = out->via->test(worker, &w->request, &done);
     if (status != TERN_OK || !done)
@@ -201,15 +202,15 @@ static tern_status look(tern_worker *worker, const tern_out *out, tern_waiting *
 
 /* Starts what waits and looks at what moves; a flush, if one is needed, is for all puts that move.
  * An error is the whole queue's: nothing may overtake what failed. */
-static tern_status land(tern_worker *worker, tern_out *out) {
+static tern_status request_land(tern_worker *worker, tern_out *out) {
     tern_requests *requests = out->requests;
     bool flush = false, blocked = false;
     tern_status status = TERN_OK;
     for (tern_waiting *w = requests->first; w != NULL && status == TERN_OK; w = w->next) {
         if (w->state == TERN_MOVING && tells_itself(w))
-            status = look(worker, out, w);
+            status = request_look(worker, out, w);
         if (w->state == TERN_WAITING && !blocked && status == TERN_OK) {
-            status = start(worker, out, w);
+            status = request_start(worker, out, w);
             blocked = status == TERN_ERR_AGAIN;
             if (blocked)
                 status = TERN_OK;
@@ -228,7 +229,7 @@ static tern_status land(tern_worker *worker, tern_out *out) {
 }
 
 /* Commits the record, which is published with others. TERN_ERR_AGAIN: no room. */
-static tern_status post(tern_worker *worker, tern_out *out, const tern_waiting *w) {
+static tern_status request_post(tern_worker *worker, tern_out *out, const tern_waiting *w) {
     size_t bytes = tern_record_bytes(w->header);
     if (!w->operation.remote)
         return TERN_OK;
@@ -249,13 +250,13 @@ static size_t post_landed(tern_worker *worker, tern_out *out) {
     while (*link != NULL) {
         tern_waiting *w = *link;
         if (w->state == TERN_LANDED) {
-            tern_status status = post(worker, out, w);
+            tern_status status = request_post(worker, out, w);
             if (status == TERN_ERR_AGAIN)
                 break;
             *link = w->next;
             if (requests->last == w)
                 requests->last = before;
-            finish(worker, requests, w, status);
+            request_finish(worker, requests, w, status);
             posted++;
         } else if (relaxed) {
             before = w;
@@ -277,14 +278,14 @@ static size_t fail_all(tern_worker *worker, tern_out *out, tern_status status) {
     while (requests->first != NULL) {
         tern_waiting *w = requests->first;
         requests->first = w->next;
-        finish(worker, requests, w, status);
+        request_finish(worker, requests, w, status);
     }
     requests->last = NULL;
     requests->unlanded = 0;
     return count;
 }
 
-static size_t advance(tern_worker *worker, tern_out *out) {
+static size_t request_advance(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_requests *requests = out->requests;
     tern_status status = tern_glance(worker, rank);
@@ -293,7 +294,7 @@ static size_t advance(tern_worker *worker, tern_out *out) {
         status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, out->target, &opened);
     }
     if (status == TERN_OK && requests->unlanded > 0)
-        status = land(worker, out);
+        status = request_land(worker, out);
     if (status == TERN_ERR_AGAIN) /* the ring is not there yet */
         return 0;
     return status == TERN_OK ? post_landed(worker, out) : fail_all(worker, out, status);
@@ -305,7 +306,7 @@ size_t tern_requests_advance(tern_worker *worker) {
     size_t finished = 0;
     while (*link != NULL) {
         tern_out *out = *link;
-        finished += advance(worker, out);
+        finished += request_advance(worker, out);
         if (out->requests->first == NULL) {
             *link = out->requests->next;
             tern_ring_hold(worker, out, false);
@@ -334,7 +335,7 @@ static bool gets_are_over(tern_worker *worker) {
     for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
         for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)
             if (w->state == TERN_MOVING && tells_itself(w) &&
-                (look(worker, out, w) != TERN_OK || w->state == TERN_MOVING))
+                (request_look(worker, out, w) != TERN_OK || w->state == TERN_MOVING))
                 return false;
     return true;
 }

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "rma/state.h"
 
-static bool take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
-                 uint32_t pieces) {
+static bool arena_take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
+                       uint32_t pieces) {
     for (uint32_t i = 0; i < pieces; i++) {
         uint64_t nobody = 0;
         /* R6: tern_arena_release; the next owner writes after the last reader */
@@ -25,7 +25,7 @@ static bool take_first(tern_context *context, uint32_t rank, uint32_t line, uint
     uint32_t kept = count - count / 2, begin = count / 2 + line % kept;
     for (uint32_t i = 0; i < count; i++) {
         *ring = (begin + i) % count;
-        if (take(context, rank, line, *ring, 1))
+        if (arena_take(context, rank, line, *ring, 1))
             return true;
     }
     return false;
@@ -36,7 +36,7 @@ static bool take_grown(tern_context *context, uint32_t rank, uint32_t line, uint
     uint32_t groups = (uint32_t)tern_rma_of(context)->layout.ring_count / 2 / pieces;
     for (uint32_t i = 0; i < groups; i++) {
         *ring = (line + i) % groups * pieces;
-        if (take(context, rank, line, *ring, pieces))
+        if (arena_take(context, rank, line, *ring, pieces))
             return true;
     }
     return false;
@@ -56,7 +56,7 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
     char *data = tern_ring_data_at(context, rank, *ring);
     /* Where the first record will lie there must be no old one. Seen before it is looked at: the
      * ring is made known by a release store. */
-    /* R9: tern_ring_peek, announce; published with the ring, by its table or the MOVED record */
+    /* R9: tern_ring_peek, ring_announce; published with the ring, by its table or the MOVED record */
     atomic_store_explicit(tern_ring_word(data, bytes - 1, start), 0, memory_order_relaxed);
     atomic_store_explicit(&header->consumed, start, memory_order_relaxed);
     atomic_store_explicit(&header->idle, 0, memory_order_relaxed);

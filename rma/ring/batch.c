@@ -10,8 +10,8 @@
 #include "rma/state.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
-static uint64_t checksum(const tern_context *context, uint32_t line, uint32_t target,
-                         const tern_batch *batch, const void *records) {
+static uint64_t ring_batch_checksum(const tern_context *context, uint32_t line, uint32_t target,
+                                    const tern_batch *batch, const void *records) {
     uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
                          (uint64_t)line << 32 | target};
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
@@ -22,9 +22,9 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
     tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
                         out->batch_skip, 0};
     char *at = out->lane.data + (out->batch & out->lane.mask);
-    batch.check =
-        checksum(worker->context, tern_line_of(worker->context, out->channel, out->origin),
-                 out->target, &batch, at + TERN_BATCH_BYTES);
+    batch.check = ring_batch_checksum(worker->context,
+                                      tern_line_of(worker->context, out->channel, out->origin),
+                                      out->target, &batch, at + TERN_BATCH_BYTES);
     memcpy(at, &batch, sizeof batch);
     return out->lane.write - out->batch;
 }
@@ -45,7 +45,7 @@ void tern_batch_open(tern_out *out) {
 
 /* Ends the lap: the open batch, or an empty one, tells the target to leave out the rest of the
  * ring. Where not even a batch header fits, both sides leave it out unasked. */
-static tern_status wrap(tern_worker *worker, tern_out *out) {
+static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
     uint64_t left = left_in_lap(out);
     if (!out->batch_open && left < TERN_BATCH_BYTES) {
         out->lane.write += left;
@@ -77,7 +77,7 @@ tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
 tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = left_in_lap(out);
     if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
-        tern_status status = wrap(worker, out);
+        tern_status status = ring_batch_wrap(worker, out);
         if (status != TERN_OK)
             return status;
     }
@@ -131,8 +131,9 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
         if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
             batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
             (checksums &&
-             batch.check != checksum(context, tern_line_of(context, in->channel, in->origin),
-                                     worker->id, &batch, at + TERN_BATCH_BYTES))) {
+             batch.check != ring_batch_checksum(context,
+                                                tern_line_of(context, in->channel, in->origin),
+                                                worker->id, &batch, at + TERN_BATCH_BYTES))) {
             worker->stats.batches_torn++;
             return 0;
         }

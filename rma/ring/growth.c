@@ -29,7 +29,7 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
 }
 
 /* Asks for the larger ring, or takes it where the memory is mapped. TERN_ERR_AGAIN: not asked. */
-static tern_status ask(tern_worker *worker, tern_out *out) {
+static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint64_t bytes = (out->lane.mask + 1) * 2, start = out->lane.write + move_bytes(out);
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
@@ -58,7 +58,7 @@ static void commit_move(tern_out *out) {
 }
 
 /* The target goes to the new ring once it has read all of the old one; here that is at once. */
-static tern_status leave(tern_worker *worker, tern_out *out) {
+static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     if (out->near) {
         tern_ring_use_near(context, out, out->next_ring);
@@ -92,7 +92,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         }
         if (!may_grow(worker, out))
             return TERN_ERR_AGAIN;
-        status = ask(worker, out);
+        status = growth_ask(worker, out);
         if (status == TERN_ERR_AGAIN)
             return status;
         out->growth = TERN_GROWTH_ASKED;
@@ -114,7 +114,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         out->growth = TERN_GROWTH_MOVING;
     }
     tern_ring_publish(worker, out);
-    return out->lane.first_header == 0 ? leave(worker, out) : TERN_ERR_AGAIN;
+    return out->lane.first_header == 0 ? growth_leave(worker, out) : TERN_ERR_AGAIN;
 }
 
 bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {

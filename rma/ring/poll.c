@@ -19,7 +19,7 @@
  * rarely, unless there are few. */
 #define RARE_ROUNDS 64u
 
-static void activate(tern_rma_worker *mine, tern_in *in) {
+static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     if (in->active || in->closed)
         return;
     in->active = true;
@@ -35,7 +35,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_rma *rma = tern_rma_of(context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
-    /* R1: announce */
+    /* R1: ring_announce */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     if (entry == 0)
         return NULL;
@@ -94,7 +94,7 @@ static void hear_doorbells(tern_worker *worker) {
                 continue;
             /* R4 */
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
-            activate(mine, in);
+            poll_activate(mine, in);
         }
     }
 }
@@ -127,14 +127,14 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     return true;
 }
 
-static void report(tern_worker *worker, tern_in *in) {
+static void poll_report(tern_worker *worker, tern_in *in) {
     if (in->via->report(worker, in) == TERN_OK)
         in->reported = in->position;
 }
 
 void tern_ring_report(tern_worker *worker, tern_in *in) {
     if (in->position - in->reported > in->mask / 2)
-        report(worker, in);
+        poll_report(worker, in);
 }
 
 bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
@@ -147,7 +147,7 @@ bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
     return kind == TERN_RECORD_MOVED && tern_ring_follow(worker, in, header);
 }
 
-static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
+static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_rma *rma = tern_rma_of(worker->context);
     unsigned kind = tern_record_kind(header);
     if (tern_ring_pass(worker, in, header))
@@ -162,7 +162,7 @@ static size_t consume(tern_worker *worker, tern_in *in, uint64_t header) {
     /* A record that has to stay may wait for room that its origin cannot make: little credit is
      * better than none. */
     if (handled == 0 && in->position != in->reported && !in->closed)
-        report(worker, in);
+        poll_report(worker, in);
     tern_ring_report(worker, in);
     return handled;
 }
@@ -200,7 +200,7 @@ size_t tern_ring_poll(tern_worker *worker) {
             in->empty = 0;
             if (in->via != &tern_transport_shm)
                 tern_ring_warm(worker);
-            events += consume(worker, in, header);
+            events += poll_consume(worker, in, header);
         } else {
             /* What the transport had no room for, or bytes that were only left out. */
             tern_ring_report(worker, in);

@@ -18,7 +18,7 @@ size_t tern_ring_record_max(const tern_context *context) {
 
 /* Tells the target worker of a ring that was claimed: its table first, then its doorbell. The
  * release store pairs with the acquire load in accept. */
-static void announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
+static void ring_announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
     /* R1: accept_ring; the table first, then the doorbell */
@@ -33,7 +33,7 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
     tern_status status = tern_arena_claim(context, context->rank, line, pieces, start, ring);
     /* A larger one is named by the ring that it follows. */
     if (status == TERN_OK && pieces == 1)
-        announce(context, context->rank * context->workers + target_index, line, *ring);
+        ring_announce(context, context->rank * context->workers + target_index, line, *ring);
     return status;
 }
 
@@ -55,7 +55,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_ring_use_near(context, out, ring);
     out->near = true;
     out->limit = out->lane.mask + 1;
-    announce(context, out->target, line, ring);
+    ring_announce(context, out->target, line, ring);
     return TERN_OK;
 }
 
@@ -165,7 +165,7 @@ static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t si
     return tern_ring_has_room(worker, out, size + spare) ? TERN_OK : TERN_ERR_AGAIN;
 }
 
-static tern_status reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     if (out->growth != TERN_GROWTH_NONE)
         return TERN_ERR_AGAIN;
     return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
@@ -174,13 +174,13 @@ static tern_status reserve(tern_worker *worker, tern_out *out, uint64_t size) {
 
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
     uint64_t size = tern_record_size(bytes);
-    tern_status status = reserve(worker, out, size);
+    tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
         /* What is not published can never be consumed. */
         tern_ring_publish(worker, out);
         status = tern_ring_grow(worker, out);
         if (status == TERN_OK)
-            status = reserve(worker, out, size);
+            status = ring_reserve(worker, out, size);
     }
     worker->stats.credits_waited += status == TERN_ERR_AGAIN;
     if (status == TERN_OK)
@@ -249,12 +249,12 @@ void tern_ring_give_back(tern_worker *worker, tern_out *out) {
         leave_to_progress(worker, out);
 }
 
-static bool is_due(const tern_out *out) {
+static bool ring_is_due(const tern_out *out) {
     return out->lane.write - out->lane.first >= out->lane.gather;
 }
 
 void tern_ring_publish_due(tern_worker *worker, tern_out *out) {
-    if (is_due(out) && (out->near || !tern_rma_worker_of(worker)->corked)) {
+    if (ring_is_due(out) && (out->near || !tern_rma_worker_of(worker)->corked)) {
         tern_ring_publish(worker, out);
     } else {
         tern_ring_open_lane(worker, out);
@@ -278,7 +278,7 @@ static void publish_pending(tern_worker *worker, bool patient) {
     while (out != NULL) {
         tern_out *next = out->next_pending;
         out->pending = false;
-        bool grows = out->looked != out->lane.write && !is_due(out);
+        bool grows = out->looked != out->lane.write && !ring_is_due(out);
         out->looked = out->lane.write;
         if (patient && grows && out->lane.first_header != 0)
             leave_to_progress(worker, out);

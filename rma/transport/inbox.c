@@ -9,7 +9,7 @@
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 
 /* What a message takes of its window: as much as it takes of memory, or more. */
-static uint64_t cost(uint64_t bytes) { return 64 + bytes; }
+static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
 
 _Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
 _Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_WINDOW, "the largest finds room");
@@ -40,7 +40,7 @@ static void give_window(_Atomic uint64_t *used, uint64_t by) {
 
 /* entry: but for the payload. The release pairs with the acquire in sort_arrived; that of an
  * earlier push goes on through this exchange, so the whole list is seen. */
-static bool push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
+static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
     tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
     if (copy == NULL)
@@ -87,21 +87,21 @@ static tern_status send_message(tern_worker *worker, uint32_t target,
     return status;
 }
 
-static tern_status try_send(tern_worker *worker, uint32_t target, const tern_inbox_message *entry,
-                            const void *payload) {
+static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
+                                  const tern_inbox_message *entry, const void *payload) {
     const tern_context *context = worker->context;
     _Atomic uint64_t *window = window_to(context, target, entry->lane);
-    if (!take_window(window, cost(entry->bytes)))
+    if (!take_window(window, inbox_cost(entry->bytes)))
         return tern_fail(TERN_ERR_AGAIN,
                          "the window of %zu bytes to worker %u is full; let it make progress",
                          TERN_MESSAGE_WINDOW, target);
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
         status = send_message(worker, target, entry, payload);
-    else if (!push(context->worker[target % context->workers], entry, payload))
+    else if (!inbox_push(context->worker[target % context->workers], entry, payload))
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
     if (status != TERN_OK)
-        give_window(window, cost(entry->bytes));
+        give_window(window, inbox_cost(entry->bytes));
     return status;
 }
 
@@ -112,12 +112,12 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, c
                                       .bytes = (uint32_t)bytes,
                                       .lane = worker->in_progress ? TERN_INBOX_OF_HANDLERS
                                                                   : TERN_INBOX_OF_OTHERS};
-    tern_status status = try_send(worker, target, &entry, payload);
+    tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN || tern_rma_of(worker->context)->messages == NULL)
         return status;
     /* What gives room comes by message, and nobody else may be asking MPI. */
     tern_message_poll(worker);
-    status = try_send(worker, target, &entry, payload);
+    status = inbox_try_send(worker, target, &entry, payload);
     if (status == TERN_OK)
         tern_error_clear_again(); /* it had found no room */
     return status;
@@ -136,7 +136,7 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
                                       .bytes = (uint32_t)bytes,
                                       .lane = (tern_inbox_lane)lane};
     tern_worker *to = context->worker[message->target % context->workers];
-    if (!push(to, &entry, payload))
+    if (!inbox_push(to, &entry, payload))
         return false;
     if (tern_is_near(context, source))
         /* R4 */
@@ -154,7 +154,7 @@ bool tern_inbox_due(const tern_worker *worker) {
     return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
 }
 
-static void append(tern_inbox *inbox, tern_inbox_message *entry) {
+static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {
     tern_inbox_lane lane = entry->lane;
     entry->next = NULL;
     if (inbox->lane[lane].first == NULL)
@@ -178,7 +178,7 @@ static void sort_arrived(tern_inbox *inbox) {
     }
     while (in_order != NULL) {
         tern_inbox_message *later = in_order->next;
-        append(inbox, in_order);
+        inbox_append(inbox, in_order);
         in_order = later;
     }
 }
@@ -192,7 +192,7 @@ const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane l
 }
 
 /* Tells a rank what this worker has taken of its. */
-static bool tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
+static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     uint32_t *owed = &inbox->owed[rank * TERN_INBOX_LANES + lane];
     tern_message message = {
@@ -210,13 +210,13 @@ static bool tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
 void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     tern_inbox_message *entry = inbox->lane[lane].first;
-    uint32_t rank = entry->origin.rank, taken = (uint32_t)cost(entry->bytes);
+    uint32_t rank = entry->origin.rank, taken = (uint32_t)inbox_cost(entry->bytes);
     inbox->lane[lane].first = entry->next;
     free(entry);
     if (rank == worker->context->rank)
         give_window(window_to(worker->context, worker->id, lane), taken);
     else if ((inbox->owed[rank * TERN_INBOX_LANES + lane] += taken) >= TELL)
-        (void)tell(worker, rank, lane);
+        (void)inbox_tell(worker, rank, lane);
 }
 
 size_t tern_inbox_advance(tern_worker *worker) {
@@ -228,7 +228,7 @@ size_t tern_inbox_advance(tern_worker *worker) {
     inbox->behind = false;
     for (uint32_t i = 0; i < count && !inbox->behind; i++)
         told += inbox->owed[i] >= TELL &&
-                tell(worker, i / TERN_INBOX_LANES, (tern_inbox_lane)(i % TERN_INBOX_LANES));
+                inbox_tell(worker, i / TERN_INBOX_LANES, (tern_inbox_lane)(i % TERN_INBOX_LANES));
     return told;
 }
 

@@ -77,7 +77,7 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
 }
 
 /* Whether the slot's last send is done. The lock is held. */
-static bool is_free(const tern_context *context, send_slot *slot) {
+static bool message_is_free(const tern_context *context, send_slot *slot) {
     int done = 1;
     if (slot->mpi == MPI_REQUEST_NULL)
         return true;
@@ -95,7 +95,7 @@ static bool is_free(const tern_context *context, send_slot *slot) {
 static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[(pool->next + i) % SENDS];
-        if (!is_free(context, slot))
+        if (!message_is_free(context, slot))
             continue;
         if (slot->buffer == NULL && (slot->buffer = malloc(ROOM)) == NULL)
             continue;
@@ -155,7 +155,7 @@ bool tern_messages_under_way(const tern_context *context) {
     tern_mpi_lock();
     bool any = false;
     for (uint32_t i = 0; i < SENDS; i++)
-        any |= !is_free(context, &engine->requests.slot[i]);
+        any |= !message_is_free(context, &engine->requests.slot[i]);
     /* R4 */
     atomic_store_explicit(&engine->sending, any, memory_order_relaxed);
     tern_mpi_unlock();
@@ -188,7 +188,7 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
 }
 
 /* A round of a wait for a far rank: progress, or at least service for others. */
-static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
+static tern_status message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     size_t found = tern_progress_round(worker) + tern_rma_of(worker->context)->far->poll(worker);
     return tern_wait_round(worker->context, wait, found, rank);
 }
@@ -199,7 +199,7 @@ tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern
     for (;;) {
         tern_status status = tern_message_send(worker, rank, message, payload, bytes);
         if (status == TERN_ERR_AGAIN)
-            status = step(worker, &wait, rank);
+            status = message_step(worker, &wait, rank);
         else
             return status;
         if (status != TERN_OK)
@@ -218,7 +218,7 @@ tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern
                                  : TERN_MPI(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
         if (done || (status != TERN_OK && status != TERN_ERR_AGAIN))
             return status;
-        status = step(worker, &wait, rank);
+        status = message_step(worker, &wait, rank);
         if (status != TERN_OK) {
             if (request != MPI_REQUEST_NULL) {
                 tern_mpi_lock();
@@ -315,7 +315,7 @@ tern_status tern_messages_settle_answers(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     while (status == TERN_OK && !answers_sent(worker->context))
-        status = step(worker, &wait, TERN_ANYBODY);
+        status = message_step(worker, &wait, TERN_ANYBODY);
     return status;
 }
 
@@ -331,7 +331,7 @@ tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t cou
     /* R1: tern_message_poll */
     while (status == TERN_OK &&
            atomic_load_explicit(&engine->served_of[rank], memory_order_acquire) < count)
-        status = step(worker, &wait, rank);
+        status = message_step(worker, &wait, rank);
     return status;
 }
 

@@ -176,7 +176,7 @@ void tern_window_close(tern_context *context, tern_window *window) {
 }
 
 /* Waits for a request of ours, serving others. */
-static tern_status complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
+static tern_status window_complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer by MPI");
     for (;;) {
         int done = 0;
@@ -220,8 +220,8 @@ static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
     return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
 
-static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset, void *local,
-                         size_t bytes, MPI_Request *request) {
+static tern_status window_start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
+                                void *local, size_t bytes, MPI_Request *request) {
     spot s = spot_of(worker, rank, offset);
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
@@ -235,22 +235,22 @@ static tern_status start(tern_worker *worker, bool put, uint32_t rank, uint64_t 
 }
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
-static tern_status transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
-                            char *local, size_t bytes, tern_request *request) {
+static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
+                                   char *local, size_t bytes, tern_request *request) {
     MPI_Request mpi;
     tern_status status;
     for (; bytes > PIECE; bytes -= PIECE, offset += PIECE, local += PIECE) {
-        status = start(worker, put, rank, offset, local, PIECE, &mpi);
+        status = window_start(worker, put, rank, offset, local, PIECE, &mpi);
         if (status == TERN_OK)
-            status = complete(worker, rank, &mpi);
+            status = window_complete(worker, rank, &mpi);
         if (status != TERN_OK)
             return status;
     }
-    status = start(worker, put, rank, offset, local, bytes, &mpi);
+    status = window_start(worker, put, rank, offset, local, bytes, &mpi);
     if (status != TERN_OK)
         return status;
     if (request == NULL)
-        return complete(worker, rank, &mpi);
+        return window_complete(worker, rank, &mpi);
     tern_request_set(request, rank, mpi, NULL);
     return TERN_OK;
 }
@@ -280,7 +280,7 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_dirty_put(tern_rma_worker_of(worker), rank);
     if (is_held(worker, rank, offset, from, bytes, request))
         return TERN_OK;
-    status = transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+    status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
     tern_far_release(worker, key, true);
     return status;
 }
@@ -292,7 +292,7 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
-        status = transfer(worker, false, rank, offset, to, bytes, request);
+        status = window_transfer(worker, false, rank, offset, to, bytes, request);
     if (status == TERN_OK && request != NULL)
         request->state[2] = (uintptr_t)key;
     else
@@ -335,7 +335,7 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
                                                        ops[op], window->win, &mpi));
         begun = begun || status == TERN_OK;
         if (status == TERN_OK)
-            status = complete(worker, rank, &mpi);
+            status = window_complete(worker, rank, &mpi);
     }
     if (status == TERN_OK && is_cas)
         status = TERN_MPI_TOWARDS(worker, rank, PMPI_Win_flush_local((int)rank, window->win));
@@ -380,13 +380,13 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
  * the target may need. So what can be waited for is waited for before, by a get behind the puts:
  * once it is back there is hardly anything left to flush. It serves nobody, as flushes do not.
  * Not behind puts alone: to one put it would add half its time (MPICH) or all of it (Open MPI). */
-static tern_status echo(tern_worker *worker, uint32_t rank) {
+static tern_status window_echo(tern_worker *worker, uint32_t rank) {
     words *w = take_words(worker);
     if (w == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a flush");
     MPI_Request mpi;
     tern_wait_state wait = TERN_WAIT_IN("a flush by MPI");
-    tern_status status = start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
+    tern_status status = window_start(worker, false, rank, 0, w->wide, sizeof *w->wide, &mpi);
     bool begun = status == TERN_OK;
     for (int done = 0; status == TERN_OK && !done;) {
         status = TERN_MPI_TOWARDS(worker, rank, PMPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
@@ -407,7 +407,7 @@ static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
         return status;
     worker->stats.flushes++;
     if ((mine->dirty[rank] & TERN_DIRTY_RECORDS) != 0)
-        status = echo(worker, rank);
+        status = window_echo(worker, rank);
     if (status == TERN_OK)
         status = TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank));
     if (status == TERN_OK) {
@@ -431,7 +431,7 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
         return status;
     worker->stats.settles++;
     if (tern_rma_of(worker->context)->window->emulated)
-        status = echo(worker, rank);
+        status = window_echo(worker, rank);
     if (status == TERN_OK)
         status = TERN_MPI_TOWARDS(worker, rank, settle_win(worker, rank));
     if (status == TERN_OK)
@@ -463,7 +463,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
 }
 
 static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
-    tern_status status = echo(worker, rank);
+    tern_status status = window_echo(worker, rank);
     return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
 }
 

@@ -12,7 +12,7 @@
  */
 
 /* Inside the segment, without overflow. */
-static char *place(tern_context *context, uint64_t offset, uint64_t bytes) {
+static char *serve_place(tern_context *context, uint64_t offset, uint64_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
     if (bytes > rma->layout.bytes || offset > rma->layout.bytes - bytes)
         return NULL;
@@ -26,11 +26,11 @@ typedef struct target {
 } target;
 
 /* Who has no key of a region, or has given it back, has no business there. */
-static bool find_target(tern_context *context, uint32_t source, uint64_t offset, uint64_t bytes,
-                        target *t) {
+static bool serve_find_target(tern_context *context, uint32_t source, uint64_t offset,
+                              uint64_t bytes, target *t) {
     *t = (target){0};
     if (!tern_place_is_region(offset))
-        t->address = place(context, offset, bytes);
+        t->address = serve_place(context, offset, bytes);
     else if (tern_region_is_given(context, source, offset) &&
              tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
         t->address = t->hold.address;
@@ -49,7 +49,7 @@ static bool valid_origin(const tern_context *context, uint32_t source,
 static bool serve_put(tern_context *context, uint32_t source, const tern_message *message,
                       const char *payload, size_t bytes) {
     target to;
-    if (!find_target(context, source, message->offset, bytes, &to))
+    if (!serve_find_target(context, source, message->offset, bytes, &to))
         return false;
     tern_copy(to.address, payload, bytes);
     tern_region_release(&to.hold);
@@ -59,7 +59,7 @@ static bool serve_put(tern_context *context, uint32_t source, const tern_message
 /* The answer may leave later: whoever ends a region waits for it. */
 static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
     target from;
-    if (!find_target(worker->context, source, message->offset, message->bytes, &from))
+    if (!serve_find_target(worker->context, source, message->offset, message->bytes, &from))
         return false;
     tern_message_answer(worker, source, message->tag, from.address, message->bytes, true);
     tern_region_release(&from.hold);
@@ -82,7 +82,7 @@ static void serve_revoke(tern_worker *worker, uint32_t source, const tern_messag
 
 static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
     unsigned op = (unsigned)(message->bytes & 0xff), width = (unsigned)(message->bytes >> 8);
-    char *word = place(worker->context, message->offset, 8);
+    char *word = serve_place(worker->context, message->offset, 8);
     if (word == NULL || op > TERN_ATOMIC_STORE || (width != 4 && width != 8) ||
         message->offset % width != 0)
         return false;

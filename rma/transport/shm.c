@@ -8,7 +8,7 @@
  * ring operations are those of rma/ring/ring.h.
  */
 
-static char *at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
+static char *shm_at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
     return tern_rma_of(worker->context)->segment[rank].base + offset;
 }
 
@@ -17,7 +17,7 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     (void)request;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
-    tern_copy(at(worker, rank, offset), from, bytes);
+    tern_copy(shm_at(worker, rank, offset), from, bytes);
     return TERN_OK;
 }
 
@@ -26,14 +26,14 @@ static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     (void)request;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
-    tern_copy(to, at(worker, rank, offset), bytes);
+    tern_copy(to, shm_at(worker, rank, offset), bytes);
     return TERN_OK;
 }
 
 static tern_status shm_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                               tern_atomic_op op, unsigned width, uint64_t operand,
                               uint64_t expected, uint64_t *old) {
-    *old = tern_atomic_apply(at(worker, rank, offset), op, width, operand, expected);
+    *old = tern_atomic_apply(shm_at(worker, rank, offset), op, width, operand, expected);
     return TERN_OK;
 }
 
@@ -74,7 +74,7 @@ static tern_status shm_reply(tern_worker *worker, uint32_t target,
                              const tern_return_address *address, const tern_cell *image) {
     const tern_context *context = worker->context;
     char *cell =
-        at(worker, tern_rank_of(context, target), tern_reply_offset(context, target, address));
+        shm_at(worker, tern_rank_of(context, target), tern_reply_offset(context, target, address));
     tern_reply_store((tern_cell *)(void *)cell, image);
     return TERN_OK;
 }

@@ -24,7 +24,7 @@ tern_status tern_writer_share(tern_writer *writer, struct tern_worker *worker, s
     return TERN_OK;
 }
 
-static tern_status make_room(tern_chunks *chunks) {
+static tern_status chunk_make_room(tern_chunks *chunks) {
     if (chunks->count < chunks->room)
         return TERN_OK;
     size_t room = chunks->room > 0 ? 2 * chunks->room : 4;
@@ -41,7 +41,7 @@ tern_status tern_chunk_write(tern_writer *writer, uint64_t word, const void *ite
     tern_chunks *chunks = writer->chunks;
     if (tern_writer_reserve(writer, 8) != TERN_OK)
         return writer->status;
-    tern_status status = make_room(chunks);
+    tern_status status = chunk_make_room(chunks);
     if (status != TERN_OK)
         return tern_writer_fail(writer, status);
     /* A buffer's own place may be one in another context's segment. */
@@ -107,7 +107,7 @@ static void end_group(gathering *g, size_t at) {
     memcpy(g->to + length, &enclosed, sizeof enclosed);
 }
 
-static void gather(gathering *g, size_t bytes, const tern_chunk *chunk) {
+static void chunk_gather(gathering *g, size_t bytes, const tern_chunk *chunk) {
     for (size_t at = TERN_ARCHIVE_HEADER; at < bytes;) {
         uint64_t word = tern_load_word(g->from + at);
         if (tern_item_place(word) != 0)
@@ -142,6 +142,6 @@ tern_status tern_writer_gather(const tern_writer *writer, void *memory, size_t r
                          all, room);
     gathering g;
     g = (gathering){.from = index, .to = memory};
-    gather(&g, index_bytes, chunks);
+    chunk_gather(&g, index_bytes, chunks);
     return TERN_OK;
 }

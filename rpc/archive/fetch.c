@@ -108,7 +108,7 @@ void tern_fetch_spare_drop(tern_worker *worker) {
 }
 
 /* In the segment, so that it can be sent on as it is; or else wherever there is room. */
-static tern_status make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
+static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
     if (c->buffer == NULL)
         c->buffer = take_spare(tern_rpc_worker_of(worker), bytes);
     if (c->buffer == NULL && tern_buffer_create(worker, bytes, &c->buffer) != TERN_OK) {
@@ -123,7 +123,7 @@ static tern_status make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes)
 }
 
 /* Where it is reached by a copy, that is all; else it is asked for. */
-static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
+static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
     tern_ptr place = p->source.place;
     uint64_t bytes = p->source.bytes, offset = 0;
     if (tern_ptr_is_null(place))
@@ -149,9 +149,9 @@ static tern_status start(tern_worker *worker, const tern_fetch *f, part *p, char
 }
 
 static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_chunk *c) {
-    tern_status status = make_room(worker, c, p->source.bytes);
+    tern_status status = fetch_make_room(worker, c, p->source.bytes);
     if (status == TERN_OK)
-        status = start(worker, f, p, c->buffer->data);
+        status = fetch_start(worker, f, p, c->buffer->data);
     if (status == TERN_OK) {
         worker->stats.bytes_got += p->source.bytes;
         if (p->stage == WAITING)
@@ -161,7 +161,7 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
 }
 
 /* TERN_ERR_PEER: MPI may still write to the buffer, which nobody is given any more. */
-static tern_status look(tern_worker *worker, part *p, tern_chunk *c) {
+static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
     uint32_t rank = p->source.place.rank;
     tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->request, &done);
@@ -182,7 +182,7 @@ tern_status tern_fetch_advance(tern_worker *worker, tern_fetch *f) {
         if (p->stage == WAITING && f->status == TERN_OK)
             status = begin_part(worker, f, p, &f->chunk[i]);
         else if (p->stage == UNDER_WAY)
-            status = look(worker, p, &f->chunk[i]);
+            status = fetch_look(worker, p, &f->chunk[i]);
         if (status != TERN_OK && status != TERN_ERR_AGAIN && f->status == TERN_OK)
             f->status = status;
         busy = busy || p->stage == UNDER_WAY || (p->stage == WAITING && f->status == TERN_OK);

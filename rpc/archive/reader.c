@@ -66,7 +66,7 @@ tern_status tern_reader_chunks(tern_reader *reader, const tern_chunk *chunks, si
     return reader->status;
 }
 
-static const char *name_of(uint64_t type) {
+static const char *reader_name_of(uint64_t type) {
     static const char *const names[] = {
         "nothing",        "bytes", "signed numbers", "unsigned numbers",
         "floating point", "text",  "a group",        "the end of a group"};
@@ -78,7 +78,7 @@ typedef struct place {
     size_t item, byte;
 } place;
 
-static place find_place(const tern_reader *reader) {
+static place reader_find_place(const tern_reader *reader) {
     place here = {1, reader->bytes - reader->left};
     const char *start = reader->next - here.byte;
     for (size_t at = TERN_ARCHIVE_HEADER; at + 8 <= here.byte; here.item++) {
@@ -91,7 +91,7 @@ static place find_place(const tern_reader *reader) {
 }
 
 static tern_status refuse_end(tern_reader *reader, const char *wanted) {
-    place at = find_place(reader);
+    place at = reader_find_place(reader);
     return tern_reader_fail(
         reader,
         tern_fail(TERN_ERR_RANGE, "the archive ends at byte %zu, where item %zu was to follow: %s",
@@ -100,14 +100,14 @@ static tern_status refuse_end(tern_reader *reader, const char *wanted) {
 
 /* An item that is another than the one wanted. */
 static tern_status refuse_other(tern_reader *reader, uint64_t word, const char *wanted) {
-    place at = find_place(reader);
+    place at = reader_find_place(reader);
     uint64_t type = tern_item_type_of_word(word);
     char found[160];
     if (type == TERN_ITEM_BEGIN || type == TERN_ITEM_END)
-        snprintf(found, sizeof found, "%s", name_of(type));
+        snprintf(found, sizeof found, "%s", reader_name_of(type));
     else
         snprintf(found, sizeof found, "%" PRIu64 " elements of %" PRIu64 " bytes of %s, place %u",
-                 tern_item_count(word), tern_item_element(word), name_of(type),
+                 tern_item_count(word), tern_item_element(word), reader_name_of(type),
                  (unsigned)tern_item_place(word));
     return tern_reader_fail(reader, tern_fail(TERN_ERR_MISMATCH,
                                               "item %zu of the archive, at byte %zu: %s; wanted %s",
@@ -116,13 +116,14 @@ static tern_status refuse_other(tern_reader *reader, uint64_t word, const char *
 
 /* An item of the right kind for which there is too little. */
 static tern_status refuse_length(tern_reader *reader, uint64_t word, const char *there) {
-    place at = find_place(reader);
+    place at = reader_find_place(reader);
     return tern_reader_fail(
-        reader, tern_fail(TERN_ERR_RANGE,
-                          "item %zu of the archive, at byte %zu of %zu, has %" PRIu64
-                          " elements of %" PRIu64 " bytes of %s, which are not there: %s",
-                          at.item, at.byte, reader->bytes, tern_item_count(word),
-                          tern_item_element(word), name_of(tern_item_type_of_word(word)), there));
+        reader,
+        tern_fail(TERN_ERR_RANGE,
+                  "item %zu of the archive, at byte %zu of %zu, has %" PRIu64
+                  " elements of %" PRIu64 " bytes of %s, which are not there: %s",
+                  at.item, at.byte, reader->bytes, tern_item_count(word), tern_item_element(word),
+                  reader_name_of(tern_item_type_of_word(word)), there));
 }
 
 /* [out] chunk: the next one, if it is what the item says. */
@@ -145,8 +146,8 @@ static const void *take_chunk(tern_reader *reader, uint64_t word, size_t *count,
 }
 
 /* The word is read once more, here for all that is decided. */
-static const void *seek(tern_reader *reader, tern_item_type type, size_t element, uint64_t wanted,
-                        size_t *count, const tern_chunk **chunk) {
+static const void *reader_seek(tern_reader *reader, tern_item_type type, size_t element,
+                               uint64_t wanted, size_t *count, const tern_chunk **chunk) {
     char number[24] = "any number", text[120];
     if (reader->status != TERN_OK)
         return NULL;
@@ -158,7 +159,7 @@ static const void *seek(tern_reader *reader, tern_item_type type, size_t element
         return take_chunk(reader, word, count, chunk);
     if (wanted != TERN_ITEM_COUNT_MAX)
         snprintf(number, sizeof number, "%" PRIu64, wanted);
-    snprintf(text, sizeof text, "are %s of %zu bytes of %s", number, element, name_of(type));
+    snprintf(text, sizeof text, "are %s of %zu bytes of %s", number, element, reader_name_of(type));
     if (reader->left < 8)
         (void)refuse_end(reader, text);
     else if (!right)
@@ -171,7 +172,7 @@ static const void *seek(tern_reader *reader, tern_item_type type, size_t element
 const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t element,
                              uint64_t wanted, size_t *count) {
     const tern_chunk *chunk = NULL;
-    return seek(reader, type, element, wanted, count, &chunk);
+    return reader_seek(reader, type, element, wanted, count, &chunk);
 }
 
 const void *tern_reader_take(tern_reader *reader, tern_item_type type, size_t element,
@@ -183,7 +184,7 @@ const void *tern_reader_take(tern_reader *reader, tern_item_type type, size_t el
 }
 
 tern_status tern_reader_refuse_string(tern_reader *reader) {
-    place at = find_place(reader);
+    place at = reader_find_place(reader);
     return tern_reader_fail(
         reader, tern_fail(TERN_ERR_MISMATCH,
                           "item %zu of the archive, before byte %zu, is a string that does not "
@@ -202,7 +203,7 @@ static tern_status refuse_group(tern_reader *reader, const char *name) {
         return refuse_other(reader, word, text);
     if (tern_item_size(word) > reader->left)
         return refuse_length(reader, word, "its name is cut off");
-    place at = find_place(reader);
+    place at = reader_find_place(reader);
     size_t found = tern_item_element(word);
     return tern_reader_fail(
         reader,

@@ -33,7 +33,7 @@ static size_t list_bytes(size_t count) {
     return sizeof(tern_chunk_list) + count * sizeof(tern_chunk_source);
 }
 
-static void drop(tern_shipment *s) {
+static void shipment_drop(tern_shipment *s) {
     if (s == NULL)
         return;
     for (size_t i = 0; i < s->count; i++)
@@ -41,7 +41,7 @@ static void drop(tern_shipment *s) {
     free(s);
 }
 
-static tern_shipment *make(size_t count) {
+static tern_shipment *shipment_make(size_t count) {
     tern_shipment *s = malloc(sizeof *s + count * sizeof s->buffer[0] + list_bytes(count));
     if (s == NULL)
         return NULL;
@@ -50,7 +50,7 @@ static tern_shipment *make(size_t count) {
     return s;
 }
 
-static tern_status check_size(size_t bytes) {
+static tern_status shipment_check_size(size_t bytes) {
     if (bytes <= TERN_CHUNK_MAX)
         return TERN_OK;
     return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", bytes,
@@ -59,7 +59,8 @@ static tern_status check_size(size_t bytes) {
 
 /* In the segment, where any rank can get it; if that is full, in private memory, where a target of
  * the node may. */
-static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memory, size_t bytes) {
+static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const void *memory,
+                                  size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
     tern_status status = tern_buffer_create(worker, bytes, copy);
     if (status == TERN_ERR_MEMORY && tern_cma_allowed(worker, s->rank)) {
@@ -77,13 +78,13 @@ static tern_status stage(tern_worker *worker, tern_shipment *s, const void *memo
 }
 
 /* By where the memory is: a buffer may be of another context. */
-static tern_status load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
+static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
     tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
     bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
     /* Registered memory is private to who reads it on the node. */
     bool is_private = !placed || (!far && tern_reach_address(worker, place, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
-        return stage(worker, s, c->memory, c->bytes);
+        return shipment_stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);
     s->list->chunk[s->count++] =
         (tern_chunk_source){place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
@@ -95,9 +96,9 @@ static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_ch
     tern_status status = TERN_OK;
     s->list->index = archive_bytes > 0;
     if (archive_bytes > 0)
-        status = stage(worker, s, archive, archive_bytes);
+        status = shipment_stage(worker, s, archive, archive_bytes);
     for (size_t i = 0; i < count && status == TERN_OK; i++)
-        status = load(worker, s, &chunks[i]);
+        status = shipment_load(worker, s, &chunks[i]);
     s->list->count = (uint32_t)s->count;
     return status;
 }
@@ -132,7 +133,7 @@ static bool goes_aside(const tern_context *context, const parcel *p) {
 }
 
 /* All limits, before anything is done. */
-static tern_status check(const tern_context *context, const parcel *p) {
+static tern_status shipment_check(const tern_context *context, const parcel *p) {
     size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
     size_t count = p->count + goes_aside(context, p);
     most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
@@ -141,14 +142,14 @@ static tern_status check(const tern_context *context, const parcel *p) {
     if (count > most)
         return tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
                          count, context->config.ring_size, most);
-    tern_status status = goes_aside(context, p) ? check_size(p->bytes) : TERN_OK;
+    tern_status status = goes_aside(context, p) ? shipment_check_size(p->bytes) : TERN_OK;
     for (size_t i = 0; i < p->count && status == TERN_OK; i++)
-        status = check_size(p->chunks[i].bytes);
+        status = shipment_check_size(p->chunks[i].bytes);
     return status;
 }
 
 /* Reply cells: for the word that all chunks have been fetched, and for a result. */
-static tern_status expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
+static tern_status shipment_expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
     tern_status status = tern_reply_expect(worker, &s->back);
     if (status != TERN_OK || p->future == NULL)
         return status;
@@ -166,19 +167,19 @@ static void expect_nothing(tern_worker *worker, const parcel *p, const tern_ship
 
 static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
     bool aside = goes_aside(worker->context, p);
-    tern_shipment *s = make(p->count + aside);
+    tern_shipment *s = shipment_make(p->count + aside);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
     s->rank = tern_rank_of(worker->context, p->target);
-    tern_status status = expect(worker, p, s); /* first: it costs no copy */
+    tern_status status = shipment_expect(worker, p, s); /* first: it costs no copy */
     if (status != TERN_OK) {
-        drop(s);
+        shipment_drop(s);
         return status;
     }
     status = load_all(worker, s, p->chunks, p->count, p->archive, aside ? p->bytes : 0);
     if (status != TERN_OK) {
         expect_nothing(worker, p, s);
-        drop(s);
+        shipment_drop(s);
         return status;
     }
     s->list->back = s->back;
@@ -197,7 +198,7 @@ static tern_status wait_for_one(tern_worker *worker) {
     return status;
 }
 
-static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
+static tern_status shipment_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
     for (;;) {
         /* Looked at first: many calls in a row find all cells in use, and no text is needed. */
         tern_status status = TERN_ERR_AGAIN;
@@ -216,7 +217,7 @@ static tern_status pack(tern_worker *worker, const parcel *p, tern_shipment **sh
     }
 }
 
-static tern_status send(tern_worker *worker, const parcel *p, const tern_shipment *s) {
+static tern_status shipment_send(tern_worker *worker, const parcel *p, const tern_shipment *s) {
     const tern_archive_options *o = p->options;
     bool index = s->list->index != 0;
     tern_extension e = {
@@ -235,27 +236,27 @@ static tern_status send(tern_worker *worker, const parcel *p, const tern_shipmen
     return tern_outgoing_send(worker, &call, o->full);
 }
 
-static tern_status raise(tern_worker *worker, const tern_synchronizer *s) {
+static tern_status shipment_raise(tern_worker *worker, const tern_synchronizer *s) {
     return s != NULL ? tern_synchronizer_raise(worker, *s, 1) : TERN_OK;
 }
 
-static void lower(tern_worker *worker, const tern_synchronizer *s) {
+static void shipment_lower(tern_worker *worker, const tern_synchronizer *s) {
     if (s != NULL)
         tern_counter_lower(worker, s->counter, 1);
 }
 
-static tern_status ship(tern_worker *worker, const parcel *p) {
+static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
     const tern_archive_options *o = p->options;
     tern_shipment *s = NULL;
-    tern_status status = pack(worker, p, &s);
+    tern_status status = shipment_pack(worker, p, &s);
     if (status != TERN_OK)
         return status;
     if (o->reusable != NULL)
         s->reusable = o->reusable->counter;
-    status = send(worker, p, s);
+    status = shipment_send(worker, p, s);
     if (status != TERN_OK) {
         expect_nothing(worker, p, s);
-        drop(s);
+        shipment_drop(s);
         return status;
     }
     if (p->future != NULL)
@@ -278,18 +279,19 @@ static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
 }
 
 static tern_status call_shipping(tern_worker *worker, const parcel *p) {
-    tern_status status = raise(worker, p->options->executed);
+    tern_status status = shipment_raise(worker, p->options->executed);
     if (status != TERN_OK)
         return status;
-    status = ship(worker, p);
+    status = shipment_ship(worker, p);
     if (status != TERN_OK)
-        lower(worker, p->options->executed);
+        shipment_lower(worker, p->options->executed);
     return status;
 }
 
 /* [out] p: what is to be sent. */
-static tern_status address(tern_worker *worker, tern_worker_id target,
-                           const tern_function *function, const tern_writer *writer, parcel *p) {
+static tern_status shipment_address(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const tern_writer *writer,
+                                    parcel *p) {
     p->header = tern_call_header(worker, target, function, "", 0);
     if (p->header == 0)
         return tern_call_refuse(worker, target, function, "", 0);
@@ -298,7 +300,7 @@ static tern_status address(tern_worker *worker, tern_worker_id target,
         return status;
     p->target = tern_worker_number(worker->context, target);
     p->chunks = tern_writer_chunks(writer, &p->count);
-    return check(worker->context, p);
+    return shipment_check(worker->context, p);
 }
 
 static bool is_plain(const tern_worker *worker, const parcel *p) {
@@ -313,16 +315,16 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
     if ((unsigned)p.options->full > TERN_FULL_QUEUE)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: full %d", (int)p.options->full);
-    tern_status status = address(worker, target, function, writer, &p);
+    tern_status status = shipment_address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;
     bool plain = is_plain(worker, &p);
-    status = raise(worker, p.options->reusable);
+    status = shipment_raise(worker, p.options->reusable);
     if (status != TERN_OK)
         return status;
     status = plain ? call_plainly(worker, target, function, &p) : call_shipping(worker, &p);
     if (plain || status != TERN_OK)
-        lower(worker, p.options->reusable);
+        shipment_lower(worker, p.options->reusable);
     return status;
 }
 
@@ -332,12 +334,12 @@ tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
     parcel p = {.options = &usual, .future = future};
     if (worker == NULL || writer == NULL || future == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: NULL argument");
-    tern_status status = address(worker, target, function, writer, &p);
+    tern_status status = shipment_address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;
     if (is_plain(worker, &p))
         return tern_call_start(worker, target, function, p.archive, p.bytes, future);
-    return ship(worker, &p);
+    return shipment_ship(worker, &p);
 }
 
 /* Whether the target has fetched it, or never will. */
@@ -358,7 +360,7 @@ static bool is_over(tern_worker *worker, const tern_shipment *s) {
     return true;
 }
 
-static void finish(tern_worker *worker, tern_shipment **link) {
+static void shipment_finish(tern_worker *worker, tern_shipment **link) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     tern_shipment *s = *link;
     *link = s->next;
@@ -366,7 +368,7 @@ static void finish(tern_worker *worker, tern_shipment **link) {
         mine->shipments_end = link;
     if (!tern_ptr_is_null(s->reusable))
         tern_counter_lower(worker, s->reusable, 1);
-    drop(s);
+    shipment_drop(s);
     mine->shipments_over++;
 }
 
@@ -379,7 +381,7 @@ size_t tern_shipments_advance(tern_worker *worker) {
     const bool all = mine->shipment_looks++ % LOOKS == 0;
     while (*link != NULL) {
         if (is_over(worker, *link))
-            finish(worker, link);
+            shipment_finish(worker, link);
         else if (all)
             link = &(*link)->next;
         else
@@ -393,7 +395,7 @@ void tern_shipments_discard(tern_worker *worker) {
     while (*first != NULL) {
         tern_shipment *s = *first;
         *first = s->next;
-        drop(s);
+        shipment_drop(s);
     }
 }
 

@@ -7,7 +7,7 @@
 
 /* Values of the application's types: groups with the type's name, and what its functions write. */
 
-static tern_status check(const tern_type *type, const void *other) {
+static tern_status value_check(const tern_type *type, const void *other) {
     if (type == NULL || type->name == NULL || other == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "values to be archived: NULL argument");
     if (type->bytes == 0 || (type->write == NULL) != (type->read == NULL))
@@ -39,7 +39,7 @@ static tern_status write_one(tern_writer *writer, const tern_type *type, const v
 
 tern_status tern_write_values(tern_writer *writer, const tern_type *type, const void *values,
                               size_t count) {
-    tern_status status = check(type, count > 0 ? values : writer);
+    tern_status status = value_check(type, count > 0 ? values : writer);
     if (status != TERN_OK)
         return tern_writer_fail(writer, status);
     bool plain = type->write == NULL;
@@ -55,7 +55,7 @@ tern_status tern_write_list(tern_writer *writer, const tern_type *type, const vo
                             const void *(*next)(const void *value, void *user), void *user) {
     uint64_t count = 0;
     tern_status status = next != NULL
-                             ? check(type, writer)
+                             ? value_check(type, writer)
                              : tern_fail(TERN_ERR_ARGUMENT, "tern_write_list: next is NULL");
     if (status != TERN_OK)
         return tern_writer_fail(writer, status);
@@ -77,8 +77,8 @@ typedef struct sink {
 
 /* Memory for count values that lie side by side if it is an array, else for one; NULL and a status
  * if there is none. */
-static void *make_room(tern_reader *reader, const tern_type *type, sink *to, size_t count,
-                       uint64_t left) {
+static void *value_make_room(tern_reader *reader, const tern_type *type, sink *to, size_t count,
+                             uint64_t left) {
     if (to->array == NULL) {
         void *value = to->add(to->user, left);
         if (value == NULL)
@@ -116,7 +116,7 @@ static tern_status read_plain(tern_reader *reader, const tern_type *type, sink *
     count /= type->bytes / element;
     size_t step = to->array != NULL ? count : 1;
     for (size_t i = 0; i < count; i += step) {
-        void *value = make_room(reader, type, to, step, runs + (count - i));
+        void *value = value_make_room(reader, type, to, step, runs + (count - i));
         if (value == NULL)
             return reader->status;
         memcpy(value, content + i * type->bytes, step * type->bytes);
@@ -125,7 +125,7 @@ static tern_status read_plain(tern_reader *reader, const tern_type *type, sink *
 }
 
 static tern_status read_one(tern_reader *reader, const tern_type *type, sink *to, uint64_t left) {
-    void *value = make_room(reader, type, to, 1, left);
+    void *value = value_make_room(reader, type, to, 1, left);
     return value == NULL ? reader->status : tern_reader_fail(reader, type->read(reader, value));
 }
 
@@ -142,7 +142,7 @@ tern_status tern_read_values(tern_reader *reader, const tern_type *type, void *v
                              size_t count) {
     char none = 0;
     sink to = {.array = count > 0 ? values : &none, .room = count};
-    tern_status status = check(type, to.array);
+    tern_status status = value_check(type, to.array);
     if (status == TERN_OK)
         status = read_all(reader, type, &to);
     if (status == TERN_OK && to.room > 0)
@@ -155,7 +155,7 @@ tern_status tern_read_values(tern_reader *reader, const tern_type *type, void *v
 tern_status tern_read_list(tern_reader *reader, const tern_type *type,
                            void *(*add)(void *user, uint64_t left), void *user) {
     sink to = {.add = add, .user = user};
-    tern_status status = add != NULL ? check(type, reader)
+    tern_status status = add != NULL ? value_check(type, reader)
                                      : tern_fail(TERN_ERR_ARGUMENT, "tern_read_list: add is NULL");
     if (status == TERN_OK)
         status = read_all(reader, type, &to);

@@ -7,7 +7,7 @@
 
 /* Vectors: a buffer's memory is what they have room for. */
 
-static tern_status check(size_t element, size_t count) {
+static tern_status vector_check(size_t element, size_t count) {
     if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
         return tern_fail(TERN_ERR_RANGE,
                          "a vector of %zu elements of %zu bytes; %" PRIu64 " of %u are the limit",
@@ -21,7 +21,7 @@ tern_status tern_vector_create(struct tern_worker *worker, tern_item_type type, 
         return tern_fail(TERN_ERR_ARGUMENT, "tern_vector_create: %s",
                          vector == NULL ? "vector is NULL" : "an element of 0 bytes");
     tern_vector made = {.worker = worker, .element = element, .count = count, .type = type};
-    tern_status status = check(element, count);
+    tern_status status = vector_check(element, count);
     if (status == TERN_OK && count > 0)
         status = tern_buffer_create(worker, element * count, &made.buffer);
     if (status == TERN_OK)
@@ -36,7 +36,7 @@ void tern_vector_destroy(tern_vector *vector) {
 }
 
 /* Other memory, with room for so many, and the elements in it. */
-static tern_status replace(tern_vector *vector, size_t room) {
+static tern_status vector_replace(tern_vector *vector, size_t room) {
     tern_buffer *other = NULL;
     tern_status status = tern_buffer_create(vector->worker, vector->element * room, &other);
     if (status != TERN_OK)
@@ -49,19 +49,19 @@ static tern_status replace(tern_vector *vector, size_t room) {
 }
 
 /* Memory of its own with room for count, which is no less than it has. */
-static tern_status reserve(tern_vector *vector, size_t count) {
+static tern_status vector_reserve(tern_vector *vector, size_t count) {
     size_t room = tern_buffer_bytes(vector->buffer) / vector->element;
-    tern_status status = check(vector->element, count);
+    tern_status status = vector_check(vector->element, count);
     if (status != TERN_OK || (count <= room && tern_buffer_alone(vector->buffer)))
         return status;
     if (count > room && count < 2 * room && 2 * room <= TERN_ITEM_COUNT_MAX)
         count = 2 * room;
-    return replace(vector, count);
+    return vector_replace(vector, count);
 }
 
 tern_status tern_vector_resize(tern_vector *vector, size_t count) {
     if (count > vector->count) {
-        tern_status status = reserve(vector, count);
+        tern_status status = vector_reserve(vector, count);
         if (status != TERN_OK)
             return status;
     }
@@ -75,7 +75,7 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
     if (count == 0)
         return TERN_OK;
     if (count > TERN_ITEM_COUNT_MAX - vector->count)
-        return check(vector->element, SIZE_MAX);
+        return vector_check(vector->element, SIZE_MAX);
     /* Its own elements stay until they are copied. */
     tern_buffer *before = tern_buffer_keep(vector->buffer);
     /* R8: tern_buffer_drop */
@@ -84,7 +84,7 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
     size_t wanted = vector->count + count;
     tern_status status = TERN_OK;
     if (!alone || wanted > tern_buffer_bytes(before) / vector->element)
-        status = reserve(vector, wanted);
+        status = vector_reserve(vector, wanted);
     if (status == TERN_OK) {
         char *to = vector->buffer->data;
         memcpy(to + vector->count * vector->element, elements, count * vector->element);
@@ -95,7 +95,7 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
 }
 
 tern_status tern_vector_own(tern_vector *vector) {
-    return vector->buffer == NULL ? TERN_OK : reserve(vector, vector->count);
+    return vector->buffer == NULL ? TERN_OK : vector_reserve(vector, vector->count);
 }
 
 void tern_vector_share(const tern_vector *from, tern_vector *to) {

@@ -29,7 +29,7 @@ tern_status tern_writer_fail(tern_writer *writer, tern_status status) {
 }
 
 /* Moves the archive to heap memory with room for size more bytes. */
-static tern_status grow(tern_writer *writer, size_t size) {
+static tern_status writer_grow(tern_writer *writer, size_t size) {
     if (size > writer->limit - writer->bytes)
         return tern_fail(TERN_ERR_RANGE, "an archive of %zu bytes and %zu more; %zu are the limit",
                          writer->bytes, size, writer->limit);
@@ -51,11 +51,11 @@ static tern_status grow(tern_writer *writer, size_t size) {
 tern_status tern_writer_reserve(tern_writer *writer, size_t size) {
     if (writer->status != TERN_OK || size <= writer->room - writer->bytes)
         return writer->status;
-    return tern_writer_fail(writer, grow(writer, size));
+    return tern_writer_fail(writer, writer_grow(writer, size));
 }
 
 /* An empty archive in the memory that is there. */
-static tern_status begin(tern_writer *writer) {
+static tern_status writer_begin(tern_writer *writer) {
     writer->bytes = writer->group = 0;
     writer->groups = 0;
     writer->status = TERN_OK;
@@ -82,7 +82,7 @@ tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, siz
                                 tern_fail(TERN_ERR_ARGUMENT, "tern_writer_open: memory is %s",
                                           memory == NULL ? "NULL" : "not aligned to 8 bytes"));
     }
-    return begin(writer);
+    return writer_begin(writer);
 }
 
 tern_status tern_writer_reset(tern_writer *writer) {
@@ -90,7 +90,7 @@ tern_status tern_writer_reset(tern_writer *writer) {
         return tern_fail(TERN_ERR_STATE, "tern_writer_reset: the writer is not open");
     if (writer->chunks != NULL)
         tern_chunks_clear(writer->chunks);
-    return begin(writer);
+    return writer_begin(writer);
 }
 
 tern_status tern_write_slowly(tern_writer *writer, tern_item_type type, size_t element,

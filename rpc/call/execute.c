@@ -78,7 +78,7 @@ static void let_origin_run_ahead(void) {
 /* What tern_call_with sends of a call that has a buffer inside and no more to say: a word with the
  * bytes of the arguments, these, and from the next multiple of 8 bytes on the buffer. False: the
  * arguments are more than there is. */
-static bool find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
+static bool execute_find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
     if (*bytes < sizeof(uint64_t))
         return false;
     /* R10; once: the origin may write there again */
@@ -128,7 +128,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         uint64_t at = position & mask, size = tern_record_size(bytes);
         const char *arguments = data + at + 8;
         bool bad = id >= count || size > mask + 1 - at || size > limit - position;
-        if (__builtin_expect(bad || (has_buffer && !find_buffer(&arguments, &bytes, &info)), 0)) {
+        if (__builtin_expect(bad || (has_buffer && !execute_find_buffer(&arguments, &bytes, &info)),
+                             0)) {
             in->position = position;
             tern_ring_refuse(worker, in, header, bad_call);
             break;

@@ -33,7 +33,7 @@ typedef struct tern_call_task {
     tern_request request;
 } tern_call_task;
 
-static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+static size_t extended_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 static bool has_chunks(const tern_extension *e) { return e->way >= TERN_WAY_CHUNKS; }
 
@@ -42,7 +42,8 @@ static bool is_aside(const tern_extension *e) {
 }
 
 /* left: bytes behind the extension, or that are lent in their place. */
-static bool well_formed(const tern_worker *worker, const tern_extension *e, uint64_t left) {
+static bool extended_well_formed(const tern_worker *worker, const tern_extension *e,
+                                 uint64_t left) {
     const tern_context *context = worker->context;
     if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
         e->origin >= context->size * context->workers || e->answer.cell >= TERN_FUTURES ||
@@ -50,7 +51,8 @@ static bool well_formed(const tern_worker *worker, const tern_extension *e, uint
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
     return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
-           (padded(e->arguments) <= left && e->buffer_bytes <= left - padded(e->arguments));
+           (extended_padded(e->arguments) <= left &&
+            e->buffer_bytes <= left - extended_padded(e->arguments));
 }
 
 /* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. A call that has some already gets
@@ -77,8 +79,8 @@ static void give_memory(tern_worker *worker, uint64_t bytes, char **memory) {
 }
 
 /* Starts a get of what load/store does not reach. */
-static tern_status start_get(tern_worker *worker, tern_call_task *t, tern_ptr from, uint64_t bytes,
-                             char *to) {
+static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, tern_ptr from,
+                                      uint64_t bytes, char *to) {
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
     if (status == TERN_OK)
@@ -93,7 +95,7 @@ static tern_status start_get(tern_worker *worker, tern_call_task *t, tern_ptr fr
 
 /* Begins to get what is lent in the place of the rest of the record. Where load/store reaches it,
  * it is read where it lies. */
-static tern_status borrow(tern_worker *worker, tern_call_task *t) {
+static tern_status extended_borrow(tern_worker *worker, tern_call_task *t) {
     const tern_loan *loan = &t->loan;
     tern_ptr data;
     tern_status status = tern_loan_check(worker, loan, loan->counter.rank, &data);
@@ -105,7 +107,7 @@ static tern_status borrow(tern_worker *worker, tern_call_task *t) {
         return TERN_OK;
     status = take_memory(worker, loan->bytes, false, &t->borrowed);
     if (status == TERN_OK)
-        status = start_get(worker, t, data, loan->bytes, t->borrowed);
+        status = extended_start_get(worker, t, data, loan->bytes, t->borrowed);
     if (status != TERN_OK) {
         give_memory(worker, loan->bytes, &t->borrowed);
         return status;
@@ -116,7 +118,7 @@ static tern_status borrow(tern_worker *worker, tern_call_task *t) {
 }
 
 static void find_rest(tern_worker *worker, tern_call_task *t) {
-    t->status = borrow(worker, t);
+    t->status = extended_borrow(worker, t);
     if (t->status == TERN_ERR_AGAIN) {
         t->status = TERN_OK;
         t->stage = BORROW;
@@ -127,7 +129,7 @@ static void find_rest(tern_worker *worker, tern_call_task *t) {
 
 /* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
  * much of that is in use. */
-static tern_status make_room(tern_worker *worker, tern_call_task *t, char **to) {
+static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, char **to) {
     const tern_extension *e = &t->e;
     if (!tern_ptr_is_null(e->place)) {
         tern_ptr place = e->place;
@@ -145,7 +147,7 @@ static tern_status make_room(tern_worker *worker, tern_call_task *t, char **to) 
 
 /* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
  * it has a place. TERN_ERR_AGAIN: later. */
-static tern_status fetch(tern_worker *worker, tern_call_task *t) {
+static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
     uint64_t offset = 0;
@@ -159,7 +161,7 @@ static tern_status fetch(tern_worker *worker, tern_call_task *t) {
             : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes",
                         (unsigned long long)e->buffer_bytes);
     if (status == TERN_OK)
-        status = make_room(worker, t, &to);
+        status = extended_make_room(worker, t, &to);
     if (status != TERN_OK)
         return status;
     t->buffer = to;
@@ -167,7 +169,7 @@ static tern_status fetch(tern_worker *worker, tern_call_task *t) {
         memcpy(to, near, e->buffer_bytes);
         return TERN_OK;
     }
-    status = start_get(worker, t, e->from, e->buffer_bytes, to);
+    status = extended_start_get(worker, t, e->from, e->buffer_bytes, to);
     if (status != TERN_OK) {
         give_memory(worker, e->buffer_bytes, &t->memory);
         return status;
@@ -176,25 +178,25 @@ static tern_status fetch(tern_worker *worker, tern_call_task *t) {
     return TERN_OK;
 }
 
-static void find_buffer(tern_worker *worker, tern_call_task *t, const char *arguments) {
+static void extended_find_buffer(tern_worker *worker, tern_call_task *t, const char *arguments) {
     const tern_extension *e = &t->e;
     char *to = NULL;
     t->stage = LANDED;
     if (e->way == TERN_BUFFER_INSIDE) {
-        t->buffer = arguments + padded(e->arguments);
+        t->buffer = arguments + extended_padded(e->arguments);
     } else if (e->way == TERN_BUFFER_PUT) {
-        t->status = make_room(worker, t, &to);
+        t->status = extended_make_room(worker, t, &to);
         t->buffer = to;
     } else if (has_chunks(e)) {
         tern_fetch *chunks = (tern_fetch *)(void *)(t + 1);
-        t->status = tern_fetch_begin(worker, e->origin, arguments + padded(e->arguments),
+        t->status = tern_fetch_begin(worker, e->origin, arguments + extended_padded(e->arguments),
                                      e->buffer_bytes, chunks);
         if (t->status == TERN_OK) {
             t->fetch = chunks;
             t->stage = FETCHING;
         }
     } else if (e->way != TERN_BUFFER_NONE) {
-        t->status = fetch(worker, t);
+        t->status = extended_fetch(worker, t);
     }
     if (t->status == TERN_ERR_AGAIN) {
         t->status = TERN_OK;
@@ -212,7 +214,8 @@ static void look_at_chunks(tern_worker *worker, tern_call_task *t) {
 }
 
 /* One look at the get from rank into memory, after which comes the stage next. */
-static void look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory, int next) {
+static void extended_look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory,
+                          int next) {
     int done = 0;
     t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
     if (!done && t->status == TERN_OK)
@@ -223,7 +226,7 @@ static void look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **m
         t->stage = t->status == TERN_OK ? next : LANDED;
 }
 
-static void lower(tern_worker *worker, const tern_extension *e, tern_notify_on when) {
+static void extended_lower(tern_worker *worker, const tern_extension *e, tern_notify_on when) {
     if (!tern_ptr_is_null(e->counter) && e->notify == when)
         tern_counter_lower(worker, e->counter, 1);
 }
@@ -239,7 +242,7 @@ static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arg
 }
 
 /* The call did not run for want of what it carries. */
-static void refuse(tern_worker *worker, const tern_call_task *t, tern_call_info *call) {
+static void extended_refuse(tern_worker *worker, const tern_call_task *t, tern_call_info *call) {
     uint32_t id = tern_record_id(t->header);
     worker->stats.calls_refused++;
     tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of what it carries: %s",
@@ -253,7 +256,8 @@ static void refuse(tern_worker *worker, const tern_call_task *t, tern_call_info 
 }
 
 /* Runs the function and sends its result, if that is waited for. */
-static tern_status run(tern_worker *worker, const tern_call_task *t, const void *arguments) {
+static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
+                                const void *arguments) {
     const tern_extension *e = &t->e;
     uint32_t id = tern_record_id(t->header);
     const uint32_t workers = worker->context->workers;
@@ -261,7 +265,7 @@ static tern_status run(tern_worker *worker, const tern_call_task *t, const void 
     const bool is_awaited = e->answer.sequence != 0;
     size_t bytes = e->arguments;
     if (t->status != TERN_OK) {
-        refuse(worker, t, &call);
+        extended_refuse(worker, t, &call);
         return t->status;
     }
     if (t->fetch != NULL) {
@@ -277,11 +281,11 @@ static tern_status run(tern_worker *worker, const tern_call_task *t, const void 
 }
 
 /* Nothing of the call is needed any more. */
-static void let_go(tern_worker *worker, tern_call_task *t) {
+static void extended_let_go(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     if (t->memory == NULL && tern_ptr_is_null(e->place))
-        lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
-    lower(worker, e, TERN_ON_EXECUTED);
+        extended_lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
+    extended_lower(worker, e, TERN_ON_EXECUTED);
     give_memory(worker, e->buffer_bytes, &t->memory);
     give_memory(worker, t->loan.bytes, &t->borrowed);
     if (t->rest != NULL)
@@ -290,7 +294,7 @@ static void let_go(tern_worker *worker, tern_call_task *t) {
 }
 
 /* As far as it goes now; whether the call is over. */
-static bool advance(tern_worker *worker, tern_call_task *t) {
+static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
     const tern_extension *e = &t->e;
     const char *rest = payload + sizeof *e;
@@ -307,32 +311,32 @@ static bool advance(tern_worker *worker, tern_call_task *t) {
     if (t->stage == BORROW)
         find_rest(worker, t);
     if (t->stage == BORROWING)
-        look(worker, t, t->loan.counter.rank, &t->borrowed, FETCH);
+        extended_look(worker, t, t->loan.counter.rank, &t->borrowed, FETCH);
     const char *arguments = lent ? t->rest : rest;
     if (t->stage == FETCH)
-        find_buffer(worker, t, arguments);
+        extended_find_buffer(worker, t, arguments);
     if (t->stage == FETCHING && t->fetch != NULL)
         look_at_chunks(worker, t);
     else if (t->stage == FETCHING)
-        look(worker, t, e->from.rank, &t->memory, LANDED);
+        extended_look(worker, t, e->from.rank, &t->memory, LANDED);
     if (t->stage < LANDED)
         return false;
     if (t->stage == LANDED) {
         if (!pass_at_home(worker, t, rest, bytes))
             return false;
         if (t->memory != NULL || !tern_ptr_is_null(e->place))
-            lower(worker, e, TERN_ON_SENT);
+            extended_lower(worker, e, TERN_ON_SENT);
         t->stage = READY;
     }
-    if (run(worker, t, arguments) == TERN_ERR_AGAIN)
+    if (extended_run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
-    let_go(worker, t);
+    extended_let_go(worker, t);
     /* After what it made was counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
 }
 
-static void end(tern_call_task **link) {
+static void extended_end(tern_call_task **link) {
     tern_call_task *t = *link;
     *link = t->next;
     free(t->record);
@@ -355,7 +359,7 @@ static void prefetch_next(const tern_in *in, uint64_t header) {
 }
 
 /* Begins one at *link. False: no memory, or the record is refused. */
-static bool begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
+static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
     uint64_t header = tern_ring_peek(worker, in);
     size_t bytes = tern_record_bytes(header);
     tern_extension e;
@@ -371,7 +375,7 @@ static bool begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
         tern_read_once(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
         good = loan.counter.rank == e.origin / worker->context->workers;
     }
-    if (!good || !well_formed(worker, &e, loan.bytes)) {
+    if (!good || !extended_well_formed(worker, &e, loan.bytes)) {
         tern_ring_refuse(worker, in, header, "a call with a bad extension");
         return false;
     }
@@ -400,12 +404,12 @@ static bool set_aside(tern_call_task *t) {
 /* The call at the head of in, as far as it goes; whether the ring is past it. */
 static bool call_one(tern_worker *worker, tern_in *in) {
     tern_call_task **link = task_of(worker, in), *t;
-    if (*link == NULL && !begin(worker, in, link))
+    if (*link == NULL && !extended_begin(worker, in, link))
         return false;
     t = *link;
     uint64_t header = t->header;
-    if (advance(worker, t))
-        end(link);
+    if (extended_advance(worker, t))
+        extended_end(link);
     else if (!is_aside(&t->e) || t->stage != FETCHING || !set_aside(t))
         return false;
     tern_ring_advance(in, header);
@@ -434,8 +438,8 @@ size_t tern_tasks_advance(tern_worker *worker) {
         tern_fetch_spare_drop(worker);
     mine->spare_used = false;
     while (*link != NULL) {
-        if ((*link)->in == NULL && advance(worker, *link)) {
-            end(link);
+        if ((*link)->in == NULL && extended_advance(worker, *link)) {
+            extended_end(link);
             over++;
         } else {
             link = &(*link)->next;
@@ -453,7 +457,7 @@ void tern_tasks_discard(tern_worker *worker) {
         if ((*first)->stage != BORROWING)
             free((*first)->borrowed);
         tern_fetch_end(worker, (*first)->fetch);
-        end(first);
+        extended_end(first);
     }
     tern_fetch_spare_drop(worker);
 }

@@ -29,7 +29,7 @@ static bool same_function(const char *a, const char *b) {
     return strcspn(b, "(") == length && memcmp(a, b, length) == 0;
 }
 
-static tern_status add(tern_function *function) {
+static tern_status function_add(tern_function *function) {
     for (uint32_t i = 0; i < registry.count; i++) {
         const tern_function *there = registry.function[i];
         if (!same_function(there->name, function->name))
@@ -62,7 +62,7 @@ tern_status tern_function_register(tern_function *function) {
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_function_register: a function needs a name and a handler");
     pthread_mutex_lock(&registry.lock);
-    tern_status status = add(function);
+    tern_status status = function_add(function);
     pthread_mutex_unlock(&registry.lock);
     return status;
 }
@@ -115,7 +115,7 @@ static tern_status copy_registry(tern_rpc *rpc) {
     return status;
 }
 
-static uint64_t fingerprint(const tern_rpc *rpc) {
+static uint64_t function_fingerprint(const tern_rpc *rpc) {
     uint64_t hash = rpc->count;
     for (uint32_t i = 0; i < rpc->count; i++)
         hash = XXH3_64bits_withSeed(rpc->name[i], strlen(rpc->name[i]) + 1, hash);
@@ -172,7 +172,7 @@ tern_status tern_functions_number(tern_context *context, tern_rpc *rpc) {
     status = tern_collective_agree(context, NULL, status, "numbering functions");
     if (status != TERN_OK)
         return status;
-    uint64_t mine = fingerprint(rpc);
+    uint64_t mine = function_fingerprint(rpc);
     if (tern_collective_same(context, NULL, &mine, sizeof mine, "functions") == TERN_OK)
         return TERN_OK;
     return explain_difference(context, rpc);

@@ -9,8 +9,8 @@
 #include "rpc/synchronizer.h"
 
 /* To the worker that waits here for an answer that nobody else will give. */
-static void answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,
-                   tern_status status) {
+static void lost_answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,
+                        tern_status status) {
     const char *text = tern_error_detail();
     tern_reply_here(worker->context, origin, back, status, text, strlen(text));
 }
@@ -35,12 +35,12 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
     if (e.lent != 0)
         settle_loan(worker, call->payload + sizeof e, status);
     if (e.answer.sequence != 0)
-        answer(worker, e.origin, &e.answer, status);
+        lost_answer(worker, e.origin, &e.answer, status);
     if (e.way < TERN_WAY_CHUNKS)
         return;
     tern_chunk_list list;
     memcpy(&list, call->payload + sizeof e + ((e.arguments + 7) & ~7u), sizeof list);
-    answer(worker, e.origin, &list.back, status);
+    lost_answer(worker, e.origin, &list.back, status);
 }
 
 void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,
@@ -52,7 +52,7 @@ void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_cal
     } else if (kind == TERN_RECORD_CALL_RETURN) {
         tern_return_address back;
         memcpy(&back, call->payload, sizeof back);
-        answer(worker, origin, &back, status);
+        lost_answer(worker, origin, &back, status);
     }
     tern_count(&worker->stats.calls_executed, 1);
 }

@@ -19,13 +19,14 @@ static void count_sent(tern_worker *worker, int64_t by) {
 }
 
 /* A round of a wait. Nobody makes no progress; what it tried has served messages. */
-static tern_status step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
+static tern_status call_message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     size_t found = worker->index == TERN_NO_WORKER ? 0 : tern_progress_round(worker);
     return tern_wait_round(worker->context, wait, found, rank);
 }
 
-static tern_status call(tern_worker *worker, tern_worker_id target, const tern_function *function,
-                        const void *arguments, size_t bytes, bool may_wait) {
+static tern_status call_message_send(tern_worker *worker, tern_worker_id target,
+                                     const tern_function *function, const void *arguments,
+                                     size_t bytes, bool may_wait) {
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
@@ -40,7 +41,7 @@ static tern_status call(tern_worker *worker, tern_worker_id target, const tern_f
     do
         status = tern_inbox_send(worker, number, tern_record_id(header), arguments, bytes);
     while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
-           (status = step(worker, &wait, target.rank)) == TERN_OK);
+           (status = call_message_step(worker, &wait, target.rank)) == TERN_OK);
     /* Who tries for ever is told too. MPI has been asked just now, which costs more than this. */
     if (status == TERN_ERR_AGAIN &&
         tern_peer_look(&worker->context->peers, target.rank) == TERN_PEER_DEAD)
@@ -52,13 +53,13 @@ static tern_status call(tern_worker *worker, tern_worker_id target, const tern_f
 
 tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
                               const tern_function *function, const void *arguments, size_t bytes) {
-    return call(worker, target, function, arguments, bytes, true);
+    return call_message_send(worker, target, function, arguments, bytes, true);
 }
 
 tern_status tern_call_message_try(tern_worker *worker, tern_worker_id target,
                                   const tern_function *function, const void *arguments,
                                   size_t bytes) {
-    return call(worker, target, function, arguments, bytes, false);
+    return call_message_send(worker, target, function, arguments, bytes, false);
 }
 
 static tern_status call_by_nobody(tern_context *context, tern_worker_id target,
@@ -69,7 +70,8 @@ static tern_status call_by_nobody(tern_context *context, tern_worker_id target,
     tern_status status = tern_mpi_check_thread(name);
     if (status != TERN_OK)
         return status;
-    return call(tern_context_nobody(context), target, function, arguments, bytes, may_wait);
+    return call_message_send(tern_context_nobody(context), target, function, arguments, bytes,
+                             may_wait);
 }
 
 tern_status tern_context_call(tern_context *context, tern_worker_id target,
@@ -85,7 +87,7 @@ tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
 }
 
 /* Whether it is over. */
-static bool run(tern_worker *worker, const tern_inbox_message *entry) {
+static bool call_message_run(tern_worker *worker, const tern_inbox_message *entry) {
     if (entry->id >= tern_rpc_of(worker->context)->count) {
         worker->stats.records_malformed++;
         tern_log(TERN_LOG_ERROR, "a message from rank %u calls function %u, which is unknown",
@@ -105,7 +107,7 @@ static size_t run_lane(tern_worker *worker, tern_inbox_lane lane) {
     size_t calls = 0;
     const tern_inbox_message *entry;
     for (; calls < RUN_MOST && (entry = tern_inbox_take(worker, lane)) != NULL; calls++) {
-        if (!run(worker, entry))
+        if (!call_message_run(worker, entry))
             break;
         tern_inbox_end(worker, lane);
     }

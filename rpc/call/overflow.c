@@ -13,18 +13,18 @@ void tern_overflow_open(tern_worker *worker) {
 }
 
 /* The link that leads to the target's queue, or to NULL. */
-static tern_overflow **find(const tern_worker *worker, uint32_t target) {
+static tern_overflow **overflow_find(const tern_worker *worker, uint32_t target) {
     tern_overflow **link = &tern_rpc_worker_of(worker)->overflow;
     while (*link != NULL && (*link)->out->target != target)
         link = &(*link)->next;
     return link;
 }
 
-static void lock(const tern_worker *worker) {
+static void overflow_acquire(const tern_worker *worker) {
     pthread_mutex_lock(&tern_rpc_worker_of(worker)->overflow_lock);
 }
 
-static void unlock(const tern_worker *worker) {
+static void overflow_release(const tern_worker *worker) {
     pthread_mutex_unlock(&tern_rpc_worker_of(worker)->overflow_lock);
 }
 
@@ -40,7 +40,7 @@ static void set_link(tern_overflow **link, tern_overflow *queue) {
 }
 
 static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
-    tern_overflow *queue = *find(worker, target);
+    tern_overflow *queue = *overflow_find(worker, target);
     if (queue != NULL)
         return queue;
     queue = calloc(1, sizeof *queue);
@@ -61,7 +61,8 @@ static void close_queue(tern_worker *worker, tern_overflow **link) {
     free(queue);
 }
 
-static tern_status push(tern_worker *worker, const tern_outgoing *outgoing, uint64_t header) {
+static tern_status overflow_push(tern_worker *worker, const tern_outgoing *outgoing,
+                                 uint64_t header) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t cost = cost_of(header), limit = worker->context->config.overflow_memory;
     if (!worker->in_progress)
@@ -95,9 +96,9 @@ static tern_status push(tern_worker *worker, const tern_outgoing *outgoing, uint
 }
 
 tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes) {
-    lock(worker);
-    tern_status status = push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
-    unlock(worker);
+    overflow_acquire(worker);
+    tern_status status = overflow_push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
+    overflow_release(worker);
     if (status == TERN_OK)
         tern_error_clear_again(); /* it had found the ring full */
     return status;
@@ -142,7 +143,7 @@ static void lose_all(tern_worker *pending, tern_rpc_worker *owner, tern_overflow
 }
 
 /* Moves what has room now, to be published together. The pending's thread has the owner's lock. */
-static size_t move(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue) {
+static size_t overflow_move(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue) {
     size_t moved = 0;
     tern_status status = TERN_OK;
     while (queue->first != NULL && (status = move_first(pending, queue)) == TERN_OK) {
@@ -163,33 +164,33 @@ size_t tern_overflow_drain(tern_worker *worker) {
     tern_overflow **link = &mine->overflow;
     if (*link == NULL)
         return 0;
-    lock(worker);
+    overflow_acquire(worker);
     while (*link != NULL) {
-        moved += move(worker, mine, *link);
+        moved += overflow_move(worker, mine, *link);
         if ((*link)->first == NULL)
             close_queue(worker, link);
         else
             link = &(*link)->next;
     }
-    unlock(worker);
+    overflow_release(worker);
     return moved;
 }
 
 bool tern_overflow_clear(tern_worker *worker, uint32_t target) {
-    tern_overflow **link = find(worker, target);
+    tern_overflow **link = overflow_find(worker, target);
     if (*link == NULL)
         return true;
-    lock(worker);
-    (void)move(worker, tern_rpc_worker_of(worker), *link);
+    overflow_acquire(worker);
+    (void)overflow_move(worker, tern_rpc_worker_of(worker), *link);
     bool empty = (*link)->first == NULL;
     if (empty)
         close_queue(worker, link);
-    unlock(worker);
+    overflow_release(worker);
     return empty;
 }
 
 /* A worker that has the lock moves its calls itself. */
-static size_t assist(tern_worker *service, tern_worker *worker) {
+static size_t overflow_assist(tern_worker *service, tern_worker *worker) {
     tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
     size_t moved = 0;
     /* R4 */
@@ -197,8 +198,8 @@ static size_t assist(tern_worker *service, tern_worker *worker) {
         pthread_mutex_trylock(&theirs->overflow_lock) != 0)
         return 0;
     for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next)
-        moved += move(service, theirs, queue);
-    unlock(worker);
+        moved += overflow_move(service, theirs, queue);
+    overflow_release(worker);
     return moved;
 }
 
@@ -206,21 +207,21 @@ size_t tern_overflow_assist(tern_worker *service) {
     const tern_context *context = service->context;
     size_t moved = 0;
     for (size_t i = 0; i < context->config.workers; i++)
-        moved += assist(service, context->worker[i]);
+        moved += overflow_assist(service, context->worker[i]);
     return moved;
 }
 
 tern_out *tern_overflow_ring_of(const tern_worker *worker, uint32_t target) {
-    const tern_overflow *queue = *find(worker, target);
+    const tern_overflow *queue = *overflow_find(worker, target);
     return queue != NULL ? queue->out : tern_rma_worker_of(worker)->out[target];
 }
 
 tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target) {
-    lock(worker);
+    overflow_acquire(worker);
     return tern_overflow_ring_of(worker, target);
 }
 
-void tern_overflow_ring_done(tern_worker *worker) { unlock(worker); }
+void tern_overflow_ring_done(tern_worker *worker) { overflow_release(worker); }
 
 void tern_overflow_close(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);

@@ -8,7 +8,8 @@
  * the ring is full is a choice of tern_outgoing_send.
  */
 
-static tern_status check(const tern_worker *worker, tern_worker_id target, const char *function) {
+static tern_status policy_check(const tern_worker *worker, tern_worker_id target,
+                                const char *function) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     const tern_context *context = worker->context;
@@ -20,7 +21,7 @@ static tern_status check(const tern_worker *worker, tern_worker_id target, const
 
 tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_publish policy,
                              size_t bytes) {
-    tern_status status = check(worker, target, "tern_call_policy");
+    tern_status status = policy_check(worker, target, "tern_call_policy");
     if (status != TERN_OK)
         return status;
     if ((unsigned)policy > TERN_PUBLISH_SPILL)
@@ -47,7 +48,7 @@ static tern_status left_here(void) {
 }
 
 tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
-    tern_status status = check(worker, target, "tern_call_flush");
+    tern_status status = policy_check(worker, target, "tern_call_flush");
     if (status != TERN_OK)
         return status;
     uint32_t number = tern_worker_number(worker->context, target);

@@ -22,7 +22,7 @@ enum { WAVES_OF_THE_LOST = 100 };
 
 enum { SENT, EXECUTED, MALFORMED, SUMS };
 
-static void count(const tern_context *context, uint64_t sums[SUMS]) {
+static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
     memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads that have none */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i <= context->workers; i++)
@@ -41,9 +41,10 @@ static void count(const tern_context *context, uint64_t sums[SUMS]) {
 }
 
 /* One wave. [out] quiet: it is the second that finds nothing under way. */
-static tern_status wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *alike, bool *quiet) {
+static tern_status quiesce_wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *alike,
+                                bool *quiet) {
     uint64_t sums[SUMS];
-    count(worker->context, sums);
+    quiesce_count(worker->context, sums);
     tern_status status = tern_collective_sum(worker->context, worker, sums, SUMS);
     if (status != TERN_OK)
         return status;
@@ -102,7 +103,7 @@ tern_status tern_quiesce(tern_worker *worker) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */
         for (int i = 0; i < 1000 && tern_progress_process(worker) > 0; i++)
             ;
-        status = wave(worker, before, &alike, &quiet);
+        status = quiesce_wave(worker, before, &alike, &quiet);
     }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !answers_are_here(worker))

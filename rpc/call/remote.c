@@ -21,7 +21,7 @@ static void spell_type(FILE *text, const tern_remote_parameter *p) {
         fprintf(text, "%s%zu", number[p->type], 8 * p->element);
 }
 
-static void spell(FILE *text, const tern_remote_parameter *p) {
+static void remote_spell(FILE *text, const tern_remote_parameter *p) {
     if (p->kind == TERN_REMOTE_STRING) {
         fputs("string", text);
         return;
@@ -48,7 +48,7 @@ static char *full_name(const char *name, const tern_remote_parameter *list) {
     fprintf(text, "%s(", name);
     for (const tern_remote_parameter *p = list; p->kind != 0; p++) {
         fputs(p != list ? ", " : "", text);
-        spell(text, p);
+        remote_spell(text, p);
     }
     fputs(result != NULL ? "):" : ")", text);
     if (result != NULL)
@@ -85,7 +85,7 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
 }
 
 /* Whether content of so many bytes becomes a chunk; without a worker the call will be refused. */
-static bool shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
+static bool remote_shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
     return worker != NULL && count <= TERN_ITEM_COUNT_MAX &&
            element * count >= tern_place_threshold(worker) &&
            tern_writer_share(writer, worker, 0) == TERN_OK;
@@ -93,7 +93,7 @@ static bool shares(tern_writer *writer, tern_worker *worker, size_t element, siz
 
 tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker, tern_item_type type,
                                      size_t element, const void *items, size_t count) {
-    bool shared = shares(writer, worker, element, count);
+    bool shared = remote_shares(writer, worker, element, count);
     tern_status status = tern_write_items(writer, type, element, items, count);
     if (shared)
         writer->share_min = SIZE_MAX;
@@ -118,14 +118,14 @@ tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *worker,
         return tern_writer_fail(writer, TERN_ERR_ARGUMENT);
     if (vector->type != type || vector->element != element)
         return refuse_vector(writer, function, name, vector);
-    bool shared = shares(writer, worker, element, vector->count);
+    bool shared = remote_shares(writer, worker, element, vector->count);
     tern_status status = tern_write_vector(writer, vector);
     if (shared)
         writer->share_min = SIZE_MAX;
     return status;
 }
 
-static tern_status check_size(tern_status status, size_t got, size_t wanted) {
+static tern_status remote_check_size(tern_status status, size_t got, size_t wanted) {
     if (status != TERN_OK || got == wanted)
         return status;
     return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
@@ -137,7 +137,7 @@ tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
     size_t got = 0;
     tern_status status =
         tern_call_return(worker, target, function, arguments, bytes, result, capacity, &got);
-    return check_size(status, got, capacity);
+    return remote_check_size(status, got, capacity);
 }
 
 tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
@@ -156,7 +156,7 @@ tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *res
                              size_t capacity) {
     size_t got = 0;
     tern_status status = tern_future_wait(worker, future, result, capacity, &got);
-    return check_size(status, got, capacity);
+    return remote_check_size(status, got, capacity);
 }
 
 tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted) {
@@ -166,7 +166,7 @@ tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size
 
 /* Memory that this rank has registered; NULL: it is not all there. It may be deregistered while the
  * handler runs, like what tern_local gives. */
-static char *registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
+static char *remote_registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
     uint64_t place = 0;
     tern_hold hold = {NULL, NULL};
     if (p.segment != 0 && p.rank == context->rank && tern_region_place(p, &place) == TERN_OK &&
@@ -179,9 +179,10 @@ void *tern_remote_find(const tern_call_info *call, const tern_function *function
                        const tern_remote_piece *piece, size_t element, size_t alignment,
                        tern_status *status) {
     const tern_ptr *p = &piece->place;
-    char *at = piece->count <= SIZE_MAX / element
-                   ? registered(tern_worker_context(call->worker), *p, piece->count * element)
-                   : NULL;
+    char *at =
+        piece->count <= SIZE_MAX / element
+            ? remote_registered(tern_worker_context(call->worker), *p, piece->count * element)
+            : NULL;
     if (at != NULL && (uintptr_t)at % alignment == 0)
         return at;
     *status = tern_fail(TERN_ERR_RANGE,

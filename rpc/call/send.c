@@ -73,7 +73,7 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
 }
 
 /* The policy is this thread's alone, whoever has the ring. */
-static bool keeps(const tern_worker *worker, uint32_t target) {
+static bool send_keeps(const tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring_of(worker, target);
     return out != NULL && out->policy == TERN_PUBLISH_SPILL;
 }
@@ -93,7 +93,7 @@ tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern
         full = TERN_FULL_QUEUE; /* a handler may not wait */
     for (;;) {
         tern_status status = put_call(worker, c, bytes);
-        if (status == TERN_ERR_AGAIN && (full == TERN_FULL_QUEUE || keeps(worker, c->target)))
+        if (status == TERN_ERR_AGAIN && (full == TERN_FULL_QUEUE || send_keeps(worker, c->target)))
             status = tern_overflow_push(worker, c, bytes);
         else if (status == TERN_ERR_AGAIN && full == TERN_FULL_FAIL)
             return tern_fail(status,

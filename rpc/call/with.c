@@ -16,7 +16,8 @@ static char *place_at_home(const tern_worker *worker, const tern_call_options *o
     return tern_reach_address(worker, place, o->buffer_bytes);
 }
 
-static tern_status check(const tern_worker *worker, const tern_call_options *o, bool broadcast) {
+static tern_status call_with_check(const tern_worker *worker, const tern_call_options *o,
+                                   bool broadcast) {
     uint64_t offset = 0;
     if ((unsigned)o->full > TERN_FULL_QUEUE || (unsigned)o->notify > TERN_ON_SENT ||
         (unsigned)o->way > TERN_BUFFER_GET_ASIDE)
@@ -37,8 +38,8 @@ static tern_status check(const tern_worker *worker, const tern_call_options *o, 
                      : TERN_OK;
 }
 
-static tern_extension extend(const tern_worker *worker, const tern_call_options *o, size_t bytes,
-                             uint32_t arity) {
+static tern_extension call_with_extend(const tern_worker *worker, const tern_call_options *o,
+                                       size_t bytes, uint32_t arity) {
     tern_extension e = {.counter = o->synchronizer != NULL ? o->synchronizer->counter : TERN_NULL,
                         .from = o->from,
                         .place = o->place,
@@ -83,7 +84,7 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
         status = put_buffer(worker, target, o);
     else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
         memmove(place_at_home(worker, o), o->buffer, o->buffer_bytes);
-    tern_extension e = extend(worker, o, bytes, arity);
+    tern_extension e = call_with_extend(worker, o, bytes, arity);
     tern_outgoing call = {tern_worker_number(context, target),
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}, {NULL, 0}}};
@@ -108,7 +109,7 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
-    tern_status status = check(worker, o, false);
+    tern_status status = call_with_check(worker, o, false);
     if (status != TERN_OK)
         return status;
     const bool inside = o->way == TERN_BUFFER_INSIDE;
@@ -136,7 +137,7 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
     uint64_t header = tern_call_header(worker, self, function, arguments, bytes);
     if (header == 0)
         return tern_call_refuse(worker, self, function, arguments, bytes);
-    tern_status status = check(worker, o, true);
+    tern_status status = call_with_check(worker, o, true);
     uint32_t arity = o->arity > 0 ? o->arity : (uint32_t)worker->context->config.broadcast_arity;
     if (status == TERN_OK)
         status = send_extended(worker, self, header, arguments, bytes, o, arity);

@@ -81,7 +81,7 @@ static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint
     return get_by_piece(worker, from, to, bytes);
 }
 
-static void let_go(tern_worker *worker, const tern_loan *loan) {
+static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     const uint32_t rank = loan->counter.rank;
     tern_wait_state wait = TERN_WAIT_IN("tern_future_wait");
     tern_status status = TERN_OK;
@@ -109,7 +109,7 @@ tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *pay
                            (unsigned long long)loan.bytes, capacity);
     else
         status = get_result(worker, data, result, loan.bytes);
-    let_go(worker, &loan);
+    result_let_go(worker, &loan);
     if (status == TERN_OK && result_bytes != NULL)
         *result_bytes = loan.bytes;
     return status;

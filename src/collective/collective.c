@@ -25,7 +25,8 @@ tern_status tern_collective_may_begin(const tern_context *context) {
 }
 
 /* Waits with progress. */
-static tern_status finish(tern_context *context, tern_worker *worker, MPI_Request *request) {
+static tern_status collective_finish(tern_context *context, tern_worker *worker,
+                                     MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status waited = TERN_OK;
     for (;;) {
@@ -52,7 +53,7 @@ tern_status tern_collective_duplicate(tern_context *context) {
         return tern_fail(TERN_ERR_MEMORY, "no memory for a communicator");
     status = TERN_MPI(PMPI_Comm_idup(context->comm, room, &request));
     if (status == TERN_OK)
-        status = finish(context, NULL, &request);
+        status = collective_finish(context, NULL, &request);
     if (status == TERN_OK)
         context->comm = *room;
     if (request == MPI_REQUEST_NULL)
@@ -72,9 +73,10 @@ static tern_status open_room(const tern_context *context, size_t bytes, char **r
 }
 
 /* Ends what was begun in a room, whose first bytes are the result. */
-static tern_status conclude(tern_context *context, tern_worker *worker, tern_status begun,
-                            MPI_Request *request, void *room, void *result, size_t bytes) {
-    tern_status status = begun == TERN_OK ? finish(context, worker, request) : begun;
+static tern_status collective_conclude(tern_context *context, tern_worker *worker,
+                                       tern_status begun, MPI_Request *request, void *room,
+                                       void *result, size_t bytes) {
+    tern_status status = begun == TERN_OK ? collective_finish(context, worker, request) : begun;
     if (status == TERN_OK)
         memcpy(result, room, bytes);
     if (*request == MPI_REQUEST_NULL)
@@ -93,12 +95,12 @@ tern_status tern_collective_allgather(tern_context *context, tern_worker *worker
     memcpy(room + all, mine, bytes);
     status = TERN_MPI(PMPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
                                       context->comm, &request));
-    return conclude(context, worker, status, &request, room, gathered, all);
+    return collective_conclude(context, worker, status, &request, room, gathered, all);
 }
 
 /* Of numbers of 64 bits, in place. */
-static tern_status reduce(tern_context *context, tern_worker *worker, void *values, int count,
-                          MPI_Datatype type, MPI_Op op) {
+static tern_status collective_reduce(tern_context *context, tern_worker *worker, void *values,
+                                     int count, MPI_Datatype type, MPI_Op op) {
     MPI_Request request = MPI_REQUEST_NULL;
     size_t bytes = (size_t)count * sizeof(uint64_t);
     char *room = NULL;
@@ -108,7 +110,7 @@ static tern_status reduce(tern_context *context, tern_worker *worker, void *valu
     memcpy(room, values, bytes);
     status =
         TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
-    return conclude(context, worker, status, &request, room, values, bytes);
+    return collective_conclude(context, worker, status, &request, room, values, bytes);
 }
 
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
@@ -120,10 +122,10 @@ tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker
         return status;
     memcpy(room, data, bytes);
     status = TERN_MPI(PMPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
-    return conclude(context, worker, status, &request, room, data, bytes);
+    return collective_conclude(context, worker, status, &request, room, data, bytes);
 }
 
-static tern_status claim(tern_worker *worker) {
+static tern_status collective_claim(tern_worker *worker) {
     tern_context *context = worker->context;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
@@ -142,7 +144,7 @@ static tern_status claim(tern_worker *worker) {
  * rank that waits for this worker elsewhere is told already. */
 tern_status tern_collective_claim(tern_worker *worker) {
     worker->in_meeting = true;
-    const tern_status status = claim(worker);
+    const tern_status status = collective_claim(worker);
     worker->in_meeting = false;
     return status;
 }
@@ -181,7 +183,7 @@ typedef struct presence {
     uint64_t index, notified, in_notified; /* of its worker */
 } presence;
 
-static const char *name_of(const tern_worker *worker, const char *otherwise) {
+static const char *collective_name_of(const tern_worker *worker, const char *otherwise) {
     return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
 }
 
@@ -218,8 +220,8 @@ static bool presence_differs(const presence *a, const presence *b) {
  * [out] through: this rank is one of them. TERN_ERR_MISMATCH, on every rank: those that are
  * concerned are in different functions, or in another one than that collective; each counts as if
  * it had ended that one. */
-static tern_status compare(tern_context *context, tern_worker *worker, const char *name,
-                           bool *through) {
+static tern_status collective_compare(tern_context *context, tern_worker *worker, const char *name,
+                                      bool *through) {
     presence mine = {.name = ""};
     if (worker != NULL)
         mine = (presence){.index = worker->index,
@@ -259,10 +261,10 @@ out:
 }
 
 /* Some rank may have failed: tells everybody of the first one. */
-static tern_status tell_failure(tern_context *context, tern_worker *worker, const failure *mine,
-                                const char *what) {
+static tern_status collective_tell_failure(tern_context *context, tern_worker *worker,
+                                           const failure *mine, const char *what) {
     int64_t first = mine->status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
-    tern_status code = reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
+    tern_status code = collective_reduce(context, worker, &first, 1, MPI_INT64_T, MPI_MIN);
     if (code != TERN_OK || first == context->size)
         return code;
     failure told = *mine;
@@ -284,9 +286,10 @@ static tern_status hold_meeting(tern_context *context, tern_worker *worker,
         return status;
     if (worker != NULL)
         worker->in_meeting = true;
-    status = context->meeting != NULL && worker != NULL
-                 ? tern_meeting_hold(context, worker, sums)
-                 : reduce(context, worker, sums, TERN_MEETING_WORDS, MPI_UINT64_T, MPI_SUM);
+    status =
+        context->meeting != NULL && worker != NULL
+            ? tern_meeting_hold(context, worker, sums)
+            : collective_reduce(context, worker, sums, TERN_MEETING_WORDS, MPI_UINT64_T, MPI_SUM);
     if (worker != NULL)
         worker->in_meeting = false;
     if (status == TERN_OK)
@@ -300,7 +303,7 @@ static tern_status hold_meeting(tern_context *context, tern_worker *worker,
 static tern_status meet_until_concerned(tern_context *context, tern_worker *worker,
                                         const char *what, const failure *mine,
                                         uint64_t words[TERN_MEETING_WORDS]) {
-    const char *name = name_of(worker, what);
+    const char *name = collective_name_of(worker, what);
     words[NAME] = name_word(worker, name);
     words[FAILED] = mine->status != TERN_OK;
     for (;;) {
@@ -309,9 +312,9 @@ static tern_status meet_until_concerned(tern_context *context, tern_worker *work
         memcpy(sums, words, sizeof sums);
         tern_status status = hold_meeting(context, worker, sums);
         if (status == TERN_OK && sums[NAME] != context->size * words[NAME])
-            status = compare(context, worker, name, &through);
+            status = collective_compare(context, worker, name, &through);
         if (status == TERN_OK && sums[FAILED] > 0)
-            status = tell_failure(context, worker, through ? &no_failure : mine, what);
+            status = collective_tell_failure(context, worker, through ? &no_failure : mine, what);
         if (!through) {
             memcpy(words, sums, sizeof sums);
             return status;
@@ -324,8 +327,8 @@ static tern_status meet_until_concerned(tern_context *context, tern_worker *work
 
 /* words: the caller's numbers, then their sums. what: the name if the worker is in no function with
  * one. */
-static tern_status meet(tern_context *context, tern_worker *worker, const char *what,
-                        const failure *mine, uint64_t words[TERN_MEETING_WORDS]) {
+static tern_status collective_meet(tern_context *context, tern_worker *worker, const char *what,
+                                   const failure *mine, uint64_t words[TERN_MEETING_WORDS]) {
     tern_status status = worker != NULL ? tern_collective_claim(worker) : TERN_OK;
     if (status == TERN_OK)
         status = meet_until_concerned(context, worker, what, mine, words);
@@ -336,7 +339,7 @@ static tern_status meet(tern_context *context, tern_worker *worker, const char *
 
 tern_status tern_collective_barrier(tern_context *context, tern_worker *worker) {
     uint64_t words[TERN_MEETING_WORDS] = {0};
-    return meet(context, worker, "a barrier", &no_failure, words);
+    return collective_meet(context, worker, "a barrier", &no_failure, words);
 }
 
 tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
@@ -347,7 +350,7 @@ tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint
         const size_t bytes =
             (size_t)(count - at < NUMBERS_MAX ? count - at : NUMBERS_MAX) * sizeof *values;
         memcpy(words + NUMBERS, values + at, bytes);
-        status = meet(context, worker, "a sum", &no_failure, words);
+        status = collective_meet(context, worker, "a sum", &no_failure, words);
         if (status == TERN_OK)
             memcpy(values + at, words + NUMBERS, bytes);
     }
@@ -360,7 +363,7 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
     if (status != TERN_OK)
         snprintf(mine.detail, sizeof mine.detail, "%s", tern_error_detail());
     uint64_t words[TERN_MEETING_WORDS] = {0};
-    status = meet(context, worker, what, &mine, words);
+    status = collective_meet(context, worker, what, &mine, words);
     if (status == TERN_OK)
         tern_error_clear(); /* a rank may have recovered from something on the way here */
     return status;

@@ -3,8 +3,8 @@
 #include "src/progress/wait.h"
 
 /* Alone with the meeting: every other rank waits for the generation. */
-static void end(tern_meeting *meeting, uint64_t generation, uint64_t arrived,
-                uint64_t words[TERN_MEETING_WORDS]) {
+static void meeting_end(tern_meeting *meeting, uint64_t generation, uint64_t arrived,
+                        uint64_t words[TERN_MEETING_WORDS]) {
     words[0] = arrived;
     /* R9: tern_meeting_hold; behind the last addition to arrived */
     for (size_t i = 1; i < TERN_MEETING_WORDS; i++) {
@@ -33,7 +33,7 @@ tern_status tern_meeting_hold(tern_context *context, tern_worker *worker,
     /* R8: tern_meeting_hold; the last to arrive sees what all others did */
     const uint64_t arrived = atomic_fetch_add(&meeting->arrived, words[0]) + words[0];
     if ((arrived & TERN_MEETING_COUNT) == context->size) {
-        end(meeting, mine, arrived, words);
+        meeting_end(meeting, mine, arrived, words);
         return TERN_OK;
     }
     tern_wait_state wait = TERN_WAIT_START;

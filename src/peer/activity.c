@@ -14,7 +14,7 @@ static tern_activity *activity_of(const tern_context *context, uint32_t rank) {
 }
 
 /* name NULL: the one that was reported before stands. False: another thread is just writing. */
-static bool report(tern_context *context, const char *name, uint64_t seen) {
+static bool activity_report(tern_context *context, const char *name, uint64_t seen) {
     tern_activity *mine = activity_of(context, context->rank);
     if (mine == NULL)
         return true;
@@ -46,7 +46,7 @@ static bool report(tern_context *context, const char *name, uint64_t seen) {
 static void report_soon(tern_context *context, const char *name, uint64_t seen) {
     enum { TRIES = 1000 };
 
-    for (int i = 0; i < TRIES && !report(context, name, seen); i++)
+    for (int i = 0; i < TRIES && !activity_report(context, name, seen); i++)
         tern_relax();
 }
 
@@ -77,8 +77,8 @@ static bool is_still_in(uint64_t seen, uint64_t now) {
 }
 
 /* What rank has reported. */
-static void describe(const tern_context *context, uint32_t rank, uint64_t now, char *text,
-                     size_t room) {
+static void activity_describe(const tern_context *context, uint32_t rank, uint64_t now, char *text,
+                              size_t room) {
     const tern_activity *a = activity_of(context, rank);
     char name[TERN_ACTIVITY_BYTES] = "";
     uint64_t seen = 0;
@@ -106,8 +106,8 @@ static bool is_in(const tern_context *context, uint32_t rank, const char *functi
     return is_still_in(seen, now) && strncmp(name, function, sizeof name - 1) == 0;
 }
 
-static void warn(const tern_context *context, const char *function, uint32_t rank, uint64_t waited,
-                 uint64_t now) {
+static void activity_warn(const tern_context *context, const char *function, uint32_t rank,
+                          uint64_t waited, uint64_t now) {
     char whom[32] = "any rank", other[128] = "";
     uint32_t shown = rank;
     if (rank == TERN_ANYBODY) {
@@ -119,7 +119,7 @@ static void warn(const tern_context *context, const char *function, uint32_t ran
         snprintf(whom, sizeof whom, "rank %u", rank);
     }
     if (shown < context->size)
-        describe(context, shown, now, other, sizeof other);
+        activity_describe(context, shown, now, other, sizeof other);
     if (shown < context->size)
         tern_log(TERN_LOG_WARN, "rank %u has waited %.0f s in %s for %s; rank %u %s", context->rank,
                  (double)waited * 1e-9, function, whom, shown, other);
@@ -131,9 +131,9 @@ static void warn(const tern_context *context, const char *function, uint32_t ran
 void tern_activity_wait(tern_context *context, tern_wait_state *wait, uint32_t rank, uint64_t now) {
     const uint64_t limit = (uint64_t)context->config.stuck_report * 1000000000u;
     const char *function = wait->in != NULL ? wait->in : tern_waits_in;
-    (void)report(context, function, now); /* what the other thread writes is as good */
+    (void)activity_report(context, function, now); /* what the other thread writes is as good */
     if (limit == 0 || rank == TERN_NOBODY || wait->warned || now - wait->began < limit)
         return;
     wait->warned = true;
-    warn(context, function, rank, now - wait->began, now);
+    activity_warn(context, function, rank, now - wait->began, now);
 }

@@ -29,7 +29,7 @@ static uint64_t inode_of(const char *path) {
     return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
-static void identify(identity *me) {
+static void peer_identify(identity *me) {
     memset(me, 0, sizeof *me);
     me->pid = getpid();
     me->pid_namespace = inode_of("/proc/self/ns/pid");
@@ -111,7 +111,7 @@ tern_status tern_peers_open(tern_context *context) {
     tern_peers *peers = &context->peers;
     uint32_t size = context->size;
     identity me;
-    identify(&me);
+    peer_identify(&me);
     me.call_at = (uintptr_t)&peers->call;
     identity *all = calloc(size, sizeof *all);
     tern_status status = all != NULL ? tern_peers_make(peers, size)

@@ -210,7 +210,7 @@ static bool are_all_here(int world) {
 }
 
 /* Local to this process. */
-static bool translate(const tern_context *context, sibling_search *s) {
+static bool siblings_translate(const tern_context *context, sibling_search *s) {
     MPI_Group all = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
     int *from = calloc((size_t)s->world * 2, sizeof *from), *to = from + s->world;
     bool done = from != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
@@ -260,7 +260,7 @@ void tern_siblings_look(tern_context *context, uint64_t waited) {
     s.rank = calloc((size_t)s.world, sizeof *s.rank);
     s.pid = calloc((size_t)s.world, sizeof *s.pid);
     const bool good =
-        s.variable != NULL && s.rank != NULL && s.pid != NULL && translate(context, &s);
+        s.variable != NULL && s.rank != NULL && s.pid != NULL && siblings_translate(context, &s);
     tern_mpi_unlock();
     if (good && search_all(&s, own) && tern_peers_make(&context->peers, context->size) == TERN_OK)
         watch_found(context, &s, first_look);

@@ -22,7 +22,7 @@ struct tern_service_threads {
     pthread_t thread[];
 };
 
-static void nap(long ns) {
+static void service_thread_nap(long ns) {
     struct timespec time = {0, ns};
     nanosleep(&time, NULL);
 }
@@ -51,7 +51,7 @@ static uint64_t attended_here(const tern_context *context) {
 
 /* What a round finds keeps it awake, but for messages that a worker on this core would serve too.
  */
-static void *serve(void *argument) {
+static void *service_thread_serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;
     uint64_t before = 0;
@@ -69,7 +69,7 @@ static void *serve(void *argument) {
         } else if (!others && ++quiet < ROUNDS) {
             tern_relax();
         } else {
-            nap(ns);
+            service_thread_nap(ns);
             ns = ns < NAP_LONGEST_NS / 2 ? ns * 2 : NAP_LONGEST_NS;
         }
     }
@@ -93,7 +93,7 @@ tern_status tern_service_threads_start(tern_context *context) {
         tern_worker *worker = context->worker[first + i];
         /* R9: pthread_create; before the thread that has it */
         atomic_store_explicit(&worker->use, TERN_WORKER_ADOPTED, memory_order_relaxed);
-        error = pthread_create(&service->thread[i], NULL, serve, worker);
+        error = pthread_create(&service->thread[i], NULL, service_thread_serve, worker);
         service->running += error == 0;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
