@@ -138,7 +138,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     tern_pmpi_end(context);
     tern_service_threads_stop(context);
     while (layers > 0)
-        tern_layers[--layers]->close(context);
+        context->layers[--layers]->close(context);
     tern_objects_discard(context);
     if (mpi)
         tern_mpi_forget_finalize(context);
@@ -157,7 +157,8 @@ static void context_forget(tern_context *context) {
     free(context);
 }
 
-tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_context **context) {
+tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
+                              const tern_layer *const *layers, tern_context **context) {
     if (comm == MPI_COMM_NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is MPI_COMM_NULL");
     tern_status status = tern_mpi_check(1);
@@ -167,9 +168,10 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a context");
     fresh->comm = MPI_COMM_NULL;
+    fresh->layers = layers;
     fresh->finalize_key = MPI_KEYVAL_INVALID;
     atomic_init(&fresh->peers.first, TERN_NOBODY);
-    /* R9: tern_context_create; before the context is anybody's */
+    /* R9: tern_context_open; before the context is anybody's */
     atomic_flag_clear(&fresh->tasks_busy);
     size_t opened = 0;
 
@@ -210,9 +212,9 @@ tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_c
     warn_once(fresh);
 
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++) {
-        status = tern_layers[i]->open(fresh);
+        status = layers[i]->open(fresh);
         bool mine = status == TERN_OK;
-        status = tern_collective_agree(fresh, NULL, status, tern_layers[i]->name);
+        status = tern_collective_agree(fresh, NULL, status, layers[i]->name);
         if (mine)
             opened++;
         if (status != TERN_OK)
@@ -236,9 +238,9 @@ fail:
 static tern_status context_drain(tern_context *context, size_t layer) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
     /* R7: finalized_under_us */
-    if (atomic_load(&context->mpi_gone) || tern_layers[layer]->drain == NULL)
+    if (atomic_load(&context->mpi_gone) || context->layers[layer]->drain == NULL)
         return TERN_OK;
-    return tern_layers[layer]->drain(context, context->worker[0]);
+    return context->layers[layer]->drain(context, context->worker[0]);
 }
 
 /* The same on every rank, unless one has died: then nobody is to keep what is left. */

@@ -67,8 +67,14 @@ struct tern_context {
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
     tern_context *pmpi_next; /* in the list of those of the process (src/mpi/pmpi.c) */
-    void *layer[TERN_LAYER_SLOTS];
+    const tern_layer *const *layers;
+    void *layer[TERN_LAYER_SLOTS]; /* what each has of the context */
 };
+
+/* Creates a context of these layers, TERN_LAYER_SLOTS of them, the lowest first:
+ * tern_context_create (path/init.c) hands over all there are. */
+tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
+                              const tern_layer *const *layers, tern_context **context);
 
 /* Something under way that a worker's progress moves on (src/progress/pending.h). */
 typedef struct tern_pending tern_pending;

@@ -2,9 +2,8 @@
 #define TERN_SRC_LAYER_H
 
 /*
- * Layers: how higher folders take part in the life of a context without src/ knowing them. The
- * table below is declared here and defined by the topmost layer (path/layer.c); arrows between
- * sources still point down only.
+ * Layers: how higher folders take part in the life of a context without src/ knowing them.
+ * path/init.c, which knows them all, hands the table of layers to tern_context_open.
  */
 
 #include "tern/context.h"
@@ -24,7 +23,5 @@ typedef struct tern_layer {
     /* How many events were handled. NULL: none ever. */
     size_t (*progress)(tern_worker *worker);
 } tern_layer;
-
-extern const tern_layer *const tern_layers[TERN_LAYER_SLOTS];
 
 #endif

@@ -56,7 +56,8 @@ tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line
     char *data = tern_ring_data_at(context, rank, *ring);
     /* Where the first record will lie there must be no old one. Seen before it is looked at: the
      * ring is made known by a release store. */
-    /* R9: tern_ring_peek, ring_announce; published with the ring, by its table or the MOVED record */
+    /* R9: tern_ring_peek, ring_announce; published with the ring, by its table or the MOVED record
+     */
     atomic_store_explicit(tern_ring_word(data, bytes - 1, start), 0, memory_order_relaxed);
     atomic_store_explicit(&header->consumed, start, memory_order_relaxed);
     atomic_store_explicit(&header->idle, 0, memory_order_relaxed);

@@ -61,10 +61,10 @@ size_t tern_progress_round(tern_worker *worker) {
     round_begin(worker);
     const uint32_t failures = tern_failures_here.count;
     size_t events = 0;
-    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
-        if (tern_layers[i]->progress != NULL)
-            events += tern_layers[i]->progress(worker);
     tern_context *context = worker->context;
+    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
+        if (context->layers[i]->progress != NULL)
+            events += context->layers[i]->progress(worker);
     for (size_t i = 0; i < context->hooks; i++)
         events += context->hook[i].run(worker, context->hook[i].argument);
     if (worker->pending != NULL)

@@ -136,6 +136,28 @@ needs)
     cc -shared -fPIC -o liba.so a.c -Wl,--no-as-needed -lpthread -lm
     expect_failure "$here/needs.sh" liba.so
     ;;
+heights)
+    cd "$work"
+    # build CALLER CALLED: two objects of these folders, the first of which calls the second.
+    build() {
+        rm -rf a.dir
+        mkdir -p "a.dir/$1" "a.dir/$2/b"
+        echo 'int tern_b(void); int tern_a(void) { return tern_b(); }' >a.c
+        echo 'int tern_b(void) { return 1; }' >b.c
+        cc -c a.c -o "a.dir/$1/a.o"
+        cc -c b.c -o "a.dir/$2/b/b.o"
+        objects="a.dir/$1/a.o a.dir/$2/b/b.o"
+    }
+    for folders in 'src rma' 'rma rpc' 'base src' 'queue hashtable' 'rma mailbox'; do
+        # shellcheck disable=SC2086 # two words
+        build $folders
+        # shellcheck disable=SC2086 # two words
+        expect_failure "$here/heights.sh" $objects
+    done
+    build rpc rma
+    # shellcheck disable=SC2086 # two words
+    expect_success "$here/heights.sh" $objects
+    ;;
 pmpi)
     cd "$work"
     echo 'int MPI_Send(void) { return 0; } int MPI_Wtime(void) { return 0; }' >libmpi.c

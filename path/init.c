@@ -5,8 +5,8 @@
 #include "rma/layer.h"
 #include "rpc/layer.h"
 
-/* The selectors of a context's workers, and the table of layers, which src/layer.h asks the topmost
- * layer to define. */
+/* Creation of a context: the layers that it has, the topmost of which is here: the selectors of the
+ * context's workers. */
 
 static tern_status path_open(tern_context *context) {
     tern_selector *selectors = calloc(context->workers, sizeof *selectors);
@@ -30,9 +30,13 @@ static const tern_layer path_layer = {
     .close = path_close,
 };
 
-const tern_layer *const tern_layers[TERN_LAYER_SLOTS] = {
+static const tern_layer *const layers[TERN_LAYER_SLOTS] = {
     [TERN_LAYER_RMA] = &tern_rma_layer,
     [TERN_LAYER_NOTIFY] = &tern_notify_layer,
     [TERN_LAYER_RPC] = &tern_rpc_layer,
     [TERN_LAYER_PATH] = &path_layer,
 };
+
+tern_status tern_context_create(MPI_Comm comm, const tern_config *config, tern_context **context) {
+    return tern_context_open(comm, config, layers, context);
+}
