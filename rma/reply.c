@@ -89,6 +89,9 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
     uint32_t cell = (uint32_t)__builtin_ctzll(~mine->cells_used);
     mine->cells_used |= (uint64_t)1 << cell;
     *address = (tern_return_address){cell, mine->cell[cell].moved, ++mine->sequence};
+    /* R9: tern_reply_arrived; it has seen the answer before */
+    mine->cell[cell].before =
+        atomic_load_explicit(&mine->cell[cell].memory->sequence, memory_order_relaxed);
     return TERN_OK;
 }
 
@@ -117,6 +120,15 @@ bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address)
     /* R2: rma_reply; what the answerer did before is read after the words that are checked */
     atomic_thread_fence(memory_order_acquire);
     return whole;
+}
+
+bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *address) {
+    const tern_cell_use *use = &tern_rma_worker_of(worker)->cell[address->cell];
+    /* R1: tern_reply_store; the length */
+    uint64_t sequence = atomic_load_explicit(&use->memory->sequence, memory_order_acquire);
+    if (sequence == address->sequence)
+        return use->memory->bytes > TERN_RESULT_MAX;
+    return sequence != use->before;
 }
 
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address) {

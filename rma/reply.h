@@ -47,6 +47,7 @@ typedef struct tern_return_address {
 /* What the asker knows of one of its cells. */
 typedef struct tern_cell_use {
     tern_cell *memory;
+    uint64_t before;   /* the sequence in the cell when it was reserved */
     uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
     uint32_t moved;    /* as in a return address */
     uint32_t rank;     /* that is to give the answer that was given up */
@@ -60,6 +61,8 @@ bool tern_reply_room(tern_worker *worker);
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
 /* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address);
+/* Whether the cell, for an answer of a rank that shares memory, holds what no rank has written. */
+bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *address);
 /* The cell of an answer that has arrived; valid until tern_reply_release. */
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address);
 /* The answer has arrived, or was never asked for. */

@@ -92,8 +92,8 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
 void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
                      tern_status status, const tern_call_info *call);
 
-/* [out] future: of the answer that back waits for (rpc/call/call.c). */
-void tern_future_begin(tern_worker *worker, uint32_t rank, const tern_return_address *back,
+/* [out] future: of the answer of worker number target that back waits for (rpc/call/call.c). */
+void tern_future_begin(tern_worker *worker, uint32_t target, const tern_return_address *back,
                        tern_future *future);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/once.h"
+#include "rma/answer.h"
 #include "rma/state.h"
-#include "src/progress/wait.h"
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 
@@ -40,20 +40,20 @@ static tern_status owner_ask(tern_worker *worker, uint32_t rank, uint32_t id, se
         status = tern_reply_expect(worker, &request->back);
     if (status != TERN_OK)
         return status;
+    const uint32_t target = tern_worker_number(context, tern_context_service(context, rank));
     tern_wait_state wait = TERN_WAIT_START;
     bool sent = false;
     while (!tern_reply_arrived(worker, &request->back)) {
         if (!sent) {
-            status =
-                owner_send(worker, tern_worker_number(context, tern_context_service(context, rank)),
-                           id, request);
+            status = owner_send(worker, target, id, request);
             sent = status == TERN_OK;
             if (!sent && status != TERN_ERR_AGAIN) {
                 tern_reply_release(worker, &request->back);
                 return status;
             }
         }
-        status = tern_wait_round(context, &wait, tern_progress_round(worker), rank);
+        status =
+            tern_answer_round(worker, &wait, tern_progress_round(worker), target, &request->back);
         if (status != TERN_OK) {
             tern_reply_give_up(worker, &request->back, rank);
             return status;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/answer.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/ring/growth.h"
@@ -223,6 +224,7 @@ size_t tern_ring_poll(tern_worker *worker) {
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
     worker->stats.records_malformed++;
     in->closed = true;
+    tern_answer_never(in);
     tern_log(TERN_LOG_ERROR,
              "record %016llx from rank %u worker %u at position %llu is malformed: %s; its ring is "
              "closed",

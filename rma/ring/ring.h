@@ -89,6 +89,7 @@ typedef struct tern_out {
     struct tern_out *next_pending; /* published by progress */
     bool near;                     /* data is the ring itself */
     bool pending, opening, lent;
+    bool damaged;   /* what it holds was written over (rma/answer.h) */
     uint8_t policy; /* tern_publish; what it asks of the ring is lane.gather */
     bool held;      /* nothing is sent the short way: earlier records still wait elsewhere */
     uint32_t channel;

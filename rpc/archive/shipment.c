@@ -260,7 +260,7 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
         return status;
     }
     if (p->future != NULL)
-        tern_future_begin(worker, s->rank, &s->answer, p->future);
+        tern_future_begin(worker, p->target, &s->answer, p->future);
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->shipments == NULL)
         mine->shipments_end = &mine->shipments;

@@ -1,9 +1,8 @@
 #include "base/error.h"
-#include "rma/reply.h"
+#include "rma/answer.h"
 #include "rma/state.h"
 #include "rpc/lent/lend.h"
 #include "rpc/lent/result.h"
-#include "src/progress/wait.h"
 
 /*
  * Making calls. Over shm the short way, tern_call_now, does for most: a few checks, the pair's
@@ -49,13 +48,13 @@ tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
     return call_copying(worker, target, function, arguments, bytes, TERN_FULL_QUEUE);
 }
 
-void tern_future_begin(tern_worker *worker, uint32_t rank, const tern_return_address *back,
+void tern_future_begin(tern_worker *worker, uint32_t target, const tern_return_address *back,
                        tern_future *future) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     mine->futures |= (uint64_t)1 << back->cell;
     mine->sequence[back->cell] = back->sequence;
     future->state[0] = back->sequence;
-    future->state[1] = (uint64_t)rank << 32 | back->cell;
+    future->state[1] = (uint64_t)target << 32 | back->cell;
 }
 
 tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
@@ -81,7 +80,7 @@ tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
         tern_reply_release(worker, &back);
         return status;
     }
-    tern_future_begin(worker, target.rank, &back, future);
+    tern_future_begin(worker, number, &back, future);
     return TERN_OK;
 }
 
@@ -99,7 +98,7 @@ tern_status tern_future_test(tern_worker *worker, tern_future *future, int *done
         if (*done)
             return TERN_OK;
         tern_look_vainly(worker);
-        return tern_glance(worker, (uint32_t)(future->state[1] >> 32));
+        return tern_answer_glance(worker, (uint32_t)(future->state[1] >> 32), &back);
     }
     *done = 1;
     return TERN_OK;
@@ -137,13 +136,14 @@ static tern_status take_result(tern_worker *worker, const tern_cell *cell, uint3
 static tern_status await_result(tern_worker *worker, tern_future *future, void *result,
                                 size_t capacity, size_t *result_bytes) {
     tern_return_address back = address_of(future);
-    uint32_t rank = (uint32_t)(future->state[1] >> 32);
+    const uint32_t target = (uint32_t)(future->state[1] >> 32);
+    const uint32_t rank = tern_rank_of(worker->context, target);
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
-        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), target, &back);
     tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);
     future->state[0] = 0;
     if (status != TERN_OK) {

@@ -1,6 +1,7 @@
 #include "rpc/call/send.h"
 
 #include "base/error.h"
+#include "rma/answer.h"
 #include "rma/state.h"
 #include "rpc/call/overflow.h"
 #include "src/destroyed.h"
@@ -85,7 +86,6 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
 
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
-    uint32_t rank = tern_rank_of(worker->context, c->target);
     size_t bytes = tern_outgoing_bytes(c);
     if (!tern_outgoing_fits(worker->context, c))
         return refuse_size(worker, bytes, tern_outgoing_max(worker->context));
@@ -102,7 +102,7 @@ tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern
                              c->target);
         if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
             return status;
-        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), c->target, NULL);
         if (status != TERN_OK)
             return status;
     }

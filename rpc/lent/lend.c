@@ -88,7 +88,7 @@ tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t heade
         return status;
     status = tern_extended_send(worker, &call, &e, full, 1);
     if (status == TERN_OK && future != NULL)
-        tern_future_begin(worker, tern_rank_of(worker->context, target), &e.answer, future);
+        tern_future_begin(worker, target, &e.answer, future);
     else if (future != NULL)
         tern_reply_release(worker, &e.answer);
     return status;

@@ -1,0 +1,101 @@
+#include "rma/answer.h"
+
+#include "base/error.h"
+#include "rma/state.h"
+
+static const uint64_t refused_header = 0xff;
+
+void tern_answer_never(const tern_in *in) {
+    if (in->via == &tern_transport_shm)
+        /* R4 */
+        atomic_store_explicit(tern_ring_word(in->data, in->mask, in->position), refused_header,
+                              memory_order_relaxed);
+}
+
+static void note_damage(tern_worker *worker, tern_out *out) {
+    worker->stats.records_malformed += !out->damaged;
+    out->damaged = true;
+}
+
+static tern_status ring_fail(tern_worker *worker, tern_out *out, uint64_t position,
+                             uint64_t header) {
+    note_damage(worker, out);
+    const uint32_t rank = tern_rank_of(worker->context, out->target);
+    return tern_fail(TERN_ERR_CORRUPT,
+                     "the ring to worker %u has the header %#llx at position %llu, so rank %u "
+                     "answers no call behind it; look for what writes into rank %u's segment",
+                     out->target, (unsigned long long)header, (unsigned long long)position, rank,
+                     rank);
+}
+
+/* Walks along the records that the target may not have consumed yet. */
+static tern_status ring_check(tern_worker *worker, tern_out *out) {
+    const uint64_t size = out->lane.mask + 1;
+    const uint64_t end = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
+    uint64_t at = out->via->consumed(worker, out);
+    if (end - at > size || at % 8 != 0) {
+        note_damage(worker, out);
+        return tern_fail(TERN_ERR_CORRUPT,
+                         "the ring to worker %u, of which %llu bytes are written, says that %llu "
+                         "are consumed; look for what writes into rank %u's segment",
+                         out->target, (unsigned long long)end, (unsigned long long)at,
+                         tern_rank_of(worker->context, out->target));
+    }
+    if (at != end)
+        tern_ring_ring_doorbell(worker, out);
+    while (at != end) {
+        /* R5: tern_ring_peek; or it is damage */
+        const uint64_t header = atomic_load_explicit(tern_out_word(out, at), memory_order_relaxed);
+        const uint64_t bytes = tern_record_size(tern_record_bytes(header));
+        const unsigned kind = tern_record_kind(header);
+        if (kind == TERN_RECORD_NONE || kind >= TERN_RECORD_KINDS || bytes > end - at ||
+            bytes > size - (at & out->lane.mask))
+            return ring_fail(worker, out, at, header);
+        at += bytes;
+    }
+    return TERN_OK;
+}
+
+static tern_status ring_to_check(tern_worker *worker, uint32_t target) {
+    const uint32_t line = tern_line_of(worker->context, TERN_CHANNEL_CALLS, target);
+    tern_out *out = tern_rma_worker_of(worker)->out[line];
+    return out != NULL && out->near ? ring_check(worker, out) : TERN_OK;
+}
+
+static tern_status check(tern_worker *worker, uint32_t target, const tern_return_address *back) {
+    const uint32_t rank = tern_rank_of(worker->context, target);
+    if (!tern_is_near(worker->context, rank))
+        return TERN_OK;
+    if (back != NULL && tern_reply_is_damaged(worker, back))
+        return tern_fail(TERN_ERR_CORRUPT,
+                         "the cell %u for an answer of rank %u was written over; look for what "
+                         "writes into rank %u's segment",
+                         back->cell, rank, worker->context->rank);
+    return ring_to_check(worker, target);
+}
+
+void tern_answer_look_everywhere(tern_worker *worker) {
+    const uint32_t all = worker->context->size * worker->context->workers;
+    for (uint32_t target = 0; target < all; target++)
+        if (ring_to_check(worker, target) != TERN_OK)
+            tern_error_clear();
+}
+
+tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t found,
+                              uint32_t target, const tern_return_address *back) {
+    const uint64_t looked = wait->looked;
+    tern_status status =
+        tern_wait_round(worker->context, wait, found, tern_rank_of(worker->context, target));
+    if (status == TERN_OK && wait->looked != looked)
+        status = check(worker, target, back);
+    return status;
+}
+
+tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
+                               const tern_return_address *back) {
+    const uint64_t looked = worker->looked;
+    tern_status status = tern_glance(worker, tern_rank_of(worker->context, target));
+    if (status == TERN_OK && worker->looked != looked)
+        status = check(worker, target, back);
+    return status;
+}

@@ -1,0 +1,210 @@
+// tern-test: ranks least=2
+/*
+ * Calls whose record or answer was written over in shared memory: the caller is told by
+ * TERN_ERR_CORRUPT, and the text names the rank whose segment is damaged. A target that is only
+ * slow is waited for.
+ */
+
+#include "call_tools.h"
+#include "hostile.h"
+#include "rma/reply.h"
+#include "rma/state.h"
+
+static fixture f;
+
+static tern_status answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)arguments, (void)bytes;
+    const uint64_t number = 17;
+    memcpy(call->result, &number, sizeof number);
+    call->result_bytes = sizeof number;
+    return TERN_OK;
+}
+TERN_FUNCTION(answer)
+
+static tern_status ask(void) {
+    uint64_t number = 0;
+    tern_status status =
+        tern_call_return(f.worker, to(1), &answer_function, NULL, 0, &number, sizeof number, NULL);
+    CU_ASSERT(status != TERN_OK || number == 17);
+    return status;
+}
+
+static bool open_scene(void) {
+    if (!open_with_rings(&f, 4096))
+        return false;
+    tern_log_set_level(TERN_LOG_NONE);
+    if (f.rank == 0)
+        EXPECT_OK(ask());
+    return EXPECT_OK(tern_barrier(f.worker));
+}
+
+static void close_scene(void) {
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+static tern_out *ring(void) { return tern_rma_worker_of(f.worker)->out[f.context->workers]; }
+
+static tern_future start(void) {
+    tern_future future = {{0, 0}};
+    EXPECT_OK(tern_call_start(f.worker, to(1), &answer_function, NULL, 0, &future));
+    tern_ring_publish_all(f.worker);
+    return future;
+}
+
+static void expect_damage(uint32_t owner, tern_status status) {
+    char text[40];
+    snprintf(text, sizeof text, "into rank %u's segment", owner);
+    EXPECT(TERN_ERR_CORRUPT, status);
+    EXPECT_DETAIL(text);
+}
+
+static void expect_lost(tern_future future, uint32_t owner) {
+    uint64_t number;
+    expect_damage(owner, tern_future_wait(f.worker, &future, &number, sizeof number, NULL));
+}
+
+/* By rank 0, while no other rank makes progress. */
+static void while_none_progresses(void (*act)(void)) {
+    if (f.rank == 0)
+        act();
+    meet_without_progress();
+}
+
+static void refuse(void) {
+    EXPECT_OK(
+        inject_record(f.worker, ring(), tern_record_header(TERN_RECORD_CALL, 9999, 8), NULL, 8));
+    tern_ring_publish(f.worker, ring());
+    expect_damage(1, ask());
+    expect_damage(1, ask());
+}
+
+/* The target makes progress, and closes the ring. */
+static void a_record_that_is_refused(void) {
+    if (!open_scene())
+        return;
+    if (f.rank == 0)
+        refuse();
+    close_scene();
+}
+
+static void overwrite_header(uint64_t value) {
+    const uint64_t at = ring()->lane.write;
+    tern_future future = start();
+    atomic_store(tern_out_word(ring(), at), value);
+    expect_lost(future, 1);
+}
+
+static void zero_header(void) { overwrite_header(0); }
+static void large_header(void) {
+    overwrite_header(tern_record_header(TERN_RECORD_CALL_RETURN, 0, UINT32_MAX));
+}
+static void short_header(void) {
+    overwrite_header(tern_record_header(TERN_RECORD_CALL_RETURN, 0, 0));
+}
+
+static void test_zero_header(void) {
+    const uint64_t at = ring()->lane.write;
+    tern_future future = start();
+    int done = 0;
+    tern_status status = TERN_OK;
+    atomic_store(tern_out_word(ring(), at), 0);
+    for (double end = MPI_Wtime() + 20; status == TERN_OK && MPI_Wtime() < end;) {
+        status = tern_future_test(f.worker, &future, &done);
+        CU_ASSERT_FALSE(done);
+    }
+    expect_damage(1, status);
+    expect_lost(future, 1);
+}
+
+static void fill_ring(void) {
+    const uint64_t at = ring()->lane.write;
+    const char arguments[100] = {0};
+    tern_status status;
+    while ((status = tern_call_try(f.worker, to(1), &answer_function, arguments,
+                                   sizeof arguments)) == TERN_OK)
+        continue;
+    CU_ASSERT_EQUAL(status, TERN_ERR_AGAIN);
+    atomic_store(tern_out_word(ring(), at), 0);
+    expect_damage(1, tern_call(f.worker, to(1), &answer_function, arguments, sizeof arguments));
+}
+
+static void consumed_is_wrong(void) {
+    tern_future future = start();
+    atomic_store(&ring()->header->consumed, UINT64_MAX / 3);
+    expect_lost(future, 1);
+}
+
+static void a_record_that_is_written_over(void) {
+    static void (*const acts[])(void) = {zero_header,      large_header, short_header,
+                                         test_zero_header, fill_ring,    consumed_is_wrong};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        if (!open_scene())
+            return;
+        while_none_progresses(acts[i]);
+        close_scene();
+    }
+}
+
+static tern_cell *cell_of(const tern_future *future) {
+    const tern_return_address back = {(uint32_t)future->state[1], 0, future->state[0]};
+    return (tern_cell *)(uintptr_t)tern_reply_cell(f.worker, &back);
+}
+
+static void overwrite_sequence(void) {
+    tern_future future = start();
+    atomic_store(&cell_of(&future)->sequence, UINT64_MAX / 5);
+    expect_lost(future, 0);
+}
+
+static void overwrite_length(void) {
+    tern_future future = start();
+    tern_cell *cell = cell_of(&future);
+    cell->bytes = UINT32_MAX;
+    atomic_store(&cell->sequence, future.state[0]);
+    expect_lost(future, 0);
+}
+
+/* The answer still comes, to a cell that is used no more; later calls get theirs. */
+static void an_answer_that_is_written_over(void) {
+    static void (*const acts[])(void) = {overwrite_sequence, overwrite_length};
+    if (!open_scene())
+        return;
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        while_none_progresses(acts[i]);
+        for (int calls = 0; f.rank == 0 && calls < 2 * TERN_FUTURES; calls++)
+            EXPECT_OK(ask());
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    close_scene();
+}
+
+static void wait_long(void) {
+    tern_future futures[8];
+    int done = 0;
+    for (size_t i = 0; i < 8; i++)
+        futures[i] = start();
+    for (double end = MPI_Wtime() + 0.1; MPI_Wtime() < end;) {
+        EXPECT_OK(tern_future_test(f.worker, &futures[7], &done));
+        CU_ASSERT_FALSE(done);
+    }
+}
+
+static void a_slow_target_is_waited_for(void) {
+    if (!open_scene())
+        return;
+    while_none_progresses(wait_long);
+    if (f.rank == 0)
+        EXPECT_OK(ask());
+    close_scene();
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"a_record_that_is_refused", a_record_that_is_refused},
+        {"a_record_that_is_written_over", a_record_that_is_written_over},
+        {"an_answer_that_is_written_over", an_answer_that_is_written_over},
+        {"a_slow_target_is_waited_for", a_slow_target_is_waited_for},
+    };
+    return tern_test_main(argc, argv, "call_damage", tests, sizeof tests / sizeof *tests);
+}
