@@ -5,8 +5,6 @@
 #include "rma/state.h"
 #include "src/destroyed.h"
 
-#define ALIGNMENT_MAX TERN_HUGE
-
 static char *own_region(const tern_context *context, tern_ptr p) {
     uint64_t place = 0;
     return tern_region_place(p, &place) == TERN_OK ? tern_region_look(context, p.rank, place, 1)
@@ -87,10 +85,10 @@ static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, i
                          target.index, target.rank);
     if (bytes == 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: 0 bytes; ask for 1 or more");
-    if ((alignment & (alignment - 1)) != 0 || alignment > ALIGNMENT_MAX)
+    if ((alignment & (alignment - 1)) != 0 || alignment > TERN_ALIGNMENT_MAX)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_alloc: alignment %zu; use a power of two up to %zu", alignment,
-                         ALIGNMENT_MAX);
+                         TERN_ALIGNMENT_MAX);
     if ((unsigned)domain > TERN_DOMAIN_OWNER)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no atomic domain %d",
                          (int)domain);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/once.h"
 #include "rma/answer.h"
+#include "rma/memory/heap.h"
 #include "rma/state.h"
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
@@ -94,12 +95,25 @@ tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place
                      &nothing);
 }
 
+/* The request comes from memory that others write, and the heap relies on what it says. */
+static tern_status allocate(tern_worker *worker, const tern_memory_request *memory,
+                            uint64_t *offset) {
+    const uint64_t alignment = memory->alignment;
+    if (alignment < TERN_HEAP_GRANULE || alignment > TERN_ALIGNMENT_MAX ||
+        (alignment & (alignment - 1)) != 0)
+        return tern_fail(TERN_ERR_CORRUPT,
+                         "a request for memory says that its alignment is %llu; look for what "
+                         "writes into rank %u's segment",
+                         (unsigned long long)alignment, worker->context->rank);
+    return tern_memory_take(worker->context, memory, offset);
+}
+
 /* [out] offset: of SERVICE_ALLOCATE. */
 static tern_status owner_serve(tern_worker *worker, uint32_t origin, uint32_t id, const service *s,
                                uint64_t *offset) {
     switch (id) {
     case SERVICE_ALLOCATE:
-        return tern_memory_take(worker->context, &s->memory, offset);
+        return allocate(worker, &s->memory, offset);
     case SERVICE_FREE:
         return tern_memory_give(worker->context, s->offset);
     default:

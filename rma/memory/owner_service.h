@@ -8,6 +8,9 @@
 
 #include "rma/memory/cma.h"
 
+/* Of a request. */
+#define TERN_ALIGNMENT_MAX TERN_HUGE
+
 typedef struct tern_memory_request {
     uint64_t bytes, alignment;
     int32_t numa;         /* or TERN_NUMA_ANY: near that worker */

@@ -7,7 +7,8 @@
 
 #include "call_tools.h"
 #include "hostile.h"
-#include "rma/reply.h"
+#include "rma/answer.h"
+#include "rma/memory/owner_service.h"
 #include "rma/state.h"
 
 static fixture f;
@@ -179,6 +180,49 @@ static void an_answer_that_is_written_over(void) {
     close_scene();
 }
 
+/* As rma/memory/owner_service.c sends it. */
+typedef struct request {
+    tern_return_address back;
+    tern_memory_request memory;
+    uint64_t offset, place, bytes;
+} request;
+
+static tern_status ask_for_memory(uint64_t alignment, uint64_t *offset) {
+    request r = {.memory = {.bytes = 64, .alignment = alignment, .numa = TERN_NUMA_ANY}};
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = tern_reply_expect(f.worker, &r.back);
+    if (status != TERN_OK)
+        return status;
+    status = inject_record(f.worker, ring(), tern_record_header(TERN_RECORD_SERVICE, 0, sizeof r),
+                           &r, sizeof r);
+    tern_ring_publish(f.worker, ring());
+    while (status == TERN_OK && !tern_reply_arrived(f.worker, &r.back))
+        status = tern_answer_round(f.worker, &wait, tern_progress_round(f.worker),
+                                   f.context->workers, &r.back);
+    const tern_cell *cell = tern_reply_cell(f.worker, &r.back);
+    if (status == TERN_OK)
+        status = (tern_status)cell->status;
+    memcpy(offset, cell->payload, sizeof *offset);
+    tern_reply_release(f.worker, &r.back);
+    return status;
+}
+
+/* The owner's books of its heap rely on it. */
+static void a_request_for_memory_that_no_rank_makes(void) {
+    static const uint64_t wrong[] = {0, 1, 32, 65, 96, 4u << 20, UINT64_C(1) << 63, UINT64_MAX};
+    uint64_t offset;
+    if (!open_scene())
+        return;
+    if (f.rank == 0) {
+        EXPECT(TERN_OK, ask_for_memory(64, &offset));
+        EXPECT_OK(tern_service_free(f.worker, 1, offset));
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+            EXPECT(TERN_ERR_CORRUPT, ask_for_memory(wrong[i], &offset));
+        EXPECT_OK(ask());
+    }
+    close_scene();
+}
+
 static void wait_long(void) {
     tern_future futures[8];
     int done = 0;
@@ -204,6 +248,7 @@ int main(int argc, char **argv) {
         {"a_record_that_is_refused", a_record_that_is_refused},
         {"a_record_that_is_written_over", a_record_that_is_written_over},
         {"an_answer_that_is_written_over", an_answer_that_is_written_over},
+        {"a_request_for_memory_that_no_rank_makes", a_request_for_memory_that_no_rank_makes},
         {"a_slow_target_is_waited_for", a_slow_target_is_waited_for},
     };
     return tern_test_main(argc, argv, "call_damage", tests, sizeof tests / sizeof *tests);
