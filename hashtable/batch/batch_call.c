@@ -1,5 +1,7 @@
 #include "hashtable/batch/batch_call.h"
 
+#include <stdio.h>
+
 #include "hashtable/call.h"
 #include "hashtable/operations.h"
 
@@ -151,7 +153,8 @@ static tern_status adds_dispatch(batch *b, uint32_t owner) {
     tern_status status = here ? count_here(b, piece) : adds_start(b, piece);
     while (status == TERN_OK && b->under_way > IN_FLIGHT)
         status = adds_finish_oldest(b);
-    (void)tern_progress_round(b->worker);
+    if (status == TERN_OK) /* progress may overwrite the text of a failure */
+        (void)tern_progress_round(b->worker);
     return status;
 }
 
@@ -235,11 +238,20 @@ tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table,
     for (uint32_t owner = 0; status == TERN_OK && owner < table->ranks; owner++)
         if (b->open[owner] != NULL)
             status = adds_dispatch(b, owner);
-    /* Whatever happened, replies write into this frame's futures until they have come. */
+    /* Whatever happened, replies write into this frame's futures until they have come. The text of
+     * the first failure is kept: what comes later may overwrite it. */
+    char text[240];
+    snprintf(text, sizeof text, "%s", tern_error_detail());
     while (b->first != NULL) {
+        const bool failed = status != TERN_OK;
         tern_status finished = adds_finish_oldest(b);
-        status = status == TERN_OK ? finished : status;
+        if (failed)
+            continue;
+        status = finished;
+        snprintf(text, sizeof text, "%s", tern_error_detail());
     }
+    if (status != TERN_OK)
+        status = tern_fail(status, "%s", text);
     *added = b->added;
     *far_put = b->far_put;
     adds_release(b);

@@ -159,10 +159,19 @@ static void scribble(scene *s) {
     }
 }
 
+/* The text says whose segment is damaged. */
+static void expect_owner(void) {
+    if (strstr(tern_error_detail(), "rank ") == NULL)
+        fprintf(stderr, "scribble: %s found damage and says '%s'\n", running, tern_error_detail());
+    CU_ASSERT_PTR_NOT_NULL(strstr(tern_error_detail(), "rank "));
+}
+
 /* Any outcome is right that is one. */
 static void take(tern_status status) {
     CU_ASSERT((unsigned)status < TERN_STATUS_COUNT);
     damage_found += status == TERN_ERR_CORRUPT;
+    if (status == TERN_ERR_CORRUPT)
+        expect_owner();
 }
 
 static tern_via any_via(scene *s) {
