@@ -7,13 +7,12 @@
 
 #include "base/error.h"
 #include "base/once.h"
-#include "rma/reply.h"
+#include "rma/answer.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/collective/callee.h"
 #include "src/collective/collective.h"
 #include "src/collective/object.h"
-#include "src/progress/wait.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
 
@@ -182,7 +181,9 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
     }
     tern_wait_state wait = TERN_WAIT_START;
     while (status == TERN_OK && !tern_reply_arrived(worker, &m.back))
-        status = tern_wait_round(locks->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), TERN_ANYBODY,
+                                   tern_worker_number(locks->context, locks_keeper(locks, index)),
+                                   &m.back);
     if (status != TERN_OK) {
         tern_reply_give_up(worker, &m.back, keeper_rank(locks, index));
         return status;

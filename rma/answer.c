@@ -82,20 +82,20 @@ void tern_answer_look_everywhere(tern_worker *worker) {
 }
 
 tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t found,
-                              uint32_t target, const tern_return_address *back) {
+                              uint32_t rank, uint32_t target, const tern_return_address *back) {
     const uint64_t looked = wait->looked;
-    tern_status status =
-        tern_wait_round(worker->context, wait, found, tern_rank_of(worker->context, target));
-    if (status == TERN_OK && wait->looked != looked)
+    tern_status status = tern_wait_round(worker->context, wait, found, rank);
+    if (status == TERN_OK && looked != 0 && wait->looked != looked)
         status = check(worker, target, back);
     return status;
 }
 
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
                                const tern_return_address *back) {
-    const uint64_t looked = worker->looked;
     tern_status status = tern_glance(worker, tern_rank_of(worker->context, target));
-    if (status == TERN_OK && worker->looked != looked)
+    /* A program may test many futures in turn, and the glance that looks may always be that of the
+     * same one. So each has its own look. */
+    if (status == TERN_OK && tern_reply_is_looked_at(worker, back))
         status = check(worker, target, back);
     return status;
 }

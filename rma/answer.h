@@ -13,7 +13,8 @@
  *            record's header with one that no origin writes.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
- * The origin looks when it looks after its peers, every few milliseconds of a wait, and only where
+ * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one
+ * whose polls always find something else, and only where
  * the rank shares memory. It also rings the doorbell of a ring that holds something, as the mark by
  * which the target asks for the doorbell may be damaged, too.
  */
@@ -23,9 +24,10 @@
 #include "src/progress/wait.h"
 
 /* tern_wait_round of a wait for worker number target to answer, or, with back NULL, to make room.
- * TERN_ERR_CORRUPT: the answer or the room will never come. */
+ * rank: whose death ends the wait; TERN_ANYBODY. TERN_ERR_CORRUPT: the answer or the room will
+ * never come. */
 tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t found,
-                              uint32_t target, const tern_return_address *back);
+                              uint32_t rank, uint32_t target, const tern_return_address *back);
 
 /* tern_glance of a test whether target has answered. */
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,

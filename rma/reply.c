@@ -131,6 +131,13 @@ bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *addre
     return sequence != use->before;
 }
 
+bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *address) {
+    tern_cell_use *use = &tern_rma_worker_of(worker)->cell[address->cell];
+    const bool due = use->looked != worker->looked;
+    use->looked = worker->looked;
+    return due;
+}
+
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address) {
     return own_cell(worker, address->cell);
 }

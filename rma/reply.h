@@ -48,6 +48,7 @@ typedef struct tern_return_address {
 typedef struct tern_cell_use {
     tern_cell *memory;
     uint64_t before;   /* the sequence in the cell when it was reserved */
+    uint64_t looked;   /* worker->looked when a test has looked for damage last */
     uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
     uint32_t moved;    /* as in a return address */
     uint32_t rank;     /* that is to give the answer that was given up */
@@ -63,6 +64,9 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address);
 /* Whether the cell, for an answer of a rank that shares memory, holds what no rank has written. */
 bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *address);
+/* For a test in vain: whether the worker has looked after its peers since this was last asked about
+ * the cell. */
+bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *address);
 /* The cell of an answer that has arrived; valid until tern_reply_release. */
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address);
 /* The answer has arrived, or was never asked for. */

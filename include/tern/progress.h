@@ -37,7 +37,7 @@ typedef struct tern_await {
     uint32_t found;      /* rounds that found something */
     bool doomed;         /* the rank waited for was dead at the last look in */
     bool warned;         /* that it lasts long */
-    uint64_t looked;     /* when peers were last looked after in vain rounds, ns */
+    uint64_t looked;     /* when peers were last looked after, ns */
     uint64_t began;      /* when the clock was first looked at, ns */
     uint64_t call;       /* of MPI in which the rank waited for seems stuck, */
     uint64_t call_since; /* and since when; 0: it does not */

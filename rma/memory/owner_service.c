@@ -53,10 +53,13 @@ static tern_status owner_ask(tern_worker *worker, uint32_t rank, uint32_t id, se
                 return status;
             }
         }
-        status =
-            tern_answer_round(worker, &wait, tern_progress_round(worker), target, &request->back);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), rank, target,
+                                   &request->back);
         if (status != TERN_OK) {
-            tern_reply_give_up(worker, &request->back, rank);
+            if (sent)
+                tern_reply_give_up(worker, &request->back, rank);
+            else
+                tern_reply_release(worker, &request->back);
             return status;
         }
     }

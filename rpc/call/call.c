@@ -143,7 +143,7 @@ static tern_status await_result(tern_worker *worker, tern_future *future, void *
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
-        status = tern_answer_round(worker, &wait, tern_progress_round(worker), target, &back);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), rank, target, &back);
     tern_rpc_worker_of(worker)->futures &= ~((uint64_t)1 << back.cell);
     future->state[0] = 0;
     if (status != TERN_OK) {

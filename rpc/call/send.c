@@ -102,7 +102,8 @@ tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern
                              c->target);
         if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
             return status;
-        status = tern_answer_round(worker, &wait, tern_progress_round(worker), c->target, NULL);
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker),
+                                   tern_rank_of(worker->context, c->target), c->target, NULL);
         if (status != TERN_OK)
             return status;
     }

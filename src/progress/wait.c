@@ -76,6 +76,7 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
         return TERN_OK;
     tern_peers_look(&context->peers);
     const uint64_t now = tern_now();
+    state->looked = now;
     if (state->began == 0)
         state->began = now;
     tern_activity_wait(context, state, rank, now);

@@ -10,8 +10,10 @@
 #include "rma/answer.h"
 #include "rma/memory/owner_service.h"
 #include "rma/state.h"
+#include "tern/lock.h"
 
 static fixture f;
+static tern_locks *locks;
 
 static tern_status answer(tern_call_info *call, const void *arguments, size_t bytes) {
     (void)arguments, (void)bytes;
@@ -30,14 +32,22 @@ static tern_status ask(void) {
     return status;
 }
 
-static bool open_scene(void) {
-    if (!open_with_rings(&f, 4096))
+static bool open_scene_of(size_t workers) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.workers = workers;
+    config.segment_size = (size_t)1 << 20;
+    config.ring_size = 4096;
+    config.ring_growth = 1;
+    if (!fixture_open(&f, &config))
         return false;
     tern_log_set_level(TERN_LOG_NONE);
     if (f.rank == 0)
         EXPECT_OK(ask());
     return EXPECT_OK(tern_barrier(f.worker));
 }
+
+static bool open_scene(void) { return open_scene_of(1); }
 
 static void close_scene(void) {
     EXPECT_OK(tern_barrier(f.worker));
@@ -118,6 +128,49 @@ static void test_zero_header(void) {
     expect_lost(future, 1);
 }
 
+/* Both are told, though every second glance is that of the same one. */
+static void test_two(void) {
+    const uint64_t at = ring()->lane.write;
+    tern_future futures[2] = {start(), start()};
+    bool told[2] = {false, false};
+    int done = 0;
+    atomic_store(tern_out_word(ring(), at), 0);
+    for (double end = MPI_Wtime() + 20; !(told[0] && told[1]) && MPI_Wtime() < end;)
+        for (int i = 0; i < 2; i++)
+            told[i] |= tern_future_test(f.worker, &futures[i], &done) == TERN_ERR_CORRUPT;
+    CU_ASSERT(told[0] && told[1]);
+    expect_lost(futures[0], 1);
+    expect_lost(futures[1], 1);
+}
+
+static size_t always_something(tern_worker *worker, void *argument) {
+    (void)worker, (void)argument;
+    return 1;
+}
+
+/* A wait whose polls always find something looks, too. */
+static void zero_header_of_the_busy(void) {
+    EXPECT_OK(tern_progress_hook_add(f.context, always_something, NULL));
+    overwrite_header(0);
+    EXPECT_OK(tern_progress_hook_remove(f.context, always_something, NULL));
+}
+
+static void zero_header_before(uint64_t at) {
+    (void)start();
+    atomic_store(tern_out_word(ring(), at), 0);
+}
+
+static void ask_owner_for_memory(void) {
+    tern_ptr p;
+    zero_header_before(ring()->lane.write);
+    expect_damage(1, tern_alloc_on(f.worker, 1, TERN_NUMA_ANY, 64, 0, TERN_DOMAIN_GLOBAL, &p));
+}
+
+static void acquire_lock(void) {
+    zero_header_before(ring()->lane.write);
+    expect_damage(1, tern_lock_acquire(f.worker, locks, 1));
+}
+
 static void fill_ring(void) {
     const uint64_t at = ring()->lane.write;
     const char arguments[100] = {0};
@@ -137,14 +190,33 @@ static void consumed_is_wrong(void) {
 }
 
 static void a_record_that_is_written_over(void) {
-    static void (*const acts[])(void) = {zero_header,      large_header, short_header,
-                                         test_zero_header, fill_ring,    consumed_is_wrong};
+    static void (*const acts[])(void) = {
+        zero_header, large_header, short_header,      test_zero_header,
+        test_two,    fill_ring,    consumed_is_wrong, zero_header_of_the_busy};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (!open_scene())
             return;
         while_none_progresses(acts[i]);
         close_scene();
     }
+}
+
+/* A worker's number is not its rank. */
+static void a_record_before_a_request_for_memory(void) {
+    if (!open_scene_of(2))
+        return;
+    while_none_progresses(ask_owner_for_memory);
+    close_scene();
+}
+
+static void a_record_before_a_lock_is_acquired(void) {
+    if (!open_scene())
+        return;
+    if (EXPECT_OK(tern_locks_create(f.worker, 2, &locks))) {
+        while_none_progresses(acquire_lock);
+        EXPECT(TERN_ERR_STATE, tern_locks_destroy(f.worker, locks));
+    }
+    close_scene();
 }
 
 static tern_cell *cell_of(const tern_future *future) {
@@ -197,7 +269,7 @@ static tern_status ask_for_memory(uint64_t alignment, uint64_t *offset) {
                            &r, sizeof r);
     tern_ring_publish(f.worker, ring());
     while (status == TERN_OK && !tern_reply_arrived(f.worker, &r.back))
-        status = tern_answer_round(f.worker, &wait, tern_progress_round(f.worker),
+        status = tern_answer_round(f.worker, &wait, tern_progress_round(f.worker), 1,
                                    f.context->workers, &r.back);
     const tern_cell *cell = tern_reply_cell(f.worker, &r.back);
     if (status == TERN_OK)
@@ -247,6 +319,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_record_that_is_refused", a_record_that_is_refused},
         {"a_record_that_is_written_over", a_record_that_is_written_over},
+        {"a_record_before_a_request_for_memory", a_record_before_a_request_for_memory},
+        {"a_record_before_a_lock_is_acquired", a_record_before_a_lock_is_acquired},
         {"an_answer_that_is_written_over", an_answer_that_is_written_over},
         {"a_request_for_memory_that_no_rank_makes", a_request_for_memory_that_no_rank_makes},
         {"a_slow_target_is_waited_for", a_slow_target_is_waited_for},
