@@ -24,7 +24,15 @@
 #include "tern/lock.h"
 #include "tern/notify.h"
 
-enum { KEYS = 48, OPERATIONS = 150, FLIPS = 3, SEED_SECONDS = 20, NAME_MAX_BYTES = 40 };
+enum {
+    KEYS = 48,
+    FEW_KEYS = 8,
+    MANY_KEYS = 400,
+    OPERATIONS = 150,
+    FLIPS = 3,
+    SEED_SECONDS = 20,
+    NAME_MAX_BYTES = 40
+};
 
 #pragma weak __lsan_disable /* it is there under AddressSanitizer alone */
 
@@ -72,7 +80,7 @@ typedef struct scene {
     uint64_t random;
     area area;
     uint32_t scribbler;
-    tern_hashtable *pairs, *counters;
+    tern_hashtable *pairs, *counters, *growing_pairs, *growing_counters;
     tern_map *map;
     tern_queue *queue, *small;
     tern_locks *locks;
@@ -94,12 +102,17 @@ static bool open_scene(scene *s, area area) {
     s->area = area;
     const tern_hashtable_options pairs = {.key_bytes = 8, .value_bytes = 8, .capacity = KEYS},
                                  counters = {.key_bytes = 8, .counter = 1, .capacity = KEYS};
+    tern_hashtable_options growing_pairs = pairs, growing_counters = counters;
+    growing_pairs.capacity = growing_counters.capacity = FEW_KEYS;
+    growing_pairs.grow = growing_counters.grow = 1;
     const tern_map_options map = {.capacity = KEYS};
     const tern_queue_options queue = {.capacity = 8, .item_bytes = 24},
                              small = {.capacity = 8, .item_bytes = 8};
     tern_worker *w = s->f.worker;
     return EXPECT_OK(tern_hashtable_create(w, &pairs, &s->pairs)) &&
            EXPECT_OK(tern_hashtable_create(w, &counters, &s->counters)) &&
+           EXPECT_OK(tern_hashtable_create(w, &growing_pairs, &s->growing_pairs)) &&
+           EXPECT_OK(tern_hashtable_create(w, &growing_counters, &s->growing_counters)) &&
            EXPECT_OK(tern_map_create(w, &map, &s->map)) &&
            EXPECT_OK(tern_queue_create(w, &queue, &s->queue)) &&
            EXPECT_OK(tern_queue_create(w, &small, &s->small)) &&
@@ -181,44 +194,48 @@ static tern_via any_via(scene *s) {
 static void use_tables(scene *s) {
     tern_worker *w = s->f.worker;
     const tern_promise all = TERN_PROMISE_READ_WRITE;
-    uint64_t key = below(&s->random, KEYS), value = key, many[16], before;
+    const bool grows = below(&s->random, 2) == 0;
+    tern_hashtable *const pairs = grows ? s->growing_pairs : s->pairs;
+    tern_hashtable *const counters = grows ? s->growing_counters : s->counters;
+    const uint64_t keys = grows ? MANY_KEYS : KEYS;
+    uint64_t key = below(&s->random, keys), value = key, many[16], before;
     unsigned char found[16];
     size_t present;
     for (int i = 0; i < 16; i++)
-        many[i] = below(&s->random, KEYS);
+        many[i] = below(&s->random, keys);
     const tern_via via = any_via(s);
     switch (below(&s->random, 8)) {
     case 0:
         running = "an insert";
-        take(tern_hashtable_insert(w, s->pairs, &key, &value, all, via, NULL));
+        take(tern_hashtable_insert(w, pairs, &key, &value, all, via, NULL));
         break;
     case 1:
         running = "a find";
-        take(tern_hashtable_find(w, s->pairs, &key, all, via, &value));
+        take(tern_hashtable_find(w, pairs, &key, all, via, &value));
         break;
     case 2:
         running = "an erase";
-        take(tern_hashtable_erase(w, s->pairs, &key, all, via));
+        take(tern_hashtable_erase(w, pairs, &key, all, via));
         break;
     case 3:
         running = "an add";
-        take(tern_hashtable_add(w, s->counters, &key, 3, all, via, &before));
+        take(tern_hashtable_add(w, counters, &key, 3, all, via, &before));
         break;
     case 4:
         running = "a find of a counter";
-        take(tern_hashtable_find(w, s->counters, &key, all, via, &value));
+        take(tern_hashtable_find(w, counters, &key, all, via, &value));
         break;
     case 5:
         running = "an erase of a counter";
-        take(tern_hashtable_erase(w, s->counters, &key, all, via));
+        take(tern_hashtable_erase(w, counters, &key, all, via));
         break;
     case 6:
         running = "a batch of adds";
-        take(tern_hashtable_add_many(w, s->counters, many, 16, 1, all, via, &present));
+        take(tern_hashtable_add_many(w, counters, many, 16, 1, all, via, &present));
         break;
     default:
         running = "a batch of finds";
-        take(tern_hashtable_find_many(w, s->pairs, many, 16, all, via, many, found, &present));
+        take(tern_hashtable_find_many(w, pairs, many, 16, all, via, many, found, &present));
     }
 }
 
@@ -337,6 +354,8 @@ static void close_scene(scene *s) {
     take(tern_queue_destroy(w, s->small));
     take(tern_queue_destroy(w, s->queue));
     take(tern_map_destroy(w, s->map));
+    take(tern_hashtable_destroy(w, s->growing_counters));
+    take(tern_hashtable_destroy(w, s->growing_pairs));
     take(tern_hashtable_destroy(w, s->counters));
     take(tern_hashtable_destroy(w, s->pairs));
     take(tern_worker_release(w));
