@@ -74,7 +74,8 @@ enum {
 #define TERN_LOST UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
-#define TERN_STATE_UNUSED (UINT64_MAX << 54)
+#define TERN_STATE_DOUBTED (UINT64_C(1) << 54) /* locked, and maybe by nobody (mend.c) */
+#define TERN_STATE_UNUSED (UINT64_MAX << 55)
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
 #define TERN_STAMP_ERASED UINT64_C(0xfffe)

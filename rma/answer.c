@@ -12,14 +12,14 @@ void tern_answer_never(const tern_in *in) {
                               memory_order_relaxed);
 }
 
-static void note_damage(tern_worker *worker, tern_out *out) {
+static void answer_note_damage(tern_worker *worker, tern_out *out) {
     worker->stats.records_malformed += !out->damaged;
     out->damaged = true;
 }
 
-static tern_status ring_fail(tern_worker *worker, tern_out *out, uint64_t position,
-                             uint64_t header) {
-    note_damage(worker, out);
+static tern_status answer_ring_fail(tern_worker *worker, tern_out *out, uint64_t position,
+                                    uint64_t header) {
+    answer_note_damage(worker, out);
     const uint32_t rank = tern_rank_of(worker->context, out->target);
     return tern_fail(TERN_ERR_CORRUPT,
                      "the ring to worker %u has the header %#llx at position %llu, so rank %u "
@@ -29,12 +29,12 @@ static tern_status ring_fail(tern_worker *worker, tern_out *out, uint64_t positi
 }
 
 /* Walks along the records that the target may not have consumed yet. */
-static tern_status ring_check(tern_worker *worker, tern_out *out) {
+static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
     const uint64_t size = out->lane.mask + 1;
     const uint64_t end = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
     uint64_t at = out->via->consumed(worker, out);
     if (end - at > size || at % 8 != 0) {
-        note_damage(worker, out);
+        answer_note_damage(worker, out);
         return tern_fail(TERN_ERR_CORRUPT,
                          "the ring to worker %u, of which %llu bytes are written, says that %llu "
                          "are consumed; look for what writes into rank %u's segment",
@@ -50,19 +50,20 @@ static tern_status ring_check(tern_worker *worker, tern_out *out) {
         const unsigned kind = tern_record_kind(header);
         if (kind == TERN_RECORD_NONE || kind >= TERN_RECORD_KINDS || bytes > end - at ||
             bytes > size - (at & out->lane.mask))
-            return ring_fail(worker, out, at, header);
+            return answer_ring_fail(worker, out, at, header);
         at += bytes;
     }
     return TERN_OK;
 }
 
-static tern_status ring_to_check(tern_worker *worker, uint32_t target) {
+static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
     const uint32_t line = tern_line_of(worker->context, TERN_CHANNEL_CALLS, target);
     tern_out *out = tern_rma_worker_of(worker)->out[line];
-    return out != NULL && out->near ? ring_check(worker, out) : TERN_OK;
+    return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
 }
 
-static tern_status check(tern_worker *worker, uint32_t target, const tern_return_address *back) {
+static tern_status answer_check(tern_worker *worker, uint32_t target,
+                                const tern_return_address *back) {
     const uint32_t rank = tern_rank_of(worker->context, target);
     if (!tern_is_near(worker->context, rank))
         return TERN_OK;
@@ -71,13 +72,13 @@ static tern_status check(tern_worker *worker, uint32_t target, const tern_return
                          "the cell %u for an answer of rank %u was written over; look for what "
                          "writes into rank %u's segment",
                          back->cell, rank, worker->context->rank);
-    return ring_to_check(worker, target);
+    return answer_ring_to_check(worker, target);
 }
 
 void tern_answer_look_everywhere(tern_worker *worker) {
     const uint32_t all = worker->context->size * worker->context->workers;
     for (uint32_t target = 0; target < all; target++)
-        if (ring_to_check(worker, target) != TERN_OK)
+        if (answer_ring_to_check(worker, target) != TERN_OK)
             tern_error_clear();
 }
 
@@ -86,7 +87,7 @@ tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t
     const uint64_t looked = wait->looked;
     tern_status status = tern_wait_round(worker->context, wait, found, rank);
     if (status == TERN_OK && looked != 0 && wait->looked != looked)
-        status = check(worker, target, back);
+        status = answer_check(worker, target, back);
     return status;
 }
 
@@ -96,6 +97,6 @@ tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
     /* A program may test many futures in turn, and the glance that looks may always be that of the
      * same one. So each has its own look. */
     if (status == TERN_OK && tern_reply_is_looked_at(worker, back))
-        status = check(worker, target, back);
+        status = answer_check(worker, target, back);
     return status;
 }

@@ -52,6 +52,6 @@ tern_status tern_bucket_read(const tern_key_search *p, uint64_t *entry) {
     tern_shape s = p->table->shape;
     tern_status status = tern_entry_get(p, s, p->part->near != NULL, entry);
     if (status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_MINE)
-        status = tern_fail(TERN_ERR_SYSTEM, "a locked bucket holds no whole entry");
+        status = tern_bucket_torn(p);
     return status;
 }

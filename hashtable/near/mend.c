@@ -12,8 +12,14 @@
  * progress (modify.c), and the move of keys keeps a bucket from one round to the next (move.c). A
  * rank that waits for the bucket asks that rank, which mends a bucket that names it wrongly. A rank
  * that is slow answers late, and nothing is mended until then; what is asked in vain does no harm.
- * A process of several workers cannot tell what the others are in, and mends nothing; the stuck
- * report names it.
+ *
+ * In a process of several workers the question goes from worker to worker. A handler of a worker
+ * shows that the worker is not in the middle of a write, and so does a worker that no thread has.
+ * Another worker may have let go and locked the bucket again meanwhile, in the same state. So the
+ * first one marks the state. A worker that has the lock stores over the mark when it unlocks, and
+ * none can take a lock that is marked. If the last worker still finds the mark, none of them had
+ * the lock. The state of a bucket whose key is being inserted never comes back and needs no mark.
+ * A table that grows is left alone: the move relies on the state of a bucket that it has.
  *
  * In the same way the owner of a part is asked to write news again that do not pass their check.
  */
@@ -27,7 +33,11 @@ typedef struct doubt {
     uint64_t index; /* of the bucket; NEWS: of the part's news */
     uint64_t state;
     uint32_t owner, generation;
+    uint32_t worker, unused; /* index of who is asked */
 } doubt;
+
+static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message, size_t bytes);
+TERN_FUNCTION(tern_hashtable_on_doubt)
 
 static void mend_bucket(tern_key_search p, uint64_t state) {
     const tern_hashtable *table = p.table;
@@ -71,19 +81,61 @@ static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t
     return part;
 }
 
+/* Whether the state is still what the others wait for, and marked from now on if it has to be. */
+static bool mend_mark(const tern_key_search *p, uint64_t state) {
+    const bool locked = (state & TERN_KIND) == TERN_LOCKED;
+    const uint64_t marked = locked ? state | TERN_STATE_DOUBTED : state;
+    uint64_t now;
+    (void)tern_state_load(p, p->table->shape, true, &now);
+    if (locked && now == state)
+        (void)tern_state_cas(p, p->table->shape, true, state, marked, &now);
+    return now == state || now == marked;
+}
+
+/* Whether all workers from d->worker on have answered; else the next one is asked. Each is in no
+ * operation now: the first runs this, and those that no thread has can be borrowed. */
+static bool mend_ask_workers(tern_worker *worker, doubt d) {
+    tern_context *context = worker->context;
+    while (++d.worker < context->workers) {
+        tern_worker *next = context->worker[d.worker];
+        if (!tern_worker_borrow(next)) {
+            if (tern_call_queue(worker, (tern_worker_id){context->rank, d.worker},
+                                &tern_hashtable_on_doubt_function, &d, sizeof d) != TERN_OK)
+                tern_error_clear(); /* others ask again */
+            return false;
+        }
+        tern_worker_give_back(next);
+    }
+    return true;
+}
+
+static void mend_in_turn(tern_key_search p, const doubt *d) {
+    uint64_t state = d->state;
+    if (p.table->context->workers > 1) {
+        state &= ~TERN_STATE_DOUBTED;
+        if (p.table->growth != NULL || (d->worker == 0 && !mend_mark(&p, state)) ||
+            !mend_ask_workers(p.worker, *d))
+            return;
+        if ((state & TERN_KIND) == TERN_LOCKED)
+            state |= TERN_STATE_DOUBTED;
+    }
+    mend_bucket(p, state);
+}
+
 static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
-    if (table->context->workers > 1 ||
-        /* R5: run */
-        atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
+    /* R5: modify_run; of this thread's own modifiers, which make progress while they have a bucket
+     */
+    if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
     const tern_table_part *part = mend_part_of(table, d->owner, d->generation);
-    if (d->index == NEWS && table->growth != NULL && d->owner == table->rank) {
+    if (d->index == NEWS) {
+        if (table->growth == NULL || d->owner != table->rank || table->context->workers > 1)
+            return;
         const tern_news news = table->growth->news;
         tern_ignore(tern_growth_publish(worker, table->growth, &news));
     } else if (part != NULL && part->near != NULL && d->index < part->count &&
                tern_state_writer(d->state) == table->rank) {
-        mend_bucket((tern_key_search){worker, table, part, NULL, 0, d->index, part->count},
-                    d->state);
+        mend_in_turn((tern_key_search){worker, table, part, NULL, 0, d->index, part->count}, d);
     }
 }
 
@@ -94,10 +146,11 @@ static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *mes
     if (table == NULL || bytes != sizeof d)
         return TERN_OK; /* nobody waits any more */
     tern_read_once(&d, message, sizeof d);
+    if (d.worker != call->worker->index)
+        return TERN_OK;
     mend_doubt(call->worker, table, &d);
     return TERN_OK;
 }
-TERN_FUNCTION(tern_hashtable_on_doubt)
 
 static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                      const doubt *d) {
@@ -105,13 +158,13 @@ static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t 
     const uint64_t now = tern_now();
     /* R4 */
     uint64_t last = atomic_load_explicit(asked, memory_order_relaxed);
-    if (now - last < tern_doubt_ns || table->context->workers > 1 ||
+    if (now - last < tern_doubt_ns ||
         !atomic_compare_exchange_strong_explicit(asked, &last, now, memory_order_relaxed,
                                                  memory_order_relaxed))
         return;
     if (last == 0)
         return; /* the first wait of all: give it the time, too */
-    if (rank == table->rank)
+    if (rank == table->rank && table->context->workers == 1)
         mend_doubt(worker, table, d);
     else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
                              d, sizeof *d) != TERN_OK)
@@ -121,12 +174,12 @@ static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t 
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
-                     p->part->generation};
+                     p->part->generation,          0,        0};
     if (p->part->near != NULL && writer < p->table->ranks)
         mend_ask(p->worker, p->table, writer, &d);
 }
 
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
-    const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0};
+    const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0, 0, 0};
     mend_ask(worker, table, rank, &d);
 }

@@ -61,7 +61,7 @@ static tern_status close_bucket(const tern_key_search *p, tern_status outcome, u
  * must not take its bucket for one that nobody writes. */
 static tern_status modify_run(tern_hashtable *table, tern_modify_function function,
                               tern_modify_info *info, void *value) {
-    /* R5: mend_doubt; in a process of several workers nobody reads it */
+    /* R5: mend_doubt */
     atomic_fetch_add_explicit(&table->modifiers, 1, memory_order_relaxed);
     const tern_status status = function(info, value);
     atomic_fetch_sub_explicit(&table->modifiers, 1, memory_order_relaxed);

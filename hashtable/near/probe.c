@@ -29,6 +29,14 @@ tern_status tern_bucket_left(const tern_key_search *p) {
                      p->part->buckets.rank, p->part->buckets.rank);
 }
 
+tern_status tern_bucket_torn(const tern_key_search *p) {
+    return tern_fail(TERN_ERR_CORRUPT,
+                     "bucket %llu of rank %u's part of a hash table is locked by rank %u, and its "
+                     "entry was written over; look for what writes into rank %u's segment",
+                     (unsigned long long)p->index, p->part->buckets.rank, p->table->rank,
+                     p->part->buckets.rank);
+}
+
 static tern_status probe_corrupt(const tern_key_search *p, uint64_t state, const char *what) {
     return tern_fail(
         TERN_ERR_CORRUPT,

@@ -229,6 +229,9 @@ tern_status tern_bucket_check(const tern_key_search *p, uint64_t state);
  * not. Now and then, and without waiting. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
+/* What it means that a bucket which this rank has locked holds no whole entry: TERN_ERR_CORRUPT. */
+tern_status tern_bucket_torn(const tern_key_search *p);
+
 /* What a bucket that is left means where no keys are being moved: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_left(const tern_key_search *p);
 

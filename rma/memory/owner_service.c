@@ -68,7 +68,10 @@ static tern_status owner_ask(tern_worker *worker, uint32_t rank, uint32_t id, se
     const uint32_t told = __atomic_load_n(&cell->status, __ATOMIC_RELAXED);
     const uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
     if (told >= TERN_STATUS_COUNT)
-        status = tern_fail(TERN_ERR_CORRUPT, "rank %u answered with status %u", rank, told);
+        status = tern_fail(TERN_ERR_CORRUPT,
+                           "the cell for an answer of rank %u has the status %u, which does not "
+                           "exist; look for what writes into rank %u's segment",
+                           rank, told, context->rank);
     else if (told != TERN_OK)
         status = tern_fail((tern_status)told, "rank %u: %.*s", rank,
                            (int)(bytes < TERN_RESULT_MAX ? bytes : TERN_RESULT_MAX), cell->payload);
@@ -99,8 +102,8 @@ tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place
 }
 
 /* The request comes from memory that others write, and the heap relies on what it says. */
-static tern_status allocate(tern_worker *worker, const tern_memory_request *memory,
-                            uint64_t *offset) {
+static tern_status owner_allocate(tern_worker *worker, const tern_memory_request *memory,
+                                  uint64_t *offset) {
     const uint64_t alignment = memory->alignment;
     if (alignment < TERN_HEAP_GRANULE || alignment > TERN_ALIGNMENT_MAX ||
         (alignment & (alignment - 1)) != 0)
@@ -116,7 +119,7 @@ static tern_status owner_serve(tern_worker *worker, uint32_t origin, uint32_t id
                                uint64_t *offset) {
     switch (id) {
     case SERVICE_ALLOCATE:
-        return allocate(worker, &s->memory, offset);
+        return owner_allocate(worker, &s->memory, offset);
     case SERVICE_FREE:
         return tern_memory_give(worker->context, s->offset);
     default:

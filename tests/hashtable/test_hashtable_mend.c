@@ -13,16 +13,26 @@ enum { INTERVAL = 1000 /* ns between two questions */ };
 
 static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 
-/* One worker for each process: others are in no operation that its handlers interrupt. */
-static bool open_scene(fixture *f) {
+/* Workers of each process, besides its service threads. */
+typedef struct crowd {
+    size_t workers, service_threads;
+} crowd;
+
+/* One worker only; one more that no thread has; and one more that always makes progress. */
+static const crowd crowds[] = {{1, 0}, {2, 0}, {1, 1}};
+enum { CROWDS = sizeof crowds / sizeof crowds[0] };
+
+static bool open_scene_of(fixture *f, crowd crowd) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)16 << 20;
-    config.workers = 1;
-    config.service_threads = 0;
+    config.workers = crowd.workers;
+    config.service_threads = crowd.service_threads;
     config.log_level = TERN_LOG_NONE;
     return fixture_open(f, &config);
 }
+
+static bool open_scene(fixture *f) { return open_scene_of(f, crowds[0]); }
 
 static tern_hashtable *make(fixture *f, tern_hashtable_options options) {
     tern_hashtable *table = NULL;
@@ -152,9 +162,9 @@ static void the_move_has_a_bucket(void) {
 /* ---- Words that name a rank which is not writing ---- */
 
 /* Damage by rank 1, which then operates on the key. All others are in a barrier meanwhile. */
-static void others_are_named(void) {
+static void others_of_a_crowd_are_named(crowd crowd) {
     fixture f;
-    if (!open_scene(&f))
+    if (!open_scene_of(&f, crowd))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
     const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key);
@@ -177,10 +187,15 @@ static void others_are_named(void) {
     end(&f, table);
 }
 
+static void others_are_named(void) {
+    for (int i = 0; i < CROWDS; i++)
+        others_of_a_crowd_are_named(crowds[i]);
+}
+
 /* A whole entry is given up by nobody, and one that is torn stays no key's. */
-static void torn_entries_are_given_up(void) {
+static void torn_entries_of_a_crowd(crowd crowd) {
     fixture f;
-    if (!open_scene(&f))
+    if (!open_scene_of(&f, crowd))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
     uint64_t key = 0;
@@ -198,6 +213,50 @@ static void torn_entries_are_given_up(void) {
             CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
             CU_ASSERT_EQUAL(value_of(&f, table, key), 6);
         }
+    end(&f, table);
+}
+
+static void torn_entries_are_given_up(void) {
+    for (int i = 0; i < CROWDS; i++)
+        torn_entries_of_a_crowd(crowds[i]);
+}
+
+static void ask_about(const tern_key_search *p, uint64_t state, tern_worker *worker) {
+    tern_bucket_doubt(p, state);
+    tern_bucket_doubt(p, state); /* a first wait is given time */
+    tern_progress(worker);
+}
+
+/* Between the answers of two workers the second one unlocks the bucket and locks it again. Rank 0
+ * asks itself, and makes progress for both. */
+static void a_bucket_is_locked_again(void) {
+    const crowd two = {2, 0};
+    fixture f;
+    if (!open_scene_of(&f, two))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key),
+                   state = tern_state_locked(hash, 0);
+    tern_worker *second = NULL;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0 && EXPECT_OK(tern_worker_adopt(f.context, 1, &second))) {
+        uint64_t *word = bucket_at(&f, table, key);
+        const tern_key_search p = tern_probe_start(f.worker, table, &key, hash);
+        EXPECT_OK(insert(&f, table, key, 1));
+        scribble(word, state);
+        tern_doubt_ns = 0;
+        ask_about(&p, state, f.worker);
+        CU_ASSERT_EQUAL(word_at(word), state | TERN_STATE_DOUBTED);
+        scribble(word, tern_state_unlocked(hash, false));
+        scribble(word, state);
+        tern_progress(second);
+        CU_ASSERT_EQUAL(word_at(word), state);
+        ask_about(&p, state, f.worker);
+        tern_progress(second);
+        CU_ASSERT_EQUAL(word_at(word), tern_state_unlocked(hash, false));
+        tern_doubt_ns = INTERVAL;
+        EXPECT_OK(tern_worker_release(second));
+    }
     end(&f, table);
 }
 
@@ -234,7 +293,7 @@ static void damage_is_an_error(void) {
         const uint64_t whole = word_at(state + 3);
         const uint64_t words[] = {
             tern_state_locked(hash, f.size),                /* by a rank that there is not */
-            tern_state_locked(hash, 0) | UINT64_C(1) << 54, /* and with a bit that no rank sets */
+            tern_state_locked(hash, 0) | UINT64_C(1) << 55, /* and with a bit that no rank sets */
             tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
             tern_state_moved(hash),          /* in a table that does not grow */
             tern_state_unlocked(hash, false) /* nobody writes, and the entry is torn */
@@ -301,6 +360,7 @@ int main(int argc, char **argv) {
         {"the_move_has_a_bucket", the_move_has_a_bucket},
         {"others_are_named", others_are_named},
         {"torn_entries_are_given_up", torn_entries_are_given_up},
+        {"a_bucket_is_locked_again", a_bucket_is_locked_again},
         {"news_are_told_again", news_are_told_again},
         {"damage_is_an_error", damage_is_an_error},
         {"a_moved_entry_is_torn", a_moved_entry_is_torn},
