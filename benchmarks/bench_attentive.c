@@ -32,23 +32,23 @@ static void compute(bench *b, double ns) {
     b->idle += now - start;
 }
 
-static void push(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void push(bench *b, void *work, tern_flags flags, uint64_t n) {
     attentive *a = work;
     for (; n > 0; n--) {
         compute(b, a->compute_ns);
         tern_queue *queue = a->queue[ceiling_random(&a->random, 2)];
-        tern_status status = tern_queue_push(b->worker, queue, &n, promise, via);
+        tern_status status = tern_queue_push(b->worker, queue, &n, flags);
         if (status != TERN_OK)
             bench_fail("tern_queue_push", status);
     }
 }
 
-static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void update(bench *b, void *work, tern_flags flags, uint64_t n) {
     attentive *a = work;
     for (uint64_t i = 0; i < n; i++) {
         compute(b, a->compute_ns);
         uint64_t key = ceiling_random(&a->random, KEYS);
-        bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, promise, via, NULL),
+        bench_ok(tern_hashtable_insert(b->worker, a->table, &key, &i, flags, NULL),
                  "tern_hashtable_insert");
     }
 }
@@ -59,8 +59,7 @@ static void empty(bench *b, void *work, uint64_t n) {
     bench_ok(tern_barrier(b->worker), "tern_barrier");
     (void)n;
     for (uint64_t item; b->rank < 2 && status == TERN_OK;)
-        status = tern_queue_try_pop(b->worker, a->queue[b->rank], &item, TERN_PROMISE_READ_WRITE,
-                                    TERN_VIA_RMA);
+        status = tern_queue_try_pop(b->worker, a->queue[b->rank], &item, TERN_BY_RMA);
 }
 
 /* Atomics on words of a random rank. If it were always the other rank, both ranks would fall into
@@ -110,7 +109,7 @@ static void let_wait(const attentive *a, double own, const cells *costs, cells *
 static const struct {
     const char *name;
     tern_model_operation operation;
-    void (*run)(bench *, void *, tern_promise, tern_via, uint64_t);
+    void (*run)(bench *, void *, tern_flags, uint64_t);
 } kinds[] = {
     [PUSH] = {"push", TERN_MODEL_PUSH, push}, [UPDATE] = {"update", TERN_MODEL_UPDATE, update}};
 
@@ -123,7 +122,7 @@ static void measure_cell(bench *b, const cells *costs, attentive *a, kind kind,
     let_wait(a, own, costs, &waiting);
     cell one = {.name = kinds[kind].name,
                 .params = {{"compute_us", ns / 1000, NULL}, {"service_threads", served, NULL}},
-                .promise = TERN_PROMISE_READ_WRITE,
+                .promise = TERN_READ_WRITE,
                 .operation = kinds[kind].operation,
                 .own = own,
                 .work = a,
@@ -152,7 +151,7 @@ static void measure_all(bench *b, const char *service) {
                                    &a.table),
              "tern_hashtable_create");
     a.waits = does_wait(b, &a);
-    update(b, &a, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, KEYS);
+    update(b, &a, TERN_BY_RMA, KEYS);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
         a.compute_ns = 1e3 * us[i];
         measure_cell(b, &costs, &a, PUSH, service);

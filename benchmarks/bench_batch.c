@@ -21,7 +21,7 @@ typedef struct work {
     tern_hashtable_buffer *buffer;
     ceiling_table bare;
     uint64_t keys; /* of the table */
-    tern_via via;
+    tern_flags via;
     uint64_t random;
     uint64_t first; /* number of the first key that a block inserts */
     tern_ptr
@@ -90,8 +90,7 @@ static void insert_many(bench *b, void *state, uint64_t n) {
             keys[i] = ceiling_mix(number);
             values[i] = number;
         }
-        bench_ok(tern_hashtable_insert_many(b->worker, w->table, keys, values, count,
-                                            TERN_PROMISE_READ_WRITE, w->via, NULL),
+        bench_ok(tern_hashtable_insert_many(b->worker, w->table, keys, values, count, w->via, NULL),
                  "tern_hashtable_insert_many");
         n -= count;
     }
@@ -102,8 +101,7 @@ static void insert(bench *b, void *state, uint64_t n) {
     work *w = state;
     for (uint64_t number = w->first; n > 0; n--, number += 2) {
         uint64_t key = ceiling_mix(number);
-        bench_ok(tern_hashtable_insert(b->worker, w->table, &key, &number, TERN_PROMISE_READ_WRITE,
-                                       w->via, NULL),
+        bench_ok(tern_hashtable_insert(b->worker, w->table, &key, &number, w->via, NULL),
                  "tern_hashtable_insert");
     }
     end_together(b, w);
@@ -136,9 +134,9 @@ static void find_many(bench *b, void *state, uint64_t n) {
             numbers[i] = ceiling_random(&w->random, KEYS);
             keys[i] = ceiling_mix(numbers[i]);
         }
-        bench_ok(tern_hashtable_find_many(b->worker, w->table, keys, count, TERN_PROMISE_READ_WRITE,
-                                          w->via, values, NULL, NULL),
-                 "tern_hashtable_find_many");
+        bench_ok(
+            tern_hashtable_find_many(b->worker, w->table, keys, count, w->via, values, NULL, NULL),
+            "tern_hashtable_find_many");
         if (__builtin_expect(memcmp(values, numbers, count * sizeof *values) != 0, 0))
             bench_fail("tern_hashtable_find_many gave another value", TERN_ERR_SYSTEM);
         n -= count;
@@ -150,9 +148,8 @@ static void find(bench *b, void *state, uint64_t n) {
     work *w = state;
     while (n-- > 0) {
         uint64_t number = ceiling_random(&w->random, KEYS), key = ceiling_mix(number), value = 0;
-        bench_ok(
-            tern_hashtable_find(b->worker, w->table, &key, TERN_PROMISE_READ_WRITE, w->via, &value),
-            "tern_hashtable_find");
+        bench_ok(tern_hashtable_find(b->worker, w->table, &key, w->via, &value),
+                 "tern_hashtable_find");
         if (__builtin_expect(value != number, 0))
             bench_fail("tern_hashtable_find gave another value", TERN_ERR_SYSTEM);
     }
@@ -175,27 +172,27 @@ static bench_side filling(const char *name, void (*run)(bench *, void *, uint64_
     return side;
 }
 
+static const char *via_name(const work *w) { return w->via == TERN_BY_CALL ? "call" : "rma"; }
+
 /* Where ranks share memory, one by one by call has to take at least four times as long as many at
  * once. */
 static void measure_insert(bench *b, work *w, const char *name, const char *what,
                            void (*run)(bench *, void *, uint64_t),
                            void (*prepare)(bench *, void *, uint64_t)) {
-    static const char *const vias[] = {[TERN_VIA_RMA] = "rma", [TERN_VIA_CALL] = "call"};
     bench_case c = {.name = name,
-                    .params = {{"via", 0, vias[w->via]}},
+                    .params = {{"via", 0, via_name(w)}},
                     .measured = filling(what, run, prepare, w),
                     .peer_count = 1};
     if (b->shared)
         c.ceiling = filling("hash, CAS, store", bare_insert, fresh_bare, w);
     c.peers[0].side = filling("tern_hashtable_insert", insert, fresh_table, w);
-    c.peers[0].at_least = w->via == TERN_VIA_CALL && b->shared ? 4 : 0;
+    c.peers[0].at_least = w->via == TERN_BY_CALL && b->shared ? 4 : 0;
     bench_measure(b, &c);
 }
 
 static void measure_find(bench *b, work *w) {
-    static const char *const vias[] = {[TERN_VIA_RMA] = "rma", [TERN_VIA_CALL] = "call"};
     bench_case c = {.name = "batch_find",
-                    .params = {{"via", 0, vias[w->via]}},
+                    .params = {{"via", 0, via_name(w)}},
                     .measured = bench_way("tern_hashtable_find_many", find_many, find_many, w),
                     .peer_count = 1};
     if (b->shared)
@@ -218,8 +215,8 @@ static void inserts(bench *b, work *w) {
     w->keys = FRESH;
     open_bare(b, w, p);
     create_table(b, w);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        w->via = (tern_via)via;
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        w->via = via;
         measure_insert(b, w, "batch_insert", "tern_hashtable_insert_many", insert_many,
                        fresh_table);
     }
@@ -240,7 +237,7 @@ static void fill(bench *b, work *w) {
         bench_meet(b);
         ceiling_table_insert(&w->bare, w->first, KEYS / 2);
     }
-    w->via = TERN_VIA_CALL;
+    w->via = TERN_BY_CALL;
     insert_many(b, w, KEYS / 2);
     bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
@@ -253,8 +250,8 @@ static void finds(bench *b, work *w) {
     open_bare(b, w, p);
     create_table(b, w);
     fill(b, w);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        w->via = (tern_via)via;
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        w->via = via;
         measure_find(b, w);
     }
     destroy_table(b, w);

@@ -18,7 +18,7 @@ enum {
     DRAWN = 1 << 20,
     PART_MAX = 40 << 20,
     LOAD = 66,
-    /* How many times as long as others the blocks of a fresh table are. TERN_VIA_AUTO measures
+    /* How many times as long as others the blocks of a fresh table are. TERN_AUTO measures
      * costs in each fresh table, and that would fill a shorter block where calls take long. */
     LASTS = 10
 };
@@ -85,29 +85,29 @@ static void destroy_table(bench *b, hash *h) {
 
 static uint64_t next_number(hash *h) { return h->numbers[h->drawn++ % DRAWN]; }
 
-static void put_pair(bench *b, hash *h, uint64_t number, tern_promise promise, tern_via via) {
+static void put_pair(bench *b, hash *h, uint64_t number, tern_flags flags) {
     uint64_t key = ceiling_mix(number);
     memcpy(h->value, &number, sizeof number);
-    bench_ok(tern_hashtable_insert(b->worker, h->table, &key, h->value, promise, via, NULL),
+    bench_ok(tern_hashtable_insert(b->worker, h->table, &key, h->value, flags, NULL),
              "tern_hashtable_insert");
 }
 
-static void insert(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void insert(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     for (uint64_t i = 0; i < n; i++)
-        put_pair(b, h, h->first + i * (uint64_t)b->ranks, promise, via);
+        put_pair(b, h, h->first + i * (uint64_t)b->ranks, flags);
 }
 
-static void update(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void update(bench *b, void *work, tern_flags flags, uint64_t n) {
     for (; n > 0; n--)
-        put_pair(b, work, next_number(work), promise, via);
+        put_pair(b, work, next_number(work), flags);
 }
 
-static void find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void find(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     for (; n > 0; n--) {
         uint64_t number = next_number(h), key = ceiling_mix(number), found;
-        bench_ok(tern_hashtable_find(b->worker, h->table, &key, promise, via, h->value),
+        bench_ok(tern_hashtable_find(b->worker, h->table, &key, flags, h->value),
                  "tern_hashtable_find");
         memcpy(&found, h->value, sizeof found);
         if (__builtin_expect(found != number, 0))
@@ -115,27 +115,27 @@ static void find(bench *b, void *work, tern_promise promise, tern_via via, uint6
     }
 }
 
-static void miss(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void miss(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     for (; n > 0; n--) {
         uint64_t key = ceiling_mix(h->keys + next_number(h));
-        tern_status status = tern_hashtable_find(b->worker, h->table, &key, promise, via, h->value);
+        tern_status status = tern_hashtable_find(b->worker, h->table, &key, flags, h->value);
         if (__builtin_expect(status != TERN_ERR_NOT_FOUND, 0))
             bench_fail("tern_hashtable_find of an absent key", status);
     }
 }
 
-static void add(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void add(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     h->added += n;
     for (; n > 0; n--) {
         uint64_t key = ceiling_mix(next_number(h));
-        bench_ok(tern_hashtable_add(b->worker, h->table, &key, 1, promise, via, NULL),
+        bench_ok(tern_hashtable_add(b->worker, h->table, &key, 1, flags, NULL),
                  "tern_hashtable_add");
     }
 }
 
-static void add_many(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void add_many(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     uint64_t keys[BATCH];
     h->added += n;
@@ -143,32 +143,30 @@ static void add_many(bench *b, void *work, tern_promise promise, tern_via via, u
         size_t count = n < BATCH ? (size_t)n : BATCH;
         for (size_t i = 0; i < count; i++)
             keys[i] = ceiling_mix(next_number(h));
-        bench_ok(tern_hashtable_add_many(b->worker, h->table, keys, count, 1, promise, via, NULL),
+        bench_ok(tern_hashtable_add_many(b->worker, h->table, keys, count, 1, flags, NULL),
                  "tern_hashtable_add_many");
         n -= count;
     }
 }
 
-static void baseline_put_pair(bench *b, hash *h, uint64_t number, tern_promise promise,
-                              tern_via via) {
-    bench_ok(baseline_table_insert(b->worker, h->baseline, ceiling_mix(number), &number, promise,
-                                   via, NULL),
-             "baseline_table_insert");
+static void baseline_put_pair(bench *b, hash *h, uint64_t number, tern_flags flags) {
+    bench_ok(
+        baseline_table_insert(b->worker, h->baseline, ceiling_mix(number), &number, flags, NULL),
+        "baseline_table_insert");
 }
 
-static void baseline_insert(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void baseline_insert(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     for (uint64_t i = 0; i < n; i++)
-        baseline_put_pair(b, h, h->first + i * (uint64_t)b->ranks, promise, via);
+        baseline_put_pair(b, h, h->first + i * (uint64_t)b->ranks, flags);
 }
 
-static void baseline_find(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void baseline_find(bench *b, void *work, tern_flags flags, uint64_t n) {
     hash *h = work;
     for (; n > 0; n--) {
         uint64_t number = next_number(h), found = 0;
-        bench_ok(
-            baseline_table_find(b->worker, h->baseline, ceiling_mix(number), promise, via, &found),
-            "baseline_table_find");
+        bench_ok(baseline_table_find(b->worker, h->baseline, ceiling_mix(number), flags, &found),
+                 "baseline_table_find");
         if (__builtin_expect(found != number, 0))
             bench_fail("baseline_table_find gave another value", TERN_ERR_SYSTEM);
     }
@@ -251,15 +249,15 @@ static void check_added(bench *b, const hash *h) {
 
 /* Inserts the numbers below keys into both tables, a share by each rank. */
 static void fill(bench *b, hash *h) {
-    const tern_promise any = TERN_PROMISE_READ_WRITE;
+    const tern_flags any = TERN_READ_WRITE;
     for (uint64_t number = (uint64_t)b->rank; number < h->keys; number += (uint64_t)b->ranks) {
         uint64_t key = ceiling_mix(number);
         if (h->classic)
-            baseline_put_pair(b, h, number, any, TERN_VIA_RMA);
+            baseline_put_pair(b, h, number, any | TERN_BY_RMA);
         else if (!h->counter)
-            put_pair(b, h, number, any, TERN_VIA_RMA);
+            put_pair(b, h, number, any | TERN_BY_RMA);
         else
-            bench_ok(tern_hashtable_add(b->worker, h->table, &key, 0, any, TERN_VIA_RMA, NULL),
+            bench_ok(tern_hashtable_add(b->worker, h->table, &key, 0, any | TERN_BY_RMA, NULL),
                      "tern_hashtable_add");
     }
     if (h->bare.buckets > 0) {
@@ -302,10 +300,10 @@ static looks simulate(unsigned load, unsigned singly, unsigned many) {
     return l;
 }
 
-static looks looks_at(unsigned load, tern_promise promise, bool far) {
+static looks looks_at(unsigned load, tern_flags promise, bool far) {
     enum { SINGLY = 8, MANY = 32, ROW = 16 };
     static looks known[101][3];
-    const size_t kind = !far ? 0 : promise == TERN_PROMISE_READ_ONLY ? 1 : 2;
+    const size_t kind = !far ? 0 : promise == TERN_READ_ONLY ? 1 : 2;
     looks *l = &known[load][kind];
     if (l->absent == 0 && load > 0)
         *l = kind == 0   ? simulate(load, UINT32_MAX, 1)
@@ -317,79 +315,79 @@ static looks looks_at(unsigned load, tern_promise promise, bool far) {
 static double pass_still(const bench *b, const void *work, bool far, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_ONLY, far).there;
+    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, far).there;
 }
 
 static double pass_found(const bench *b, const void *work, bool far, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).there;
+    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, far).there;
 }
 
 static double miss_still(const bench *b, const void *work, bool far, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_ONLY, far).absent;
+    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, far).absent;
 }
 
 static double miss_moving(const bench *b, const void *work, bool far, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_PROMISE_READ_WRITE, far).absent;
+    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, far).absent;
 }
 
 /* The table reaches its load at the end of the n inserts of each rank. */
 static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
     const hash *h = work;
     uint64_t load = h->load * n * (uint64_t)b->ranks / h->keys;
-    return looks_at(load < h->load ? (unsigned)load : h->load, TERN_PROMISE_READ_WRITE, far).there;
+    return looks_at(load < h->load ? (unsigned)load : h->load, TERN_READ_WRITE, far).there;
 }
 
 typedef struct row {
     const char *name;
-    tern_promise promise;
+    tern_flags promise;
     tern_model_operation operation;
-    void (*run)(bench *, void *, tern_promise, tern_via, uint64_t);
+    void (*run)(bench *, void *, tern_flags, uint64_t);
     double (*passed)(const bench *, const void *, bool, uint64_t);
     const char *ceiling;
     void (*bare)(bench *, void *, uint64_t);
     bool fresh;
-    tern_promise phase;
+    tern_flags phase;
     double phase_most;
-    double (*baseline_ns)(tern_promise, const tern_costs *);
+    double (*baseline_ns)(tern_flags, const tern_costs *);
 } row;
 
 static const row value_rows[] = {
-    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
-     bare_insert, true, TERN_PROMISE_WRITE_ONLY, 1.15, NULL},
-    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
-     bare_insert, true, TERN_PROMISE_READ_WRITE, 0, NULL},
-    {"update", TERN_PROMISE_READ_WRITE, TERN_MODEL_UPDATE, update, pass_found, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0, NULL},
-    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_FIND, find, pass_found, "hash, load, compare",
-     bare_find, false, TERN_PROMISE_READ_ONLY, 1.3, NULL},
-    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_FIND, find, pass_still, "hash, load, compare",
-     bare_find, false, TERN_PROMISE_READ_WRITE, 0, NULL},
-    {"miss", TERN_PROMISE_READ_WRITE, TERN_MODEL_MISS, miss, miss_moving, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0, NULL},
-    {"miss", TERN_PROMISE_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false,
-     TERN_PROMISE_READ_WRITE, 0, NULL},
+    {"insert", TERN_READ_WRITE, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
+     bare_insert, true, TERN_WRITE_ONLY, 1.15, NULL},
+    {"insert", TERN_WRITE_ONLY, TERN_MODEL_INSERT, insert, pass_new, "hash, CAS, store",
+     bare_insert, true, TERN_READ_WRITE, 0, NULL},
+    {"update", TERN_READ_WRITE, TERN_MODEL_UPDATE, update, pass_found, NULL, NULL, false,
+     TERN_READ_WRITE, 0, NULL},
+    {"find", TERN_READ_WRITE, TERN_MODEL_FIND, find, pass_found, "hash, load, compare", bare_find,
+     false, TERN_READ_ONLY, 1.3, NULL},
+    {"find", TERN_READ_ONLY, TERN_MODEL_FIND, find, pass_still, "hash, load, compare", bare_find,
+     false, TERN_READ_WRITE, 0, NULL},
+    {"miss", TERN_READ_WRITE, TERN_MODEL_MISS, miss, miss_moving, NULL, NULL, false,
+     TERN_READ_WRITE, 0, NULL},
+    {"miss", TERN_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false, TERN_READ_WRITE,
+     0, NULL},
 };
 static const row classic_rows[] = {
-    {"insert", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL,
-     NULL, true, TERN_PROMISE_WRITE_ONLY, 0, baseline_insert_ns},
-    {"insert", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL,
-     NULL, true, TERN_PROMISE_READ_WRITE, 0, baseline_insert_ns},
-    {"find", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_find, pass_found, NULL, NULL,
-     false, TERN_PROMISE_READ_ONLY, 0, baseline_find_ns},
-    {"find", TERN_PROMISE_READ_ONLY, TERN_MODEL_OPERATIONS, baseline_find, pass_still, NULL, NULL,
-     false, TERN_PROMISE_READ_WRITE, 0, baseline_find_ns},
+    {"insert", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL, NULL, true,
+     TERN_WRITE_ONLY, 0, baseline_insert_ns},
+    {"insert", TERN_WRITE_ONLY, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL, NULL, true,
+     TERN_READ_WRITE, 0, baseline_insert_ns},
+    {"find", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_find, pass_found, NULL, NULL, false,
+     TERN_READ_ONLY, 0, baseline_find_ns},
+    {"find", TERN_READ_ONLY, TERN_MODEL_OPERATIONS, baseline_find, pass_still, NULL, NULL, false,
+     TERN_READ_WRITE, 0, baseline_find_ns},
 };
 static const row counter_rows[] = {
-    {"add", TERN_PROMISE_READ_WRITE, TERN_MODEL_ADD, add, pass_found, "hash, load, fetch-and-add",
-     bare_add, false, TERN_PROMISE_READ_WRITE, 0, NULL},
-    {"add_many", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, add_many, NULL,
-     "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_PROMISE_READ_WRITE, 0, NULL},
+    {"add", TERN_READ_WRITE, TERN_MODEL_ADD, add, pass_found, "hash, load, fetch-and-add", bare_add,
+     false, TERN_READ_WRITE, 0, NULL},
+    {"add_many", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, add_many, NULL,
+     "hash, prefetch, fetch-and-add", bare_add_many, false, TERN_READ_WRITE, 0, NULL},
 };
 
 static void measure_row(bench *b, const cells *costs, hash *h, const row *r, bench_param param) {
@@ -499,7 +497,7 @@ static void measure_sizes(bench *b, const cells *costs, hash *h) {
 static void measure_loads(bench *b, const cells *costs, hash *h) {
     static const unsigned loads[] = {50, 80, 90};
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
-        looks l = looks_at(loads[i], TERN_PROMISE_READ_WRITE, false);
+        looks l = looks_at(loads[i], TERN_READ_WRITE, false);
         bench_note(b, "load 0.%u: linear probing looks at %.2f buckets for a key, at %.2f in vain",
                    loads[i], 1 + l.there, 1 + l.absent);
         h->load = loads[i];

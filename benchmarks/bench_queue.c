@@ -31,16 +31,16 @@ static tern_queue *any_queue(const bench *b, queues *q) {
     return q->queue[ceiling_random(&q->random, (uint64_t)b->ranks)];
 }
 
-static void push(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void push(bench *b, void *work, tern_flags flags, uint64_t n) {
     queues *q = work;
     for (; n > 0; n--)
-        bench_ok(tern_queue_push(b->worker, any_queue(b, q), &n, promise, via), "tern_queue_push");
+        bench_ok(tern_queue_push(b->worker, any_queue(b, q), &n, flags), "tern_queue_push");
 }
 
-static void pop(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void pop(bench *b, void *work, tern_flags flags, uint64_t n) {
     queues *q = work;
     for (uint64_t item; n > 0; n--)
-        bench_ok(tern_queue_pop(b->worker, any_queue(b, q), &item, promise, via), "tern_queue_pop");
+        bench_ok(tern_queue_pop(b->worker, any_queue(b, q), &item, flags), "tern_queue_pop");
 }
 
 /* Each host empties its own queue, in a phase of its own. */
@@ -49,7 +49,7 @@ static void empty(bench *b, void *work, uint64_t n) {
     tern_status status = TERN_OK;
     bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends the phase */
     for (uint64_t item; status == TERN_OK;)
-        status = tern_queue_try_pop(b->worker, own, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+        status = tern_queue_try_pop(b->worker, own, &item, TERN_BY_RMA);
     (void)n;
     if (status != TERN_ERR_EMPTY)
         bench_fail("tern_queue_try_pop", status);
@@ -60,7 +60,7 @@ static void fill(bench *b, void *work, uint64_t n) {
     tern_status status = TERN_OK;
     bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends the phase */
     while (status == TERN_OK)
-        status = tern_queue_try_push(b->worker, own, &n, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+        status = tern_queue_try_push(b->worker, own, &n, TERN_BY_RMA);
     if (status != TERN_ERR_FULL)
         bench_fail("tern_queue_try_push", status);
 }
@@ -71,17 +71,17 @@ static baseline_queue *any_baseline(const bench *b, queues *q) {
     return q->baseline[ceiling_random(&q->random, (uint64_t)b->ranks)];
 }
 
-static void baseline_push(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void baseline_push(bench *b, void *work, tern_flags flags, uint64_t n) {
     queues *q = work;
     for (; n > 0; n--)
-        bench_ok(baseline_queue_push(b->worker, any_baseline(b, q), &n, promise, via),
+        bench_ok(baseline_queue_push(b->worker, any_baseline(b, q), &n, flags),
                  "baseline_queue_push");
 }
 
-static void baseline_pop(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n) {
+static void baseline_pop(bench *b, void *work, tern_flags flags, uint64_t n) {
     queues *q = work;
     for (uint64_t item; n > 0; n--)
-        bench_ok(baseline_queue_pop(b->worker, any_baseline(b, q), &item, promise, via),
+        bench_ok(baseline_queue_pop(b->worker, any_baseline(b, q), &item, flags),
                  "baseline_queue_pop");
 }
 
@@ -96,7 +96,7 @@ static void baseline_empty(bench *b, void *work, uint64_t n) {
     tern_status status = TERN_OK;
     baseline_end_phase(b, own);
     for (uint64_t item; status == TERN_OK;)
-        status = baseline_queue_pop(b->worker, own, &item, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA);
+        status = baseline_queue_pop(b->worker, own, &item, TERN_READ_ONLY | TERN_BY_RMA);
     (void)n;
     if (status != TERN_ERR_EMPTY)
         bench_fail("baseline_queue_pop", status);
@@ -108,7 +108,7 @@ static void baseline_fill(bench *b, void *work, uint64_t n) {
     tern_status status = TERN_OK;
     baseline_end_phase(b, own);
     while (status == TERN_OK)
-        status = baseline_queue_push(b->worker, own, &n, TERN_PROMISE_WRITE_ONLY, TERN_VIA_RMA);
+        status = baseline_queue_push(b->worker, own, &n, TERN_WRITE_ONLY | TERN_BY_RMA);
     if (status != TERN_ERR_FULL)
         bench_fail("baseline_queue_push", status);
     baseline_end_phase(b, own);
@@ -128,29 +128,29 @@ static void bare_pop(bench *b, void *work, uint64_t n) {
 
 typedef struct row {
     const char *name;
-    tern_promise promise;
+    tern_flags promise;
     tern_model_operation operation;
     double phase_most;
-    double (*baseline_ns)(tern_promise, const tern_costs *);
+    double (*baseline_ns)(tern_flags, const tern_costs *);
 } row;
 
 static const row improved[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_PUSH, 1.2, NULL},
-    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_PUSH, 0, NULL},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_POP, 0, NULL},
-    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_POP, 0, NULL},
+    {"push", TERN_READ_WRITE, TERN_MODEL_PUSH, 1.2, NULL},
+    {"push", TERN_WRITE_ONLY, TERN_MODEL_PUSH, 0, NULL},
+    {"pop", TERN_READ_WRITE, TERN_MODEL_POP, 0, NULL},
+    {"pop", TERN_READ_ONLY, TERN_MODEL_POP, 0, NULL},
 };
 static const row classic[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
-    {"push", TERN_PROMISE_WRITE_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
-    {"pop", TERN_PROMISE_READ_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
+    {"push", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
+    {"push", TERN_WRITE_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_push_ns},
+    {"pop", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
+    {"pop", TERN_READ_ONLY, TERN_MODEL_OPERATIONS, 0, baseline_circular_pop_ns},
 };
 /* The phases of the checksum queue are those of the classic one. The paper has no cost of its pop.
  */
 static const row checksum[] = {
-    {"push", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_checksum_push_ns},
-    {"pop", TERN_PROMISE_READ_WRITE, TERN_MODEL_OPERATIONS, 0, NULL},
+    {"push", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, 0, baseline_checksum_push_ns},
+    {"pop", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, 0, NULL},
 };
 static const struct kind {
     const char *baseline; /* NULL: tern's queue */
@@ -189,7 +189,7 @@ static void close_queues(bench *b, const queues *q, const struct kind *kind) {
 
 static void measure_row(bench *b, const cells *costs, queues *q, const struct kind *kind,
                         const row *r) {
-    const bool pops = strcmp(r->name, "pop") == 0, all = r->promise == TERN_PROMISE_READ_WRITE,
+    const bool pops = strcmp(r->name, "pop") == 0, all = r->promise == TERN_READ_WRITE,
                own = kind->baseline == NULL;
     cell one = {.name = r->name,
                 .promise = r->promise,
@@ -201,9 +201,9 @@ static void measure_row(bench *b, const cells *costs, queues *q, const struct ki
                 .run = own ? (pops ? pop : push) : (pops ? baseline_pop : baseline_push),
                 .prepare = own ? (pops ? fill : empty) : (pops ? baseline_fill : baseline_empty),
                 .most = MOST,
-                .phase = !all   ? TERN_PROMISE_READ_WRITE
-                         : pops ? TERN_PROMISE_READ_ONLY
-                                : TERN_PROMISE_WRITE_ONLY,
+                .phase = !all   ? TERN_READ_WRITE
+                         : pops ? TERN_READ_ONLY
+                                : TERN_WRITE_ONLY,
                 .phase_most = r->phase_most,
                 .ceiling = pops ? "fetch-and-add, load" : "fetch-and-add, store",
                 .bare = pops ? bare_pop : bare_push};

@@ -12,7 +12,7 @@ enum { BY_AUTO, BY_CALL };
 enum { CELLS_MOST = 4096 };
 
 /* Sums over all cells of the program, at the origin. Apart: the cells whose way is forced, by size
- * or because TERN_VIA_AUTO always takes RMA over shared memory. */
+ * or because TERN_AUTO always takes RMA over shared memory. */
 static struct {
     unsigned all, differ, right, rma, call, autos;
     double times[CELLS_MOST], worst,
@@ -22,8 +22,7 @@ static struct {
 /* A measured way of a cell: RMA is the case's own side, call and auto are its peers. */
 typedef struct way {
     const cell *cell;
-    tern_promise promise;
-    tern_via via;
+    tern_flags flags;
 } way;
 
 void cells_end(bench *b) {
@@ -43,7 +42,7 @@ void cells_end(bench *b) {
 
 static void run_way(bench *b, void *state, uint64_t n) {
     const way *w = state;
-    w->cell->run(b, w->cell->work, w->promise, w->via, n);
+    w->cell->run(b, w->cell->work, w->flags, n);
     cells_end(b);
 }
 
@@ -74,35 +73,35 @@ static bench_side side_of(const char *name, way *w) {
     return side;
 }
 
-static double predict_baseline(const bench_model *m, tern_via via, const tern_costs *own,
+static double predict_baseline(const bench_model *m, tern_flags via, const tern_costs *own,
                                const tern_costs *others) {
     const cell *one = m->cell;
     const double here = one->baseline_ns(one->promise, own);
-    return via == TERN_VIA_RMA
+    return via == TERN_BY_RMA
                ? one->own * here + (1 - one->own) * one->baseline_ns(one->promise, others)
                : one->own * (here + m->costs->progress) + (1 - one->own) * (others->call + here);
 }
 
 /* An operation by call on the caller's own part is done in place, with a round of progress. */
-static double predict_operation(const bench_model *m, tern_model_operation operation, tern_via via,
-                                const tern_costs *own, const tern_costs *others) {
+static double predict_operation(const bench_model *m, tern_model_operation operation,
+                                tern_flags via, const tern_costs *own, const tern_costs *others) {
     const cell *one = m->cell;
     const char *what = "tern_model_predict";
     double ns[2];
-    bench_ok(tern_model_predict(operation, one->promise, TERN_VIA_RMA, own, own, &ns[0]), what);
-    bench_ok(tern_model_predict(operation, one->promise, via, others, own, &ns[1]), what);
-    if (via == TERN_VIA_CALL)
+    bench_ok(tern_model_predict(operation, one->promise | TERN_BY_RMA, own, own, &ns[0]), what);
+    bench_ok(tern_model_predict(operation, one->promise | via, others, own, &ns[1]), what);
+    if (via == TERN_BY_CALL)
         ns[0] += m->costs->progress;
     return one->own * ns[0] + (1 - one->own) * ns[1];
 }
 
 /* Returns 0 if the time is not known. */
-static double predict(const bench *b, const bench_model *m, tern_via via, uint64_t n) {
+static double predict(const bench *b, const bench_model *m, tern_flags via, uint64_t n) {
     const cell *one = m->cell;
     tern_costs own = m->costs->own, others = m->costs->others;
     const bool known =
         one->baseline != NULL ? one->baseline_ns != NULL : one->operation != TERN_MODEL_OPERATIONS;
-    if (!known || m->costs->progress == 0 || (via == TERN_VIA_CALL && one->rma_alone))
+    if (!known || m->costs->progress == 0 || (via == TERN_BY_CALL && one->rma_alone))
         return 0;
     if (one->passed != NULL) {
         own.passed = one->passed(b, one->work, false, n);
@@ -112,20 +111,22 @@ static double predict(const bench *b, const bench_model *m, tern_via via, uint64
                                  : predict_operation(m, one->operation, via, &own, &others);
 }
 
-static const char *const promises[] = {[TERN_PROMISE_READ_WRITE] = "read_write",
-                                       [TERN_PROMISE_WRITE_ONLY] = "write_only",
-                                       [TERN_PROMISE_READ_ONLY] = "read_only"};
+static const char *promise_name(tern_flags promise) {
+    return promise == TERN_WRITE_ONLY  ? "write_only"
+           : promise == TERN_READ_ONLY ? "read_only"
+                                       : "read_write";
+}
 
 void cells_measure(bench *b, const cells *costs, const cell *one) {
-    way by_rma = {one, one->promise, TERN_VIA_RMA}, by_call = {one, one->promise, TERN_VIA_CALL},
-        by_auto = {one, one->promise, TERN_VIA_AUTO}, phase = {one, one->phase, TERN_VIA_RMA};
+    way by_rma = {one, one->promise | TERN_BY_RMA}, by_call = {one, one->promise | TERN_BY_CALL},
+        by_auto = {one, one->promise}, phase = {one, one->phase | TERN_BY_RMA};
     bench_model model = {costs, one};
     bench_case c = {.name = one->name,
                     .algorithm = one->baseline != NULL ? one->baseline : "improved",
                     .model = &model,
                     .least = b->options.operations,
                     .lasts = one->lasts};
-    c.params[0] = (bench_param){"promise", 0, promises[one->promise]};
+    c.params[0] = (bench_param){"promise", 0, promise_name(one->promise)};
     for (size_t i = 1; i < BENCH_PARAMS; i++)
         c.params[i] = one->params[i - 1];
     c.measured = side_of("by RMA", &by_rma);
@@ -138,9 +139,9 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
         c.peers[c.peer_count++].side = side_of("by auto", &by_auto);
     if (!one->rma_alone)
         c.peers[c.peer_count++].side = side_of("by call", &by_call);
-    if (one->phase != TERN_PROMISE_READ_WRITE) {
+    if (one->phase != TERN_READ_WRITE) {
         bench_peer *peer = &c.peers[c.peer_count++];
-        peer->side = side_of(promises[one->phase], &phase);
+        peer->side = side_of(promise_name(one->phase), &phase);
         if (b->shared && b->ranks == 2 && one->phase_most > 0)
             peer->at_least = 1 / one->phase_most;
     }
@@ -166,8 +167,8 @@ static size_t ratios(const double *above, const double *below, size_t pairs, dou
 static verdict judge(const bench *b, const bench_model *model, const bench_times *t) {
     double times[BENCH_PAIRS_MAX];
     verdict v = {.rma_faster = true,
-                 .rma = predict(b, model, TERN_VIA_RMA, t->operations),
-                 .call = predict(b, model, TERN_VIA_CALL, t->operations)};
+                 .rma = predict(b, model, TERN_BY_RMA, t->operations),
+                 .call = predict(b, model, TERN_BY_CALL, t->operations)};
     v.rma_chosen = v.rma <= v.call;
     size_t n;
     const double *by_call = t->peer[model->cell->baseline != NULL ? BY_CALL - 1 : BY_CALL];

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Cells. A cell is an operation of a container by RMA, by call and by TERN_VIA_AUTO, in alternating
+ * Cells. A cell is an operation of a container by RMA, by call and by TERN_AUTO, in alternating
  * blocks, or of a baseline by RMA and by call, together with the cost model's prediction for the
  * first two from component costs of the same run. All ranks operate at the same time. Each leaves a
  * block when all have finished, and serves the others meanwhile. The figure is the time of one
@@ -33,23 +33,23 @@ void cells_figure(bench *b);
 typedef struct cell {
     const char *name;
     bench_param params[BENCH_PARAMS - 1]; /* one is left for the promise */
-    tern_promise promise;
+    tern_flags promise;
     tern_model_operation operation; /* TERN_MODEL_OPERATIONS: the model does not know it */
     /* The name of one of the paper's own algorithms (baselines/), and what its model says of it, or
-     * NULL. No choice is made for it, so it has no TERN_VIA_AUTO. NULL: tern's own. */
+     * NULL. No choice is made for it, so it has no TERN_AUTO. NULL: tern's own. */
     const char *baseline;
-    double (*baseline_ns)(tern_promise promise, const tern_costs *costs);
+    double (*baseline_ns)(tern_flags promise, const tern_costs *costs);
     double own;     /* share of operations on the rank's own part */
     bool rma_alone; /* too large for a call */
     void *work;
-    void (*run)(bench *b, void *work, tern_promise promise, tern_via via, uint64_t n);
+    void (*run)(bench *b, void *work, tern_flags flags, uint64_t n);
     void (*prepare)(bench *b, void *work, uint64_t n);
     uint64_t most;
     unsigned lasts; /* how many times as long as others a block is; 0: as long */
     /* Buckets of other keys that an operation passes, on average, in a block of n; NULL: none. far:
      * counts those that cost a get or an atomic of their own where load/store does not reach. */
     double (*passed)(const bench *b, const void *work, bool far, uint64_t n);
-    tern_promise phase;  /* the promise of a peer; READ_WRITE: no such peer */
+    tern_flags phase;    /* the promise of a peer; READ_WRITE: no such peer */
     double phase_most;   /* target over shm: the cell takes at most so many times as long as that
                             peer; 0: none */
     const char *ceiling; /* name of the ceiling, or NULL */
@@ -62,7 +62,7 @@ void cells_measure(bench *b, const cells *costs, const cell *one);
 /* Waits until every rank is here, with progress. */
 void cells_end(bench *b);
 
-/* Prints how often the model and TERN_VIA_AUTO were right so far. */
+/* Prints how often the model and TERN_AUTO were right so far. */
 void cells_summary(bench *b);
 
 /* Runs measure among two ranks or, if there are more, in groups of growing size. */

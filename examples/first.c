@@ -21,12 +21,11 @@ int main(int argc, char **argv) {
     check(tern_hashtable_create(worker, &options, &table));
 
     for (const char *letter = "one table, all ranks"; *letter != '\0'; letter++)
-        check(tern_hashtable_add(worker, table, letter, 1, TERN_PROMISE_WRITE_ONLY, TERN_VIA_AUTO,
-                                 NULL));
+        check(tern_hashtable_add(worker, table, letter, 1, TERN_WRITE_ONLY, NULL));
     check(tern_barrier(worker)); /* nobody writes any more */
 
     uint64_t count;
-    check(tern_hashtable_find(worker, table, "a", TERN_PROMISE_READ_ONLY, TERN_VIA_AUTO, &count));
+    check(tern_hashtable_find(worker, table, "a", TERN_READ_ONLY, &count));
     printf("rank %u finds %u times 'a'\n", tern_context_rank(context), (unsigned)count);
 
     check(tern_hashtable_destroy(worker, table));

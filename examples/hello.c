@@ -38,10 +38,10 @@ int main(int argc, char **argv) {
 
     tern_queue_options options = {.item_bytes = sizeof rank, .capacity = 1024};
     check(tern_queue_create(worker, &options, &queue));
-    check(tern_queue_push(worker, queue, &rank, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA));
+    check(tern_queue_push(worker, queue, &rank, TERN_BY_RMA));
     check(tern_barrier(worker));
     while (rank == 0 &&
-           tern_queue_pop(worker, queue, &next, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA) == TERN_OK)
+           tern_queue_pop(worker, queue, &next, TERN_READ_ONLY | TERN_BY_RMA) == TERN_OK)
         printf("rank %u was here\n", next);
     check(tern_queue_destroy(worker, queue));
     check(tern_context_destroy(context));

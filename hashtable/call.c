@@ -57,7 +57,7 @@ static tern_status insert_here(tern_call_info *call, const void *message, size_t
         return status;
     bool there = false;
     status = tern_operation_insert(call->worker, table, key, hash, key + table->shape.key_words,
-                                   only_new, TERN_PROMISE_WRITE_ONLY, &there);
+                                   only_new, TERN_WRITE_ONLY, &there);
     tern_entries_take_effect();
     uint64_t existed = there;
     if (status == TERN_OK)
@@ -97,8 +97,7 @@ static tern_status tern_hashtable_on_add(tern_call_info *call, const void *messa
     if (status != TERN_OK)
         return status;
     memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
-    status =
-        tern_operation_add(call->worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
+    status = tern_operation_add(call->worker, table, key, hash, delta, TERN_WRITE_ONLY, &before);
     tern_entries_take_effect();
     if (status == TERN_OK)
         table_call_reply(call, &before, sizeof before);
@@ -132,8 +131,7 @@ static tern_status tern_hashtable_on_find(tern_call_info *call, const void *mess
         table_call_read_message(call, message, bytes, 0, false, &table, &key, &hash);
     if (status != TERN_OK)
         return status;
-    status =
-        tern_operation_find(call->worker, table, key, hash, TERN_PROMISE_READ_WRITE, call->result);
+    status = tern_operation_find(call->worker, table, key, hash, TERN_READ_WRITE, call->result);
     if (status == TERN_OK)
         call->result_bytes = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
     return status;
@@ -150,7 +148,7 @@ tern_status tern_call_check_insert(const tern_hashtable *table) {
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
-                     "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                     "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
                      bytes, room, table->context->config.ring_size);
 }
 
@@ -158,7 +156,7 @@ tern_status tern_call_check_find(const tern_hashtable *table) {
     if (__builtin_expect(table->value_bytes <= TERN_RESULT_MAX, 1))
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "a call returns at most %u bytes and values have %zu; pass TERN_VIA_RMA",
+                     "a call returns at most %u bytes and values have %zu; pass TERN_BY_RMA",
                      TERN_RESULT_MAX, table->value_bytes);
 }
 

@@ -44,7 +44,7 @@ static tern_status table_check_options(const tern_hashtable_options *o, tern_has
     if (o->call_only == 1 && o->value_bytes > TERN_RESULT_MAX)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "value_bytes is %zu and a call returns at most %u bytes; create the table "
-                         "without call_only and find by TERN_VIA_RMA",
+                         "without call_only and find by TERN_BY_RMA",
                          o->value_bytes, TERN_RESULT_MAX);
     return TERN_OK;
 }
@@ -112,13 +112,13 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
         memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
 }
 
-/* What options and sizes leave to TERN_VIA_AUTO. */
+/* What options and sizes leave to TERN_AUTO. */
 static void table_choose_ways(tern_hashtable *t) {
-    const tern_via find = tern_call_check_find(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
-                   insert = tern_call_check_insert(t) == TERN_OK ? TERN_VIA_AUTO : TERN_VIA_RMA,
-                   batch = tern_insert_batch_fits(t) ? TERN_VIA_AUTO : TERN_VIA_RMA;
+    const tern_flags find = tern_call_check_find(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
+                     insert = tern_call_check_insert(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
+                     batch = tern_insert_batch_fits(t) ? TERN_AUTO : TERN_BY_RMA;
     for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++)
-        t->only[kind] = t->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO;
+        t->only[kind] = t->call_only ? TERN_BY_CALL : TERN_AUTO;
     if (!t->call_only) {
         t->only[TERN_PATH_FIND] = t->only[TERN_PATH_FIND_MANY] = (uint8_t)find;
         t->only[TERN_PATH_INSERT] = (uint8_t)insert;

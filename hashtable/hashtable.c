@@ -12,8 +12,8 @@
 /* Whether this process does the operation itself. One by call makes progress even then, as every
  * wait for a reply does: the calls of others would starve behind a loop of them. */
 static bool table_in_place(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           tern_via via) {
-    if (via == TERN_VIA_RMA)
+                           tern_flags via) {
+    if (via == TERN_BY_RMA)
         return true;
     if (owner != table->rank)
         return false;
@@ -22,8 +22,8 @@ static bool table_in_place(tern_worker *worker, const tern_hashtable *table, uin
 }
 
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
-                                 const void *keys, tern_promise promise, tern_promise excluded,
-                                 tern_via via, const char *name) {
+                                 const void *keys, tern_flags flags, tern_flags excluded,
+                                 const char *name) {
     if (worker == NULL || table == NULL || keys == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL  ? "worker"
@@ -31,20 +31,15 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
                                          : "key");
     if (worker->context != table->context)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and table are of different contexts", name);
-    if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none%s", name, (int)promise,
-                         promise == TERN_PROMISE_LOCAL ? " of a hash table: TERN_PROMISE_LOCAL is "
-                                                         "for queues"
-                                                       : "");
-    if (promise == excluded)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
-                         promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
-                                                           : "TERN_PROMISE_WRITE_ONLY");
-    if ((unsigned)via > TERN_VIA_AUTO)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
-    if (via == TERN_VIA_RMA && table->call_only)
+    tern_status status = tern_flags_check(flags, excluded, name);
+    if (status != TERN_OK)
+        return status;
+    if (tern_flags_promise(flags) == TERN_LOCAL)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: the promise TERN_LOCAL is none of a hash table, but of queues", name);
+    if (tern_flags_way(flags) == TERN_BY_RMA && table->call_only)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s: the table is call_only; pass TERN_VIA_CALL or create it without",
+                         "%s: the table is call_only; pass TERN_BY_CALL or create it without",
                          name);
     return TERN_OK;
 }
@@ -83,8 +78,7 @@ typedef struct operation {
     tern_worker *worker;
     tern_hashtable *table;
     const void *key;
-    tern_promise promise;
-    tern_via via;
+    tern_flags flags;
     bool only_new;     /* INSERT */
     const void *value; /* INSERT */
     void *found;       /* [out] FIND */
@@ -104,16 +98,16 @@ static tern_status check_number(const char *name, uint64_t number) {
 static tern_status table_check(const operation *o) {
     const bool counts = o->kind == ADD || o->kind == COMPARE_SWAP;
     const tern_hashtable *t = o->table;
-    tern_status status = tern_hashtable_check(
-        o->worker, t, o->key, o->promise,
-        o->kind == FIND ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY, o->via, o->name);
+    tern_status status =
+        tern_hashtable_check(o->worker, t, o->key, o->flags,
+                             o->kind == FIND ? TERN_WRITE_ONLY : TERN_READ_ONLY, o->name);
     if (status == TERN_OK && (o->kind == INSERT || counts))
         status = tern_hashtable_check_kind(t, counts, o->name);
     if (status == TERN_OK && ((o->kind == INSERT && o->value == NULL && t->value_bytes > 0) ||
                               (o->kind == FIND && o->found == NULL &&
                                (t->value_bytes > 0 || tern_shape_counts(t->shape)))))
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", o->name);
-    const bool calls = o->via == TERN_VIA_CALL || (t != NULL && t->call_only);
+    const bool calls = tern_flags_way(o->flags) == TERN_BY_CALL || (t != NULL && t->call_only);
     if (status == TERN_OK && calls && (o->kind == INSERT || o->kind == FIND))
         status = o->kind == FIND ? tern_call_check_find(t) : tern_call_check_insert(t);
     if (status == TERN_OK && o->kind == COMPARE_SWAP)
@@ -131,20 +125,22 @@ static tern_status table_run(const operation *o, const tern_table_key *k, bool h
     switch (o->kind) {
     case INSERT:
         return here ? tern_operation_insert(w, t, k->words, k->hash, o->value, o->only_new,
-                                            o->promise, existed)
+                                            tern_flags_promise(o->flags), existed)
                     : tern_call_insert(w, t, owner, k, o->value, o->only_new, existed);
     case ERASE:
         return here ? tern_operation_erase(w, t, k->words, k->hash)
                     : tern_call_erase(w, t, owner, k);
     case ADD:
-        return here ? tern_operation_add(w, t, k->words, k->hash, o->number, o->promise, before)
+        return here ? tern_operation_add(w, t, k->words, k->hash, o->number,
+                                         tern_flags_promise(o->flags), before)
                     : tern_call_add(w, t, owner, k, o->number, before);
     case COMPARE_SWAP:
         return here ? tern_operation_compare_swap(w, t, k->words, k->hash, o->number, o->desired,
                                                   before)
                     : tern_call_compare_swap(w, t, owner, k, o->number, o->desired, before);
     default:
-        return here ? tern_operation_find(w, t, k->words, k->hash, o->promise, o->found)
+        return here ? tern_operation_find(w, t, k->words, k->hash, tern_flags_promise(o->flags),
+                                          o->found)
                     : tern_call_find(w, t, owner, k, o->found);
     }
 }
@@ -162,9 +158,9 @@ static tern_near run_short(const operation *o, const tern_table_key *k, bool *ex
     if (o->kind == FIND)
         met = tern_near_find(p, tern_shape_counts(t->shape), o->found);
     else if (o->kind == INSERT)
-        met = tern_near_insert(p, o->value, o->only_new, o->promise);
+        met = tern_near_insert(p, o->value, o->only_new, tern_flags_promise(o->flags));
     else if (o->kind == ADD)
-        met = tern_near_add(p, o->number, o->promise, before);
+        met = tern_near_add(p, o->number, tern_flags_promise(o->flags), before);
     *existed = met == TERN_NEAR_MINE;
     return met;
 }
@@ -175,7 +171,7 @@ static tern_path_kind path_kind(const tern_hashtable *table, kind kind) {
                                              : TERN_PATH_INSERT;
 }
 
-/* Any operation. One by TERN_VIA_AUTO takes the short way here too; by RMA that was tried. */
+/* Any operation. One by TERN_AUTO takes the short way here too; by RMA that was tried. */
 static __attribute__((noinline)) tern_status table_operate(const operation *o) {
     tern_status status = table_check(o);
     if (status != TERN_OK)
@@ -187,11 +183,11 @@ static __attribute__((noinline)) tern_status table_operate(const operation *o) {
     uint64_t before = 0;
     const tern_path_kind kind = path_kind(o->table, o->kind);
     const tern_path_target target = tern_table_target(o->table, owner);
-    const tern_pick pick =
-        tern_path_take(o->worker, kind, &target, o->via, (tern_via)o->table->only[kind]);
+    const tern_flags via = tern_flags_way(o->flags);
+    const tern_pick pick = tern_path_take(o->worker, kind, &target, via, o->table->only[kind]);
     const bool here = table_in_place(o->worker, o->table, owner, pick.via);
     tern_near met =
-        here && o->via != TERN_VIA_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
+        here && via != TERN_BY_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
     if (met == TERN_NEAR_LEFT)
         status = table_run(o, &k, here, owner, &existed, &before);
     else if (o->kind == FIND && met == TERN_NEAR_FREE)
@@ -206,37 +202,35 @@ static __attribute__((noinline)) tern_status table_operate(const operation *o) {
 
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
-                                    tern_promise promise, tern_via via, kind kind, bool right,
-                                    uint64_t *word, tern_key_search *p) {
-    const tern_promise other = kind == FIND ? TERN_PROMISE_READ_ONLY : TERN_PROMISE_WRITE_ONLY;
+                                    tern_flags flags, kind kind, bool right, uint64_t *word,
+                                    tern_key_search *p) {
+    const tern_flags other = kind == FIND ? TERN_READ_ONLY : TERN_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
-        (promise != TERN_PROMISE_READ_WRITE && promise != other) ||
-        worker->context != table->context ||
+        (flags & ~(other | TERN_BY_RMA)) != 0 || worker->context != table->context ||
         (kind != FIND && tern_shape_counts(table->shape) != (kind == ADD)))
         return false;
     memcpy(word, key, sizeof *word);
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
     if (p->part->near == NULL)
         return false;
-    return via == TERN_VIA_RMA ||
-           (via == TERN_VIA_AUTO && tern_path_settled(worker, kind == FIND  ? TERN_PATH_FIND
-                                                              : kind == ADD ? TERN_PATH_ADD
-                                                                            : TERN_PATH_INSERT));
+    return (flags & TERN_BY_RMA) != 0 ||
+           (tern_path_settled(worker, kind == FIND  ? TERN_PATH_FIND
+                                      : kind == ADD ? TERN_PATH_ADD
+                                                    : TERN_PATH_INSERT));
 }
 
 #define AT_LENGTH(...)                                                                             \
-    table_operate(&(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key,          \
-                               .promise = promise, .via = via})
+    table_operate(                                                                                 \
+        &(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key, .flags = flags})
 
 TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable *table,
                                             const void *key, const void *value, bool only_new,
-                                            tern_promise promise, tern_via via, int *existed,
-                                            const char *name) {
+                                            tern_flags flags, int *existed, const char *name) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(
-            table_begin(worker, table, key, promise, via, INSERT, value != NULL, &word, &p), 1)) {
-        tern_near met = tern_near_insert(p, value, only_new, promise);
+    if (__builtin_expect(table_begin(worker, table, key, flags, INSERT, value != NULL, &word, &p),
+                         1)) {
+        tern_near met = tern_near_insert(p, value, only_new, tern_flags_promise(flags));
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             if (existed != NULL)
                 *existed = met == TERN_NEAR_MINE;
@@ -247,30 +241,28 @@ TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable 
 }
 
 tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
-                                  const void *value, tern_promise promise, tern_via via,
-                                  int *existed) {
-    return table_insert(worker, table, key, value, false, promise, via, existed, __func__);
+                                  const void *value, tern_flags flags, int *existed) {
+    return table_insert(worker, table, key, value, false, flags, existed, __func__);
 }
 
 tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table, const void *key,
-                                      const void *value, tern_promise promise, tern_via via,
-                                      int *existed) {
-    return table_insert(worker, table, key, value, true, promise, via, existed, __func__);
+                                      const void *value, tern_flags flags, int *existed) {
+    return table_insert(worker, table, key, value, true, flags, existed, __func__);
 }
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
-                                 tern_promise promise, tern_via via) {
+                                 tern_flags flags) {
     return AT_LENGTH(ERASE, __func__);
 }
 
 tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
-                               uint64_t delta, tern_promise promise, tern_via via,
-                               uint64_t *before) {
+                               uint64_t delta, tern_flags flags, uint64_t *before) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(table_begin(worker, table, key, promise, via, ADD, true, &word, &p), 1)) {
+    if (__builtin_expect(table_begin(worker, table, key, flags, ADD, true, &word, &p), 1)) {
         uint64_t was;
-        if (__builtin_expect(tern_near_add(p, delta, promise, &was) != TERN_NEAR_LEFT, 1)) {
+        if (__builtin_expect(
+                tern_near_add(p, delta, tern_flags_promise(flags), &was) != TERN_NEAR_LEFT, 1)) {
             if (before != NULL)
                 *before = was;
             return TERN_OK;
@@ -280,8 +272,8 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
 }
 
 tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
-                                        uint64_t expected, uint64_t desired, tern_promise promise,
-                                        tern_via via, uint64_t *before) {
+                                        uint64_t expected, uint64_t desired, tern_flags flags,
+                                        uint64_t *before) {
     return AT_LENGTH(COMPARE_SWAP, __func__, .number = expected, .desired = desired,
                      .before = before);
 }
@@ -290,24 +282,23 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
  * under way at a time where they wait for memory, the more the fewer instructions one takes. */
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,
-                                                            tern_promise promise, tern_via via,
-                                                            void *value) {
+                                                            tern_flags flags, void *value) {
     return AT_LENGTH(FIND, "tern_hashtable_find", .found = value);
 }
 
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
-                                tern_promise promise, tern_via via, void *value) {
+                                tern_flags flags, void *value) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(
-            table_begin(worker, table, key, promise, via, FIND, value != NULL, &word, &p), 1)) {
+    if (__builtin_expect(table_begin(worker, table, key, flags, FIND, value != NULL, &word, &p),
+                         1)) {
         tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             return met == TERN_NEAR_MINE ? TERN_OK
                                          : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
         }
     }
-    return find_at_length(worker, table, key, promise, via, value);
+    return find_at_length(worker, table, key, flags, value);
 }
 
 uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
@@ -321,8 +312,7 @@ uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key) {
 tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtable *table,
                                    uint32_t owner, char *text, size_t room, size_t *bytes) {
     static const char name[] = "tern_hashtable_explain";
-    tern_status status = tern_hashtable_check(worker, table, name, TERN_PROMISE_READ_WRITE,
-                                              TERN_PROMISE_LOCAL, TERN_VIA_AUTO, name);
+    tern_status status = tern_hashtable_check(worker, table, name, 0, TERN_READ_WRITE, name);
     if (status == TERN_OK && owner >= table->ranks)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, table->ranks);
     if (status != TERN_OK)
@@ -330,14 +320,14 @@ tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtab
     const bool counts = tern_shape_counts(table->shape);
     const uint8_t *only = table->only;
     const tern_path_question values[] = {
-        {"find", TERN_PATH_FIND, (tern_via)only[TERN_PATH_FIND]},
-        {"insert", TERN_PATH_INSERT, (tern_via)only[TERN_PATH_INSERT]},
-        {"find_many", TERN_PATH_FIND_MANY, (tern_via)only[TERN_PATH_FIND_MANY]},
-        {"insert_many", TERN_PATH_INSERT_MANY, (tern_via)only[TERN_PATH_INSERT_MANY]}};
+        {"find", TERN_PATH_FIND, only[TERN_PATH_FIND]},
+        {"insert", TERN_PATH_INSERT, only[TERN_PATH_INSERT]},
+        {"find_many", TERN_PATH_FIND_MANY, only[TERN_PATH_FIND_MANY]},
+        {"insert_many", TERN_PATH_INSERT_MANY, only[TERN_PATH_INSERT_MANY]}};
     const tern_path_question counters[] = {
-        {"find", TERN_PATH_FIND, (tern_via)only[TERN_PATH_FIND]},
-        {"add", TERN_PATH_ADD, (tern_via)only[TERN_PATH_ADD]},
-        {"find_many", TERN_PATH_FIND_MANY, (tern_via)only[TERN_PATH_FIND_MANY]},
-        {"add_many", TERN_PATH_ADD_MANY, (tern_via)only[TERN_PATH_ADD_MANY]}};
+        {"find", TERN_PATH_FIND, only[TERN_PATH_FIND]},
+        {"add", TERN_PATH_ADD, only[TERN_PATH_ADD]},
+        {"find_many", TERN_PATH_FIND_MANY, only[TERN_PATH_FIND_MANY]},
+        {"add_many", TERN_PATH_ADD_MANY, only[TERN_PATH_ADD_MANY]}};
     return tern_path_explain(worker, owner, counts ? counters : values, 4, text, room, bytes, name);
 }

@@ -53,7 +53,7 @@ static tern_status claim_bucket(tern_key_search *p, tern_hashtable *table, uint6
 }
 
 /* Writes a bucket that the claim has created. */
-static tern_status operation_fill(const tern_key_search *p, tern_promise promise, uint64_t *entry) {
+static tern_status operation_fill(const tern_key_search *p, tern_flags promise, uint64_t *entry) {
     const bool near = p->part->near != NULL;
     tern_shape s = p->table->shape;
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
@@ -67,14 +67,14 @@ static tern_status operation_fill(const tern_key_search *p, tern_promise promise
 
 tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                   uint64_t hash, const void *value, bool only_new,
-                                  tern_promise promise, bool *existed) {
+                                  tern_flags promise, bool *existed) {
     return tern_operation_exchange(worker, table, key, hash, value, only_new, promise, NULL,
                                    existed);
 }
 
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
-                                    tern_promise promise, tern_replace_hook *hook, bool *existed) {
+                                    tern_flags promise, tern_replace_hook *hook, bool *existed) {
     tern_scratch room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
     uint64_t *entry = tern_scratch_take(&room_for_mine, bytes);

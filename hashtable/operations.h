@@ -11,7 +11,7 @@
 /* only_new: a value that is there is left alone. */
 tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                   uint64_t hash, const void *value, bool only_new,
-                                  tern_promise promise, bool *existed);
+                                  tern_flags promise, bool *existed);
 tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
                                  const uint64_t *key, uint64_t hash);
 /* The same in a table of values, and whatever is replaced or erased is shown to a hook first
@@ -19,21 +19,21 @@ tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *tabl
 struct tern_replace_hook;
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
-                                    tern_promise promise, struct tern_replace_hook *hook,
+                                    tern_flags promise, struct tern_replace_hook *hook,
                                     bool *existed);
 tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
                                   const uint64_t *key, uint64_t hash,
                                   struct tern_replace_hook *hook);
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
-                               tern_promise promise, uint64_t *before);
+                               tern_flags promise, uint64_t *before);
 /* The numbers must be counters' (tern_counter_number). */
 tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtable *table,
                                         const uint64_t *key, uint64_t hash, uint64_t expected,
                                         uint64_t desired, uint64_t *before);
 /* [out] value: its bytes, or the counter. May be NULL in a table without values. */
 tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table,
-                                const uint64_t *key, uint64_t hash, tern_promise promise,
+                                const uint64_t *key, uint64_t hash, tern_flags promise,
                                 void *value);
 
 /*

@@ -81,9 +81,9 @@ struct tern_hashtable {
     atomic_uint modifiers;  /* that run here, each with a bucket of its own */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_table_part *part;  /* by rank, the first array */
-    struct tern_growth *growth;      /* NULL: the table does not grow */
-    uint8_t only[TERN_PATH_KINDS];   /* a tern_via by kind: the way that options and sizes leave to
-                                        TERN_VIA_AUTO, or that if they leave both */
+    struct tern_growth *growth;    /* NULL: the table does not grow */
+    uint8_t only[TERN_PATH_KINDS]; /* a tern_flags by kind: the way that options and sizes leave to
+                                      TERN_AUTO, or that if they leave both */
     struct tern_deferred **deferred; /* batches that wait for a bucket, by worker (deferred.h) */
     struct tern_table_requests **requests; /* under way, by worker (requests.h) */
 };
@@ -153,10 +153,11 @@ static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t ha
     return tern_part_bucket(table->part, hash);
 }
 
-/* The way of a batch of keys. By call means what goes to other nodes: in a batch by TERN_VIA_AUTO
+/* The way of a batch of keys. By call means what goes to other nodes: in a batch by TERN_AUTO
  * the parts of this node are always reached by load and store. */
-tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, tern_path_kind kind,
-                              tern_via via, const char *keys, size_t step, size_t count);
+tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
+                                tern_path_kind kind, tern_flags via, const char *keys, size_t step,
+                                size_t count);
 
 /* Where probes of a rank's part start. Acquire pairs with the release in growth.c: what start
  * points to is there. One load of a line that is read anyway, until the part has grown. */
@@ -175,8 +176,8 @@ void tern_table_clear_own(tern_hashtable *table);
 
 /* Refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
-                                 const void *keys, tern_promise promise, tern_promise excluded,
-                                 tern_via via, const char *name);
+                                 const void *keys, tern_flags flags, tern_flags excluded,
+                                 const char *name);
 
 /* TERN_ERR_UNSUPPORTED unless the table has counters (1) or values (0). */
 tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name);

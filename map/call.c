@@ -101,8 +101,8 @@ static tern_status tern_map_on_put(tern_call_info *call, const void *message, si
         return status;
     bool existed = false;
     tern_ptr old = TERN_NULL;
-    status = tern_map_put(call->worker, map, &key, &d, (m.flags & ONLY_NEW) != 0,
-                          TERN_PROMISE_WRITE_ONLY, &existed, &old);
+    status = tern_map_put(call->worker, map, &key, &d, (m.flags & ONLY_NEW) != 0, TERN_WRITE_ONLY,
+                          &existed, &old);
     tern_entries_take_effect();
     if ((m.flags & CONTENT) != 0 && (status != TERN_OK || ((m.flags & ONLY_NEW) && existed)))
         tern_block_free(call->worker, map, tern_block_place(d.words));
@@ -133,7 +133,7 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
     tern_map_descriptor d;
     tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
-        status = tern_map_look(call->worker, map, &key, TERN_PROMISE_READ_WRITE, &d);
+        status = tern_map_look(call->worker, map, &key, TERN_READ_WRITE, &d);
     if (status != TERN_OK)
         return status;
     const size_t words = tern_map_descriptor_words(map),

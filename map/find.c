@@ -25,7 +25,7 @@ typedef struct map_search {
     const tern_map *map;
     const tern_map_key *key;
     uint32_t owner;
-    tern_promise promise;
+    tern_flags promise;
     bool by_call;
     void *value;
     size_t room;
@@ -110,22 +110,21 @@ static tern_status map_find_key(const map_search *s, size_t *value_bytes) {
 }
 
 tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                          tern_promise promise, tern_via via, void *value, size_t room,
-                          size_t *value_bytes) {
+                          tern_flags flags, void *value, size_t room, size_t *value_bytes) {
     static const char name[] = "tern_map_find";
-    tern_status status =
-        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_WRITE_ONLY, via, name);
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
     if (status == TERN_OK && value == NULL && room > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (status != TERN_OK)
         return status;
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    map_search s = {worker,  map,   &k,    tern_hash_owner(map->table, k.hash),
-                    promise, false, value, room};
+    map_search s = {
+        worker, map,   &k,  tern_hash_owner(map->table, k.hash), tern_flags_promise(flags),
+        false,  value, room};
     const tern_path_target target = tern_table_target(map->table, s.owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, via,
-                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
+                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
     s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
     size_t bytes = 0;
     status = map_find_key(&s, &bytes);

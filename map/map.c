@@ -8,20 +8,20 @@
  * by a call. An owner does operations on its own keys in place either way. */
 
 tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
-                           size_t key_bytes, tern_promise promise, tern_promise excluded,
-                           tern_via via, const char *name) {
+                           size_t key_bytes, tern_flags flags, tern_flags excluded,
+                           const char *name) {
     if (map == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: map is NULL", name);
-    tern_status status = tern_hashtable_check(worker, map->table, key_bytes > 0 ? key : "", promise,
-                                              excluded, via, name);
+    tern_status status =
+        tern_hashtable_check(worker, map->table, key_bytes > 0 ? key : "", flags, excluded, name);
     if (status == TERN_OK && key_bytes > TERN_MAP_KEY_MAX)
         status = tern_fail(TERN_ERR_RANGE, "%s: a key of %zu bytes; the largest have %u", name,
                            key_bytes, TERN_MAP_KEY_MAX);
     return status;
 }
 
-bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_via via) {
-    if (via == TERN_VIA_RMA)
+bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via) {
+    if (via == TERN_BY_RMA)
         return true;
     if (owner != map->context->rank)
         return false;
@@ -32,7 +32,7 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
 /* Makes the block before the descriptor that names it. */
 static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
                                 const tern_map_key *key, tern_map_descriptor *d, const void *value,
-                                bool only_new, tern_promise promise, bool *existed, tern_ptr *old) {
+                                bool only_new, tern_flags promise, bool *existed, tern_ptr *old) {
     const bool large = !tern_map_descriptor_is_small(map, d->words);
     tern_status status = TERN_OK;
     if (large)
@@ -50,9 +50,8 @@ static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32
 
 static tern_status map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                               const void *value, size_t value_bytes, bool only_new,
-                              tern_promise promise, tern_via via, int *existed, const char *name) {
-    tern_status status =
-        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_READ_ONLY, via, name);
+                              tern_flags flags, int *existed, const char *name) {
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK && value == NULL && value_bytes > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (status == TERN_OK && value_bytes > TERN_MAP_VALUE_MAX)
@@ -70,10 +69,11 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
     bool there = false;
     tern_ptr old = TERN_NULL;
     const tern_path_target target = tern_table_target(map->table, owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, via,
-                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
+                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
     if (tern_map_in_place(worker, map, owner, pick.via))
-        status = put_in_place(worker, map, owner, &k, &d, value, only_new, promise, &there, &old);
+        status = put_in_place(worker, map, owner, &k, &d, value, only_new,
+                              tern_flags_promise(flags), &there, &old);
     else
         status = tern_map_call_put(worker, map, owner, &k, &d, value, only_new, &there, &old);
     tern_selector_done(worker, &pick, &target, status);
@@ -84,24 +84,22 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
 }
 
 tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                            const void *value, size_t value_bytes, tern_promise promise,
-                            tern_via via, int *existed) {
-    return map_insert(worker, map, key, key_bytes, value, value_bytes, false, promise, via, existed,
+                            const void *value, size_t value_bytes, tern_flags flags, int *existed) {
+    return map_insert(worker, map, key, key_bytes, value, value_bytes, false, flags, existed,
                       "tern_map_insert");
 }
 
 tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, const void *value, size_t value_bytes,
-                                tern_promise promise, tern_via via, int *existed) {
-    return map_insert(worker, map, key, key_bytes, value, value_bytes, true, promise, via, existed,
+                                tern_flags flags, int *existed) {
+    return map_insert(worker, map, key, key_bytes, value, value_bytes, true, flags, existed,
                       "tern_map_insert_new");
 }
 
 tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                           tern_promise promise, tern_via via) {
+                           tern_flags flags) {
     static const char name[] = "tern_map_erase";
-    tern_status status =
-        tern_map_check(worker, map, key, key_bytes, promise, TERN_PROMISE_READ_ONLY, via, name);
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
@@ -111,8 +109,8 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
     const uint32_t owner = tern_hash_owner(map->table, k.hash);
     tern_ptr old = TERN_NULL;
     const tern_path_target target = tern_table_target(map->table, owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, via,
-                                          map->table->call_only ? TERN_VIA_CALL : TERN_VIA_AUTO);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
+                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
     if (tern_map_in_place(worker, map, owner, pick.via))
         status = tern_map_remove(worker, map, &k, &old);
     else

@@ -29,14 +29,14 @@ static heir heir_of(const tern_map *map, const tern_map_key *key) {
  * meanwhile, the erase is ordered after the insert. */
 static tern_status check_met(tern_worker *worker, const tern_map *map, const tern_map_key *key) {
     tern_map_descriptor d;
-    tern_status status = tern_map_look(worker, map, key, TERN_PROMISE_READ_WRITE, &d);
+    tern_status status = tern_map_look(worker, map, key, TERN_READ_WRITE, &d);
     if (status == TERN_OK && !tern_map_descriptor_is_of(map, d.words, key))
         return TERN_ERR_EXISTS;
     return status == TERN_ERR_NOT_FOUND ? TERN_OK : status;
 }
 
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                         const tern_map_descriptor *d, bool only_new, tern_promise promise,
+                         const tern_map_descriptor *d, bool only_new, tern_flags promise,
                          bool *existed, tern_ptr *old) {
     heir h = heir_of(map, key);
     tern_status status = tern_operation_exchange(worker, map->table, key->fingerprint, key->hash, d,
@@ -64,6 +64,6 @@ tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern
 }
 
 tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                          tern_promise promise, tern_map_descriptor *d) {
+                          tern_flags promise, tern_map_descriptor *d) {
     return tern_operation_find(worker, map->table, key->fingerprint, key->hash, promise, d->words);
 }

@@ -14,7 +14,7 @@
 /* Puts a descriptor under a key. [out] old: the block that it replaced, which the caller has to
  * give back, or TERN_NULL. TERN_ERR_EXISTS: the map holds another key with the same fingerprint. */
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                         const tern_map_descriptor *d, bool only_new, tern_promise promise,
+                         const tern_map_descriptor *d, bool only_new, tern_flags promise,
                          bool *existed, tern_ptr *old);
 
 /* Erases a key. [out] old: the block of its value, which the caller has to give back, or
@@ -24,6 +24,6 @@ tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern
 
 /* Finds a key. [out] d: its descriptor. */
 tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                          tern_promise promise, tern_map_descriptor *d);
+                          tern_flags promise, tern_map_descriptor *d);
 
 #endif

@@ -5,7 +5,7 @@
 #include "path/selector.h"
 #include "src/progress/wait.h"
 
-/* Explains the decisions of TERN_VIA_AUTO in words and ns. */
+/* Explains the decisions of TERN_AUTO in words and ns. */
 
 typedef struct text {
     char *to;
@@ -54,9 +54,9 @@ static void explain_kind(text *t, const tern_worker *worker, tern_path_class cla
     text_add(t, "%s: ", question->name);
     if (class == TERN_PATH_OWN) {
         text_add(t, "in place\n");
-    } else if (question->only != TERN_VIA_AUTO) {
+    } else if (question->only != TERN_AUTO) {
         text_add(t, "by %s, since options or sizes permit no other way\n",
-                 question->only == TERN_VIA_CALL ? "call" : "RMA");
+                 question->only == TERN_BY_CALL ? "call" : "RMA");
     } else if (class == TERN_PATH_LOCAL && !tern_path_attends(worker->context)) {
         text_add(t, "by RMA, since a rank of the node that waits in MPI serves no calls\n");
     } else if (c->measured == 0) {

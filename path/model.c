@@ -1,6 +1,7 @@
 #include "tern/model.h"
 
 #include "base/error.h"
+#include "path/flags.h"
 #include "path/selector.h"
 
 /*
@@ -87,21 +88,25 @@ void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
     costs->hot += wait;
 }
 
-tern_status tern_model_predict(tern_model_operation operation, tern_promise promise, tern_via via,
+tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
                                const tern_costs *target, const tern_costs *own, double *ns) {
     static const char name[] = "tern_model_predict";
     if (target == NULL || own == NULL || ns == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: target, own or ns is NULL", name);
     if ((unsigned)operation >= TERN_MODEL_OPERATIONS)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: operation %d is none", name, (int)operation);
-    if ((unsigned)promise > TERN_PROMISE_READ_ONLY)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
-    if ((unsigned)via > TERN_VIA_CALL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d has no cost of its own", name, (int)via);
+    tern_status status = tern_flags_check(flags, TERN_LOCAL, name);
+    if (status != TERN_OK)
+        return status;
+    if (tern_flags_way(flags) == TERN_AUTO)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: TERN_AUTO has no cost of its own; pass TERN_BY_RMA or TERN_BY_CALL",
+                         name);
     const profiles *row = &table[operation];
-    const profile *p = promise == TERN_PROMISE_READ_WRITE ? &row->read_write : &row->phase;
-    *ns = via == TERN_VIA_RMA ? model_cost(operation, p, target)
-                              : target->call + model_cost(operation, p, own);
+    const profile *p =
+        tern_flags_promise(flags) == TERN_READ_WRITE ? &row->read_write : &row->phase;
+    *ns = tern_flags_way(flags) == TERN_BY_RMA ? model_cost(operation, p, target)
+                                               : target->call + model_cost(operation, p, own);
     return TERN_OK;
 }
 

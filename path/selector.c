@@ -15,10 +15,10 @@ static bool may_wait(const tern_worker *worker) {
     return !worker->in_handler && !worker->in_progress;
 }
 
-tern_via tern_path_choose(tern_via now, tern_sums sums) {
-    const double rma = now == TERN_VIA_RMA ? LEAD * sums.rma : sums.rma,
-                 call = now == TERN_VIA_CALL ? LEAD * sums.call : sums.call;
-    return call < rma ? TERN_VIA_CALL : TERN_VIA_RMA;
+tern_flags tern_path_choose(tern_flags now, tern_sums sums) {
+    const double rma = now == TERN_BY_RMA ? LEAD * sums.rma : sums.rma,
+                 call = now == TERN_BY_CALL ? LEAD * sums.call : sums.call;
+    return call < rma ? TERN_BY_CALL : TERN_BY_RMA;
 }
 
 /* Makes the class inattentive from now on. If its last pause has only just ended, this one is twice
@@ -44,11 +44,11 @@ bool tern_path_late(tern_path_costs *costs, double expected, double took, uint64
 void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first) {
     for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++) {
         const uint32_t bit = UINT32_C(1) << kind;
-        const tern_via now = first                  ? TERN_VIA_AUTO
-                             : costs->by_call & bit ? TERN_VIA_CALL
-                                                    : TERN_VIA_RMA;
+        const tern_flags now = first                  ? TERN_AUTO
+                               : costs->by_call & bit ? TERN_BY_CALL
+                                                      : TERN_BY_RMA;
         costs->by_call &= ~bit;
-        if (tern_path_choose(now, tern_path_sums(kind, &costs->costs, own)) == TERN_VIA_CALL)
+        if (tern_path_choose(now, tern_path_sums(kind, &costs->costs, own)) == TERN_BY_CALL)
             costs->by_call |= bit;
     }
     costs->open = costs->until == 0 ? costs->by_call : costs->open | costs->by_call;
@@ -108,16 +108,16 @@ static tern_path_costs *selector_open(tern_worker *worker, tern_path_kind kind,
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
                              const tern_path_target *target) {
     const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
-    tern_pick pick = {TERN_VIA_RMA, class, 0, 0};
+    tern_pick pick = {TERN_BY_RMA, class, 0, 0};
     tern_path_costs *c = selector_open(worker, kind, class);
     if (c == NULL)
         return pick;
     if (class == TERN_PATH_OWN) {
-        pick.via = TERN_VIA_CALL;
+        pick.via = TERN_BY_CALL;
         return pick;
     }
     pick.via = tern_selector_way(worker, kind, target, true);
-    if (pick.via == TERN_VIA_CALL) {
+    if (pick.via == TERN_BY_CALL) {
         const tern_costs *own = &tern_selector_of(worker)->of[TERN_PATH_OWN].costs;
         pick.expected = tern_path_sums(kind, &c->costs, own).call;
         pick.began = tern_now();
@@ -140,14 +140,14 @@ void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_p
     selector_settle(worker);
 }
 
-tern_via tern_selector_way(tern_worker *worker, tern_path_kind kind, const tern_path_target *target,
-                           bool may_measure) {
+tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind,
+                             const tern_path_target *target, bool may_measure) {
     const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
     tern_path_costs *c = class == TERN_PATH_OWN ? NULL : selector_open(worker, kind, class);
     if (c == NULL)
-        return TERN_VIA_RMA;
+        return TERN_BY_RMA;
     const bool due = c->measured == 0 || (c->until != 0 && tern_now() >= c->until);
     if (due && may_measure)
         selector_look(worker, class, target);
-    return c->by_call >> kind & 1 ? TERN_VIA_CALL : TERN_VIA_RMA;
+    return c->by_call >> kind & 1 ? TERN_BY_CALL : TERN_BY_RMA;
 }

@@ -2,7 +2,7 @@
 #define TERN_PATH_SELECTOR_H
 
 /*
- * Selector: decides whether an operation by TERN_VIA_AUTO goes by RMA or by call. Each worker has
+ * Selector: decides whether an operation by TERN_AUTO goes by RMA or by call. Each worker has
  * one selector, so threads share nothing. It knows classes of targets, not single ranks, so its
  * size does not depend on the number of ranks.
  *
@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+#include "path/flags.h"
 #include "rma/reply.h"
 #include "src/context.h"
 #include "tern/model.h"
@@ -71,7 +72,7 @@ typedef struct tern_selector {
 
 /* The way of one operation. expected: the predicted sum in ns if the operation is timed, else 0. */
 typedef struct tern_pick {
-    tern_via via;
+    tern_flags via;
     tern_path_class class;
     double expected;
     uint64_t began;
@@ -87,7 +88,7 @@ typedef struct tern_path_target {
 /* The decisions themselves. They depend on their arguments alone. now: the way in use, or AUTO if
  * there is none. */
 tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own);
-tern_via tern_path_choose(tern_via now, tern_sums sums);
+tern_flags tern_path_choose(tern_flags now, tern_sums sums);
 /* Chooses for every kind. first: no way is in use. */
 void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first);
 /* Records that a call took this long, and what its predicted sum was (both in ns). Returns true if
@@ -133,7 +134,7 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
             (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
 }
 
-/* Chooses the way of one operation by TERN_VIA_AUTO; tern_selector_done records how long the
+/* Chooses the way of one operation by TERN_AUTO; tern_selector_done records how long the
  * operation took. The way is RMA in a handler, which cannot wait for a call, and if the program
  * holds all futures. */
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
@@ -144,10 +145,10 @@ void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_p
 /* The same for an operation with any via. only: the only way that the container's options permit,
  * or AUTO if they permit both. */
 static inline tern_pick tern_path_take(tern_worker *worker, tern_path_kind kind,
-                                       const tern_path_target *target, tern_via via,
-                                       tern_via only) {
-    via = __builtin_expect(via == TERN_VIA_AUTO, 0) ? only : via;
-    if (__builtin_expect(via == TERN_VIA_AUTO, 0))
+                                       const tern_path_target *target, tern_flags via,
+                                       tern_flags only) {
+    via = __builtin_expect(via == TERN_AUTO, 0) ? only : via;
+    if (__builtin_expect(via == TERN_AUTO, 0))
         return tern_selector_take(worker, kind, target);
     const tern_pick pick = {.via = via};
     return pick;
@@ -155,15 +156,15 @@ static inline tern_pick tern_path_take(tern_worker *worker, tern_path_kind kind,
 
 /* Chooses the way of a request or a batch, which are not timed. may_measure: the caller may wait
  * for a measurement. */
-tern_via tern_selector_way(tern_worker *worker, tern_path_kind kind, const tern_path_target *target,
-                           bool may_measure);
+tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind,
+                             const tern_path_target *target, bool may_measure);
 
 /* explain.c: writes the text of tern_hashtable_explain for count kinds of operations on a rank of
  * the context. only: as in tern_path_take. */
 typedef struct tern_path_question {
     const char *name;
     tern_path_kind kind;
-    tern_via only;
+    tern_flags only;
 } tern_path_question;
 tern_status tern_path_explain(const tern_worker *worker, uint32_t rank,
                               const tern_path_question *questions, size_t count, char *to,

@@ -12,15 +12,15 @@ static tern_status queue_batch_check(const void *items, size_t count, const size
 }
 
 tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
-                                 size_t count, tern_promise promise, tern_via via, size_t *pushed) {
+                                 size_t count, tern_flags flags, size_t *pushed) {
     static const char name[] = "tern_queue_push_many";
     tern_status status = queue_batch_check(items, count, pushed, name);
     size_t all = 0;
     while (status == TERN_OK && all < count) {
         size_t some = 0;
-        tern_queue_run run = {promise, TERN_QUEUE_TRY, count - all};
+        tern_queue_run run = {.until = TERN_QUEUE_TRY, .count = count - all};
         const void *from = queue == NULL ? items : (const char *)items + all * queue->item_bytes;
-        status = tern_queue_push_by(worker, queue, from, run, via, &some, name);
+        status = tern_queue_push_by(worker, queue, from, run, flags, &some, name);
         all += some;
     }
     if (pushed != NULL)
@@ -29,15 +29,15 @@ tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const v
 }
 
 tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items, size_t count,
-                                tern_promise promise, tern_via via, size_t *popped) {
+                                tern_flags flags, size_t *popped) {
     static const char name[] = "tern_queue_pop_many";
     tern_status status = queue_batch_check(items, count, popped, name);
     size_t all = 0;
     while (status == TERN_OK && all < count) {
         size_t some = 0;
-        tern_queue_run run = {promise, TERN_QUEUE_TRY, count - all};
+        tern_queue_run run = {.until = TERN_QUEUE_TRY, .count = count - all};
         void *to = queue == NULL ? items : (char *)items + all * queue->item_bytes;
-        status = tern_queue_pop_by(worker, queue, to, run, via, &some, name);
+        status = tern_queue_pop_by(worker, queue, to, run, flags, &some, name);
         all += some;
     }
     if (popped != NULL)

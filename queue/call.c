@@ -35,7 +35,8 @@ static tern_queue *queue_of_call(const tern_worker *worker, const void *argument
 }
 
 static bool queue_call_well_formed(const queue_message *m) {
-    return m->count > 0 && m->promise < TERN_PROMISE_LOCAL;
+    return m->count > 0 && (m->promise == TERN_READ_WRITE || m->promise == TERN_WRITE_ONLY ||
+                            m->promise == TERN_READ_ONLY);
 }
 
 static tern_status queue_call_malformed(const tern_queue *queue, size_t bytes) {
@@ -46,8 +47,8 @@ static tern_status queue_call_malformed(const tern_queue *queue, size_t bytes) {
 
 /* The host may already be in the barrier that ends the phase, and have settled its own operations.
  * So each call settles itself. Nobody reads the words before the barrier ends. */
-static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_promise promise) {
-    return promise != TERN_PROMISE_READ_WRITE ? tern_queue_settle(worker, queue) : TERN_OK;
+static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_flags promise) {
+    return promise != TERN_READ_WRITE ? tern_queue_settle(worker, queue) : TERN_OK;
 }
 
 static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -58,7 +59,7 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
         (bytes - sizeof m) % queue->item_bytes != 0)
         return queue_call_malformed(queue, bytes);
     size_t done;
-    tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
+    tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_push(call->worker, queue,
                                             ((const queue_message *)arguments)->items, run, &done);
     if (status == TERN_OK)
@@ -78,7 +79,7 @@ static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments
         m.count > TERN_RESULT_MAX / queue->item_bytes)
         return queue_call_malformed(queue, bytes);
     size_t done;
-    tern_queue_run run = {(tern_promise)m.promise, TERN_QUEUE_TRY, m.count};
+    tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
@@ -94,7 +95,7 @@ tern_status tern_queue_call_check_push(const tern_queue *queue) {
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "a push by call takes %zu bytes and a ring takes %zu at a time; raise "
-                     "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                     "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
                      bytes, room, queue->context->config.ring_size);
 }
 
@@ -102,7 +103,7 @@ tern_status tern_queue_call_check_pop(const tern_queue *queue) {
     if (__builtin_expect(queue->item_bytes <= TERN_RESULT_MAX, 1))
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "a call returns at most %u bytes and items have %zu; pass TERN_VIA_RMA",
+                     "a call returns at most %u bytes and items have %zu; pass TERN_BY_RMA",
                      TERN_RESULT_MAX, queue->item_bytes);
 }
 
@@ -110,15 +111,15 @@ static tern_worker_id host_of(const tern_queue *queue) {
     return tern_container_worker(queue->context, queue->host, queue->host_worker);
 }
 
-static queue_message queue_call_begin(const tern_queue *queue, tern_promise promise, size_t count) {
-    return (queue_message){queue->nonce, (uint32_t)promise, (uint32_t)count};
+static queue_message queue_call_begin(const tern_queue *queue, tern_flags promise, size_t count) {
+    return (queue_message){queue->nonce, promise, (uint32_t)count};
 }
 
 /* The most bytes of items of one message, unless a single item is larger; built on the stack. */
 enum { SMALL_ITEMS = 4096 };
 
 tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
-                                 size_t count, tern_promise promise, size_t *done) {
+                                 size_t count, tern_flags promise, size_t *done) {
     _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
     size_t most = call_room(queue->context) - sizeof(queue_message);
     most = (most < SMALL_ITEMS ? most : SMALL_ITEMS) / queue->item_bytes;
@@ -141,7 +142,7 @@ tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, c
 }
 
 tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
-                                size_t count, tern_promise promise, size_t *done) {
+                                size_t count, tern_flags promise, size_t *done) {
     size_t most = TERN_RESULT_MAX / queue->item_bytes, got;
     count = count < most ? count : most;
     queue_message m = queue_call_begin(queue, promise, count);

@@ -39,7 +39,7 @@ static tern_status queue_check_options(const tern_context *context, const tern_q
     if (o->call_only == 1 && o->item_bytes > TERN_RESULT_MAX)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "item_bytes is %zu and a call returns at most %u bytes; create the queue "
-                         "without call_only and pop by TERN_VIA_RMA",
+                         "without call_only and pop by TERN_BY_RMA",
                          o->item_bytes, TERN_RESULT_MAX);
     return TERN_OK;
 }
@@ -98,12 +98,12 @@ static void meet_host(tern_queue *q, const queue_introduction *host) {
 
 /* The ways that the options permit. */
 static void queue_choose_ways(tern_queue *q) {
-    q->only_push = q->call_only                               ? TERN_VIA_CALL
-                   : tern_queue_call_check_push(q) == TERN_OK ? TERN_VIA_AUTO
-                                                              : TERN_VIA_RMA;
-    q->only_pop = q->call_only                              ? TERN_VIA_CALL
-                  : tern_queue_call_check_pop(q) == TERN_OK ? TERN_VIA_AUTO
-                                                            : TERN_VIA_RMA;
+    q->only_push = q->call_only                               ? TERN_BY_CALL
+                   : tern_queue_call_check_push(q) == TERN_OK ? TERN_AUTO
+                                                              : TERN_BY_RMA;
+    q->only_pop = q->call_only                              ? TERN_BY_CALL
+                  : tern_queue_call_check_pop(q) == TERN_OK ? TERN_AUTO
+                                                            : TERN_BY_RMA;
 }
 
 /* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's

@@ -79,34 +79,33 @@ static uint32_t first_victim(tern_distributed_queue *queue) {
 
 /* Takes half of what the victim has, so that the victim keeps work too. */
 static tern_status distributed_steal(tern_worker *worker, tern_queue *victim, void *items,
-                                     size_t count, tern_promise promise, tern_via via,
-                                     size_t *popped) {
+                                     size_t count, tern_flags flags, size_t *popped) {
     uint64_t there = 1;
     tern_status status = count > 1 ? tern_queue_size(worker, victim, &there) : TERN_OK;
     if (status != TERN_OK)
         return status;
     uint64_t half = there / 2 + there % 2;
     half = half == 0 ? 1 : half;
-    return tern_queue_pop_many(worker, victim, items, half < count ? (size_t)half : count, promise,
-                               via, popped);
+    return tern_queue_pop_many(worker, victim, items, half < count ? (size_t)half : count, flags,
+                               popped);
 }
 
 tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distributed_queue *queue,
-                                            void *items, size_t count, tern_promise promise,
-                                            tern_via via, size_t *popped) {
+                                            void *items, size_t count, tern_flags flags,
+                                            size_t *popped) {
     if (queue == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_distributed_queue_pop_many: queue is NULL");
     uint32_t me = queue->context->rank, size = queue->context->size;
     tern_status status =
-        tern_queue_pop_many(worker, &queue->parts[me], items, count, promise, via, popped);
-    if (status != TERN_ERR_EMPTY || promise == TERN_PROMISE_LOCAL || TERN_BROKEN(TERN_BREAK_STEAL))
+        tern_queue_pop_many(worker, &queue->parts[me], items, count, flags, popped);
+    if (status != TERN_ERR_EMPTY || tern_flags_promise(flags) == TERN_LOCAL ||
+        TERN_BROKEN(TERN_BREAK_STEAL))
         return status;
     uint32_t first = first_victim(queue);
     for (uint32_t i = 0; i < size && status == TERN_ERR_EMPTY; i++) {
         uint32_t victim = (uint32_t)(((uint64_t)first + i) % size);
         if (victim != me)
-            status = distributed_steal(worker, &queue->parts[victim], items, count, promise, via,
-                                       popped);
+            status = distributed_steal(worker, &queue->parts[victim], items, count, flags, popped);
     }
     if (status == TERN_ERR_EMPTY)
         return tern_fail(status, "all %u parts of the distributed queue were found empty", size);
@@ -116,9 +115,9 @@ tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distribute
 }
 
 tern_status tern_distributed_queue_try_pop(tern_worker *worker, tern_distributed_queue *queue,
-                                           void *item, tern_promise promise, tern_via via) {
+                                           void *item, tern_flags flags) {
     size_t popped;
-    return tern_distributed_queue_pop_many(worker, queue, item, 1, promise, via, &popped);
+    return tern_distributed_queue_pop_many(worker, queue, item, 1, flags, &popped);
 }
 
 tern_status tern_distributed_queue_size(tern_worker *worker, tern_distributed_queue *queue,

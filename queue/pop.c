@@ -14,8 +14,8 @@
  * given back only in a phase.
  */
 
-static tern_status pop_draw(tern_worker *worker, tern_queue *q, tern_promise promise,
-                            uint64_t *slots, uint64_t *ticket) {
+static tern_status pop_draw(tern_worker *worker, tern_queue *q, tern_flags promise, uint64_t *slots,
+                            uint64_t *ticket) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
     while (status == TERN_OK) {
@@ -55,7 +55,7 @@ static tern_status pop_reserve(tern_worker *worker, tern_queue *q, tern_queue_ru
                                uint64_t *slots, uint64_t *ticket, size_t *count) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
     uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
-    bool phase = run.promise != TERN_PROMISE_READ_WRITE;
+    bool phase = run.promise != TERN_READ_WRITE;
     for (;;) {
         tern_slot_state state;
         *count = run.count;
@@ -83,7 +83,7 @@ static tern_status pop_reserve(tern_worker *worker, tern_queue *q, tern_queue_ru
     }
 }
 
-/* TERN_PROMISE_LOCAL: no other worker uses the queue, as in push. */
+/* TERN_LOCAL: no other worker uses the queue, as in push. */
 static tern_status pop_reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
                                      uint64_t *slots, uint64_t *ticket, size_t *count) {
     uint64_t tail, head;
@@ -108,7 +108,7 @@ static tern_status pop_item(tern_worker *worker, tern_queue *q, void *items, ter
     uint64_t ticket = 0;
     size_t count = 1;
     tern_status status;
-    if (run.promise == TERN_PROMISE_LOCAL)
+    if (run.promise == TERN_LOCAL)
         status = pop_reserve_alone(worker, q, run, slots, &ticket, &count);
     else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
         status = pop_draw(worker, q, run.promise, slots, &ticket);

@@ -21,9 +21,9 @@
  * that it read before it drew its ticket: that information began at an earlier ticket. Newer
  * information can describe later tickets, of another worker or of calls that run meanwhile, whose
  * slots were freed first. */
-static tern_status push_draw(tern_worker *worker, tern_queue *q, tern_promise promise,
+static tern_status push_draw(tern_worker *worker, tern_queue *q, tern_flags promise,
                              uint64_t *ticket) {
-    bool phase = promise != TERN_PROMISE_READ_WRITE;
+    bool phase = promise != TERN_READ_WRITE;
     tern_slot_state state = SLOT_READY;
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
     tern_status status = TERN_OK;
@@ -79,7 +79,7 @@ static tern_status push_reserve(tern_worker *worker, tern_queue *q, tern_queue_r
                                 uint64_t *ticket, size_t *count) {
     tern_queue_waiting wait = TERN_QUEUE_WAITING("a push");
     uint64_t guess = tern_queue_known(&q->tail_seen), seen = 0;
-    bool phase = run.promise != TERN_PROMISE_READ_WRITE;
+    bool phase = run.promise != TERN_READ_WRITE;
     for (;;) {
         tern_slot_state state;
         tern_status status = measure_room(worker, q, guess, run, count, &state);
@@ -103,7 +103,7 @@ static tern_status push_reserve(tern_worker *worker, tern_queue *q, tern_queue_r
     }
 }
 
-/* TERN_PROMISE_LOCAL: no other worker uses the queue, so no ticket needs an atomic
+/* TERN_LOCAL: no other worker uses the queue, so no ticket needs an atomic
  * read-modify-write. The store is atomic, since other workers read the word later. */
 static tern_status push_reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
                                       uint64_t *ticket, size_t *count) {
@@ -158,7 +158,7 @@ static tern_status push_item(tern_worker *worker, tern_queue *q, const void *ite
     uint64_t ticket = 0;
     size_t count = 1;
     tern_status status;
-    if (run.promise == TERN_PROMISE_LOCAL)
+    if (run.promise == TERN_LOCAL)
         status = push_reserve_alone(worker, q, run, &ticket, &count);
     else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
         status = push_draw(worker, q, run.promise, &ticket);

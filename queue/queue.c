@@ -18,23 +18,17 @@ static tern_status queue_check(const tern_worker *worker, const tern_queue *queu
     return TERN_OK;
 }
 
-static tern_status check_how(const tern_queue *queue, tern_promise promise, tern_promise excluded,
-                             tern_via via, const char *name) {
-    if ((unsigned)promise > TERN_PROMISE_LOCAL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %d is none", name, (int)promise);
-    if (promise == excluded)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: promise %s excludes the operation itself", name,
-                         promise == TERN_PROMISE_READ_ONLY ? "TERN_PROMISE_READ_ONLY"
-                                                           : "TERN_PROMISE_WRITE_ONLY");
-    if (promise == TERN_PROMISE_LOCAL && queue->host != queue->context->rank)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: TERN_PROMISE_LOCAL is for rank %u, which holds the queue", name,
-                         queue->host);
-    if ((unsigned)via > TERN_VIA_AUTO)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: via %d is none", name, (int)via);
-    if (via == TERN_VIA_RMA && queue->call_only)
+static tern_status queue_check_flags(const tern_queue *queue, tern_flags flags, tern_flags excluded,
+                                     const char *name) {
+    tern_status status = tern_flags_check(flags, excluded, name);
+    if (status != TERN_OK)
+        return status;
+    if (tern_flags_promise(flags) == TERN_LOCAL && queue->host != queue->context->rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: TERN_LOCAL is for rank %u, which holds the queue",
+                         name, queue->host);
+    if (tern_flags_way(flags) == TERN_BY_RMA && queue->call_only)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s: the queue is call_only; pass TERN_VIA_CALL or create it without",
+                         "%s: the queue is call_only; pass TERN_BY_CALL or create it without",
                          name);
     return TERN_OK;
 }
@@ -42,8 +36,8 @@ static tern_status check_how(const tern_queue *queue, tern_promise promise, tern
 /* Whether this process does the operation itself. The host makes progress before an operation by
  * call, as a wait for a reply would. Otherwise a loop of such operations would starve the calls of
  * other ranks. */
-static bool queue_in_place(tern_worker *worker, const tern_queue *queue, tern_via via) {
-    if (via == TERN_VIA_RMA)
+static bool queue_in_place(tern_worker *worker, const tern_queue *queue, tern_flags via) {
+    if (via == TERN_BY_RMA)
         return true;
     if (queue->host != queue->context->rank)
         return false;
@@ -57,7 +51,7 @@ static bool queue_in_place(tern_worker *worker, const tern_queue *queue, tern_vi
 static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run run,
                        tern_queue_waiting *wait, tern_status *status) {
     bool limit = *status == TERN_ERR_FULL || *status == TERN_ERR_EMPTY;
-    if (!limit || run.promise != TERN_PROMISE_READ_WRITE || run.until == TERN_QUEUE_TRY)
+    if (!limit || run.promise != TERN_READ_WRITE || run.until == TERN_QUEUE_TRY)
         return false;
     /* A round trip may take long, and tern_queue_wait looks at the peers only now and then. */
     if (wait->step.rounds % 16 == 0)
@@ -86,11 +80,14 @@ static tern_status queue_explain(tern_worker *worker, tern_status status, const 
 }
 
 tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
-                               tern_queue_run run, tern_via via, size_t *done, const char *name) {
+                               tern_queue_run run, tern_flags flags, size_t *done,
+                               const char *name) {
+    const tern_flags via = tern_flags_way(flags);
+    run.promise = tern_flags_promise(flags);
     tern_status status = queue_check(worker, queue, items, name);
     if (status == TERN_OK)
-        status = check_how(queue, run.promise, TERN_PROMISE_READ_ONLY, via, name);
-    if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
+        status = queue_check_flags(queue, flags, TERN_READ_ONLY, name);
+    if (status == TERN_OK && (via == TERN_BY_CALL || queue->call_only))
         status = tern_queue_call_check_push(queue);
     if (status != TERN_OK)
         return status;
@@ -113,11 +110,14 @@ tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const voi
 }
 
 tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, tern_via via, size_t *done, const char *name) {
+                              tern_queue_run run, tern_flags flags, size_t *done,
+                              const char *name) {
+    const tern_flags via = tern_flags_way(flags);
+    run.promise = tern_flags_promise(flags);
     tern_status status = queue_check(worker, queue, items, name);
     if (status == TERN_OK)
-        status = check_how(queue, run.promise, TERN_PROMISE_WRITE_ONLY, via, name);
-    if (status == TERN_OK && (via == TERN_VIA_CALL || queue->call_only))
+        status = queue_check_flags(queue, flags, TERN_WRITE_ONLY, name);
+    if (status == TERN_OK && (via == TERN_BY_CALL || queue->call_only))
         status = tern_queue_call_check_pop(queue);
     if (status != TERN_OK)
         return status;
@@ -139,31 +139,34 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
 }
 
 tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
-                            tern_promise promise, tern_via via) {
+                            tern_flags flags) {
     size_t done;
-    return tern_queue_push_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_FOREVER, 1},
-                              via, &done, "tern_queue_push");
+    return tern_queue_push_by(worker, queue, item,
+                              (tern_queue_run){.until = TERN_QUEUE_FOREVER, .count = 1}, flags,
+                              &done, "tern_queue_push");
 }
 
-tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item, tern_promise promise,
-                           tern_via via) {
+tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item, tern_flags flags) {
     size_t done;
-    return tern_queue_pop_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_FOREVER, 1},
-                             via, &done, "tern_queue_pop");
+    return tern_queue_pop_by(worker, queue, item,
+                             (tern_queue_run){.until = TERN_QUEUE_FOREVER, .count = 1}, flags,
+                             &done, "tern_queue_pop");
 }
 
 tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue, const void *item,
-                                tern_promise promise, tern_via via) {
+                                tern_flags flags) {
     size_t done;
-    return tern_queue_push_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_TRY, 1},
-                              via, &done, "tern_queue_try_push");
+    return tern_queue_push_by(worker, queue, item,
+                              (tern_queue_run){.until = TERN_QUEUE_TRY, .count = 1}, flags, &done,
+                              "tern_queue_try_push");
 }
 
 tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *item,
-                               tern_promise promise, tern_via via) {
+                               tern_flags flags) {
     size_t done;
-    return tern_queue_pop_by(worker, queue, item, (tern_queue_run){promise, TERN_QUEUE_TRY, 1}, via,
-                             &done, "tern_queue_try_pop");
+    return tern_queue_pop_by(worker, queue, item,
+                             (tern_queue_run){.until = TERN_QUEUE_TRY, .count = 1}, flags, &done,
+                             "tern_queue_try_pop");
 }
 
 tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queue, char *text,

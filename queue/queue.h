@@ -65,8 +65,8 @@ struct tern_queue {
     bool is_part; /* part of a distributed queue, which destroys it */
     tern_ptr scratch, tail, head, popped, slots, turns;
     tern_phase_hook hook;
-    /* The only way that options and sizes permit, or TERN_VIA_AUTO if they permit both. */
-    tern_via only_push, only_pop;
+    /* The only way that options and sizes permit, or TERN_AUTO if they permit both. */
+    tern_flags only_push, only_pop;
 
     /* What this process has seen of words that only grow: earlier values of them. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
@@ -88,7 +88,7 @@ struct tern_queue {
 
 /* How to push or pop the items of a batch, or one item. */
 typedef struct tern_queue_run {
-    tern_promise promise;
+    tern_flags promise;
     uint64_t until;
     size_t count; /* the largest number of items, at least 1 */
 } tern_queue_run;
@@ -110,9 +110,9 @@ tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *item
 /* The same operations by a call to the host. One call takes at most as many items as fit a message
  * or a result. The host never waits for a free slot or an item. */
 tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
-                                 size_t count, tern_promise promise, size_t *done);
+                                 size_t count, tern_flags promise, size_t *done);
 tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
-                                size_t count, tern_promise promise, size_t *done);
+                                size_t count, tern_flags promise, size_t *done);
 
 /* TERN_ERR_UNSUPPORTED if an item does not fit a message, or a result. */
 tern_status tern_queue_call_check_push(const tern_queue *queue);
@@ -121,9 +121,10 @@ tern_status tern_queue_call_check_pop(const tern_queue *queue);
 /* The public operations without the checks of the arguments that only some of them have. name: the
  * public function, for messages. */
 tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
-                               tern_queue_run run, tern_via via, size_t *done, const char *name);
+                               tern_queue_run run, tern_flags flags, size_t *done,
+                               const char *name);
 tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, tern_via via, size_t *done, const char *name);
+                              tern_queue_run run, tern_flags flags, size_t *done, const char *name);
 
 /* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
  * rank. */

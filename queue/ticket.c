@@ -79,9 +79,9 @@ static tern_status see_word(tern_worker *worker, tern_queue *q, tern_ptr word, u
 }
 
 tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                    tern_promise promise, tern_slot_state *state) {
+                                    tern_flags promise, tern_slot_state *state) {
     *state = SLOT_NONE;
-    if (promise != TERN_PROMISE_READ_WRITE)
+    if (promise != TERN_READ_WRITE)
         return see_word(worker, q, q->head, ticket, state);
     tern_status status = see_turns(worker, q, ticket, state);
     if (status != TERN_OK || *state == SLOT_READY)
@@ -120,7 +120,7 @@ static tern_status see_slots(tern_worker *worker, const tern_queue *q, uint64_t 
 }
 
 tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                      tern_promise promise, bool drawn, uint64_t *slots,
+                                      tern_flags promise, bool drawn, uint64_t *slots,
                                       size_t *count, tern_slot_state *state) {
     uint64_t row = tern_slots_in_row(q, ticket), tail;
     if (*count > row)
@@ -129,7 +129,7 @@ tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64
     if (status != TERN_OK || *state != SLOT_BUSY)
         return status;
     /* In a phase of pops nobody pushes: an item that is not there was never pushed. */
-    if (promise != TERN_PROMISE_READ_WRITE || TERN_BROKEN(TERN_BREAK_EMPTY)) {
+    if (promise != TERN_READ_WRITE || TERN_BROKEN(TERN_BREAK_EMPTY)) {
         *state = SLOT_NONE;
     } else if (!drawn) {
         status = tern_atomic_load(worker, q->tail, &tail);
@@ -176,8 +176,8 @@ static tern_status post_turns(tern_worker *worker, const tern_queue *q, uint64_t
 }
 
 tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
-                                  tern_promise promise) {
-    if (promise == TERN_PROMISE_READ_WRITE || tern_reach_address(worker, q->turns, 1) != NULL)
+                                  tern_flags promise) {
+    if (promise == TERN_READ_WRITE || tern_reach_address(worker, q->turns, 1) != NULL)
         return post_turns(worker, q, ticket, count);
     leave_to_phase(q, ticket + count);
     return TERN_OK;

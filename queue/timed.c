@@ -17,23 +17,23 @@ static tern_status queue_deadline(double seconds, uint64_t *until, const char *n
 }
 
 tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue, const void *item,
-                                  double seconds, tern_promise promise, tern_via via) {
+                                  double seconds, tern_flags flags) {
     static const char name[] = "tern_queue_push_timed";
     size_t done;
-    tern_queue_run run = {promise, 0, 1};
+    tern_queue_run run = {.count = 1};
     tern_status status = queue_deadline(seconds, &run.until, name);
-    return status == TERN_OK ? tern_queue_push_by(worker, queue, item, run, via, &done, name)
+    return status == TERN_OK ? tern_queue_push_by(worker, queue, item, run, flags, &done, name)
                              : status;
 }
 
 tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue, void *item, double seconds,
-                                 tern_promise promise, tern_via via) {
+                                 tern_flags flags) {
     static const char name[] = "tern_queue_pop_timed";
     size_t done;
-    tern_queue_run run = {promise, 0, 1};
+    tern_queue_run run = {.count = 1};
     tern_status status = queue_deadline(seconds, &run.until, name);
     if (status == TERN_OK)
-        status = tern_queue_pop_by(worker, queue, item, run, via, &done, name);
+        status = tern_queue_pop_by(worker, queue, item, run, flags, &done, name);
     if (TERN_BROKEN(TERN_BREAK_LATE) && status == TERN_OK && tern_now() > run.until)
         status = TERN_ERR_TIMEOUT;
     return status;

@@ -13,10 +13,10 @@
  *            record's header with one that no origin writes.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
- * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one whose
- * polls always find something else, and only where the rank shares memory. It also rings the doorbell
- * of a ring that holds something, as the mark by which the target asks for the doorbell may be
- * damaged, too.
+ * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one
+ * whose polls always find something else, and only where the rank shares memory. It also rings the
+ * doorbell of a ring that holds something, as the mark by which the target asks for the doorbell
+ * may be damaged, too.
  */
 
 #include "rma/reply.h"

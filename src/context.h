@@ -88,12 +88,12 @@ struct tern_worker {
     tern_context *context;
     void *layer[TERN_LAYER_SLOTS];
     uint32_t index;
-    uint32_t id;        /* rank * workers + index: its number in the job */
-    uint32_t unsettled; /* operations by TERN_VIA_AUTO that do not simply go by RMA: a bit for each
-                           kind and class of targets (path/selector.h) */
-    bool in_progress;   /* tern_progress is never re-entered */
-    bool in_handler;    /* waits are refused */
-    const char *collective;    /* the collective function that it is in, or NULL */
+    uint32_t id;            /* rank * workers + index: its number in the job */
+    uint32_t unsettled;     /* operations by TERN_AUTO that do not simply go by RMA: a bit for each
+                               kind and class of targets (path/selector.h) */
+    bool in_progress;       /* tern_progress is never re-entered */
+    bool in_handler;        /* waits are refused */
+    const char *collective; /* the collective function that it is in, or NULL */
     uint32_t collective_depth; /* of those of the program (tern/agree.h), one in another */
     uint64_t notified;         /* collectives over notifications that it has ended */
     bool in_notified;          /* it is in one (rma/notify/collectives.c) */

@@ -9,10 +9,10 @@
 
 #include "tern/tern.h"
 
-double baseline_insert_ns(tern_promise promise, const tern_costs *costs);
-double baseline_find_ns(tern_promise promise, const tern_costs *costs);
-double baseline_circular_push_ns(tern_promise promise, const tern_costs *costs);
-double baseline_circular_pop_ns(tern_promise promise, const tern_costs *costs);
-double baseline_checksum_push_ns(tern_promise promise, const tern_costs *costs);
+double baseline_insert_ns(tern_flags promise, const tern_costs *costs);
+double baseline_find_ns(tern_flags promise, const tern_costs *costs);
+double baseline_circular_push_ns(tern_flags promise, const tern_costs *costs);
+double baseline_circular_pop_ns(tern_flags promise, const tern_costs *costs);
+double baseline_checksum_push_ns(tern_flags promise, const tern_costs *costs);
 
 #endif

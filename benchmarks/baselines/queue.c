@@ -89,7 +89,7 @@ static tern_status baseline_queue_push_called(tern_call_info *call, const void *
     const queue_call *c = arguments;
     baseline_queue *q = queue_of(c);
     (void)bytes;
-    if (c->promise != TERN_PROMISE_READ_WRITE)
+    if (c->promise != TERN_READ_WRITE)
         return queue_push_in_phase(call->worker, q, c->item);
     return q->kind == BASELINE_CIRCULAR ? circular_push_in_handler(call->worker, q, c->item)
                                         : checksum_push_in_handler(call->worker, q, c->item);
@@ -102,7 +102,7 @@ static tern_status baseline_queue_pop_called(tern_call_info *call, const void *a
     baseline_queue *q = queue_of(c);
     (void)bytes;
     call->result_bytes = q->item_bytes;
-    if (c->promise != TERN_PROMISE_READ_WRITE)
+    if (c->promise != TERN_READ_WRITE)
         return queue_pop_in_phase(call->worker, q, call->result);
     return q->kind == BASELINE_CIRCULAR ? circular_pop_in_handler(call->worker, q, call->result)
                                         : checksum_pop(call->worker, q, call->result, true);
@@ -110,7 +110,7 @@ static tern_status baseline_queue_pop_called(tern_call_info *call, const void *a
 TERN_FUNCTION(baseline_queue_pop_called)
 
 static tern_status queue_call_host(tern_worker *worker, baseline_queue *q,
-                                   const tern_function *function, tern_promise promise,
+                                   const tern_function *function, tern_flags promise,
                                    const void *pushed, void *popped) {
     queue_call c;
     c.queue = q->at_host;
@@ -132,29 +132,29 @@ static tern_status queue_call_host(tern_worker *worker, baseline_queue *q,
 
 /* Whether to call the host. The host itself does the operation at once, with a round of progress.
  */
-static bool queue_calls(tern_worker *worker, const baseline_queue *q, tern_via via) {
-    if (via == TERN_VIA_CALL && q->host == q->rank)
+static bool queue_calls(tern_worker *worker, const baseline_queue *q, tern_flags flags) {
+    if ((flags & TERN_BY_CALL) != 0 && q->host == q->rank)
         (void)tern_progress(worker);
-    return via == TERN_VIA_CALL && q->host != q->rank;
+    return (flags & TERN_BY_CALL) != 0 && q->host != q->rank;
 }
 
 tern_status baseline_queue_push(tern_worker *worker, baseline_queue *queue, const void *item,
-                                tern_promise promise, tern_via via) {
-    if (queue_calls(worker, queue, via))
-        return queue_call_host(worker, queue, &baseline_queue_push_called_function, promise, item,
-                               NULL);
-    if (promise != TERN_PROMISE_READ_WRITE)
+                                tern_flags flags) {
+    if (queue_calls(worker, queue, flags))
+        return queue_call_host(worker, queue, &baseline_queue_push_called_function,
+                               flags & TERN_PROMISES, item, NULL);
+    if ((flags & TERN_PROMISES) != TERN_READ_WRITE)
         return queue_push_in_phase(worker, queue, item);
     return queue->kind == BASELINE_CIRCULAR ? circular_push(worker, queue, item)
                                             : checksum_push(worker, queue, item);
 }
 
 tern_status baseline_queue_pop(tern_worker *worker, baseline_queue *queue, void *item,
-                               tern_promise promise, tern_via via) {
-    if (queue_calls(worker, queue, via))
-        return queue_call_host(worker, queue, &baseline_queue_pop_called_function, promise, NULL,
-                               item);
-    if (promise != TERN_PROMISE_READ_WRITE)
+                               tern_flags flags) {
+    if (queue_calls(worker, queue, flags))
+        return queue_call_host(worker, queue, &baseline_queue_pop_called_function,
+                               flags & TERN_PROMISES, NULL, item);
+    if ((flags & TERN_PROMISES) != TERN_READ_WRITE)
         return queue_pop_in_phase(worker, queue, item);
     return queue->kind == BASELINE_CIRCULAR ? circular_pop(worker, queue, item)
                                             : checksum_pop(worker, queue, item, false);

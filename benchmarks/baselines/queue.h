@@ -60,16 +60,16 @@ tern_status baseline_queue_destroy(tern_worker *worker, baseline_queue *queue);
 /** Appends an item.
  *
  * @param promise READ_WRITE or WRITE_ONLY
- * @param via TERN_VIA_RMA or TERN_VIA_CALL
+ * @param via TERN_BY_RMA or TERN_BY_CALL
  * @return TERN_OK; TERN_ERR_FULL in a phase; what tern returns */
 tern_status baseline_queue_push(tern_worker *worker, baseline_queue *queue, const void *item,
-                                tern_promise promise, tern_via via);
+                                tern_flags flags);
 /** Takes the oldest item.
  *
  * @param promise READ_WRITE or READ_ONLY
  * @return TERN_OK; TERN_ERR_EMPTY in a phase; what tern returns */
 tern_status baseline_queue_pop(tern_worker *worker, baseline_queue *queue, void *item,
-                               tern_promise promise, tern_via via);
+                               tern_flags flags);
 
 /** Makes a phase's items and free slots known to read/write operations. The host calls it between
  * two barriers; on other ranks it does nothing. */

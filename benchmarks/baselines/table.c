@@ -35,7 +35,7 @@ typedef struct probe {
     uint64_t key, taken; /* taken: the state of a bucket with this key at rest */
     uint32_t owner;
     uint64_t index;
-    tern_promise promise;
+    tern_flags promise;
     bool in_handler;
 } probe;
 
@@ -50,7 +50,7 @@ uint32_t baseline_table_owner(const baseline_table *table, uint64_t key) {
 }
 
 static probe table_probe(tern_worker *worker, const baseline_table *table, uint64_t key,
-                         tern_promise promise, bool in_handler) {
+                         tern_flags promise, bool in_handler) {
     const uint64_t hash = table_hash(key);
     return (probe){.worker = worker,
                    .table = table,
@@ -144,7 +144,7 @@ static tern_status probe_insert_in_phase(const probe *p, const void *value, int 
 
 static tern_status table_insert(probe p, const void *value, int *existed) {
     for (uint64_t i = 0; i < p.table->buckets; i++, probe_advance(&p)) {
-        tern_status status = p.promise == TERN_PROMISE_READ_WRITE
+        tern_status status = p.promise == TERN_READ_WRITE
                                  ? probe_insert_here(&p, value, existed)
                                  : probe_insert_in_phase(&p, value, existed);
         if (status != TERN_ERR_NOT_FOUND)
@@ -183,7 +183,7 @@ static tern_status table_find(probe p, void *value) {
     const size_t bytes = VALUE_AT + p.table->value_bytes;
     for (uint64_t i = 0; i < p.table->buckets; i++, probe_advance(&p)) {
         uint64_t state, key;
-        tern_status status = p.promise == TERN_PROMISE_READ_WRITE
+        tern_status status = p.promise == TERN_READ_WRITE
                                  ? probe_read(&p, bucket)
                                  : tern_get(p.worker, bucket, probe_place(&p, 0), bytes);
         if (status != TERN_OK)
@@ -212,7 +212,7 @@ typedef struct table_call {
 static probe table_probe_of(const tern_call_info *call, const table_call *c) {
     const baseline_table *table =
         (const baseline_table *)(uintptr_t)c->table; /* NOLINT(performance-no-int-to-ptr) */
-    return table_probe(call->worker, table, c->key, (tern_promise)c->promise, true);
+    return table_probe(call->worker, table, c->key, c->promise, true);
 }
 
 static tern_status baseline_table_insert_called(tern_call_info *call, const void *arguments,
@@ -252,18 +252,17 @@ static tern_status table_call_owner(const probe *p, const tern_function *functio
 
 /* Whether to call the owner. The owner itself does the operation at once, with a round of progress.
  */
-static bool table_calls(const probe *p, tern_via via) {
-    if (via == TERN_VIA_CALL && p->owner == p->table->rank)
+static bool table_calls(const probe *p, tern_flags flags) {
+    if ((flags & TERN_BY_CALL) != 0 && p->owner == p->table->rank)
         (void)tern_progress(p->worker);
-    return via == TERN_VIA_CALL && p->owner != p->table->rank;
+    return (flags & TERN_BY_CALL) != 0 && p->owner != p->table->rank;
 }
 
 tern_status baseline_table_insert(tern_worker *worker, baseline_table *table, uint64_t key,
-                                  const void *value, tern_promise promise, tern_via via,
-                                  int *existed) {
-    const probe p = table_probe(worker, table, key, promise, false);
+                                  const void *value, tern_flags flags, int *existed) {
+    const probe p = table_probe(worker, table, key, flags & TERN_PROMISES, false);
     int was_there = 0;
-    tern_status status = table_calls(&p, via)
+    tern_status status = table_calls(&p, flags)
                              ? table_call_owner(&p, &baseline_table_insert_called_function, value,
                                                 &was_there, sizeof was_there)
                              : table_insert(p, value, &was_there);
@@ -273,11 +272,11 @@ tern_status baseline_table_insert(tern_worker *worker, baseline_table *table, ui
 }
 
 tern_status baseline_table_find(tern_worker *worker, baseline_table *table, uint64_t key,
-                                tern_promise promise, tern_via via, void *value) {
-    const probe p = table_probe(worker, table, key, promise, false);
-    return table_calls(&p, via) ? table_call_owner(&p, &baseline_table_find_called_function, NULL,
-                                                   value, table->value_bytes)
-                                : table_find(p, value);
+                                tern_flags flags, void *value) {
+    const probe p = table_probe(worker, table, key, flags & TERN_PROMISES, false);
+    return table_calls(&p, flags) ? table_call_owner(&p, &baseline_table_find_called_function, NULL,
+                                                     value, table->value_bytes)
+                                  : table_find(p, value);
 }
 
 /* ---- Life ---- */

@@ -60,18 +60,17 @@ tern_status baseline_table_destroy(tern_worker *worker, baseline_table *table);
 /** Stores value under key.
  *
  * @param promise READ_WRITE or WRITE_ONLY
- * @param via TERN_VIA_RMA or TERN_VIA_CALL
+ * @param via TERN_BY_RMA or TERN_BY_CALL
  * @param[out] existed 1 if the key was there; may be NULL
  * @return TERN_OK; TERN_ERR_FULL if all buckets of the owner have other keys; what tern returns */
 tern_status baseline_table_insert(tern_worker *worker, baseline_table *table, uint64_t key,
-                                  const void *value, tern_promise promise, tern_via via,
-                                  int *existed);
+                                  const void *value, tern_flags flags, int *existed);
 /** Finds the value of key.
  *
  * @param promise READ_WRITE or READ_ONLY
  * @return TERN_OK; TERN_ERR_NOT_FOUND; what tern returns */
 tern_status baseline_table_find(tern_worker *worker, baseline_table *table, uint64_t key,
-                                tern_promise promise, tern_via via, void *value);
+                                tern_flags flags, void *value);
 
 /** Returns the rank that owns key. */
 uint32_t baseline_table_owner(const baseline_table *table, uint64_t key);

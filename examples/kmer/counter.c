@@ -123,7 +123,7 @@ static int load_table(kmer_counter *counter, const kmer_table_file *file,
 }
 
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, bool ample,
+                      const tern_flags *via, uint64_t capacity, bool ample,
                       const kmer_table_file *file, kmer_error *error) {
     *counter = (kmer_counter){.capacity = capacity};
     if (open_context(counter, comm, config, error) != 0)
@@ -133,12 +133,12 @@ int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *c
     if (via != NULL)
         counter->via = *via;
     else
-        counter->via = shared ? TERN_VIA_RMA : TERN_VIA_CALL;
+        counter->via = shared ? TERN_BY_RMA : TERN_BY_CALL;
     tern_hashtable_options options = {
         .key_bytes = sizeof(uint64_t),
         .counter = 1,
         .capacity = capacity,
-        .call_only = counter->via == TERN_VIA_CALL,
+        .call_only = counter->via == TERN_BY_CALL,
     };
     if (file->name != NULL)
         return load_table(counter, file, &options, error);
@@ -162,7 +162,7 @@ static int add_batch(kmer_sink *sink) {
     size_t added = 0;
     tern_status status =
         tern_hashtable_add_many(counter->worker, counter->table, sink->keys, sink->count, 1,
-                                TERN_PROMISE_WRITE_ONLY, counter->via, &added);
+                                TERN_WRITE_ONLY | counter->via, &added);
     double now = kmer_now();
     counter->counted += sink->count;
     counter->seconds += now - start;
@@ -189,9 +189,9 @@ int kmer_counter_count(kmer_counter *counter, int (*read)(kmer_sink *sink, void 
      * fill up, a batch only keeps tern's pipeline full, because finding out about a full table
      * takes time for every k-mer of the batch. */
     enum { RMA_BATCH = 1024, AMPLE_BATCH = 1 << 20, CALL_BATCH = 8192 };
-    const size_t batch = counter->via == TERN_VIA_CALL ? CALL_BATCH
-                         : counter->ample              ? AMPLE_BATCH
-                                                       : RMA_BATCH;
+    const size_t batch = counter->via == TERN_BY_CALL ? CALL_BATCH
+                         : counter->ample             ? AMPLE_BATCH
+                                                      : RMA_BATCH;
 
     counter->error = error;
     counter->asked = kmer_now();

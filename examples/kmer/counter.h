@@ -18,7 +18,7 @@ typedef struct kmer_counter {
     tern_context *context;
     tern_worker *worker;
     tern_hashtable *table;
-    tern_via via;
+    tern_flags via;
     uint64_t capacity;
     bool ample;             /* the capacity is certainly enough, and all ranks share memory */
     uint64_t counted;       /* number of k-mers that this rank has counted */
@@ -42,7 +42,7 @@ int kmer_counter_configure(tern_config *config, uint64_t capacity, int ranks, km
  * else call, which then was 100 times as fast and more. The table begins with what file holds, if
  * it has a name. A rank may fail alone. */
 int kmer_counter_open(kmer_counter *counter, MPI_Comm comm, const tern_config *config,
-                      const tern_via *via, uint64_t capacity, bool ample,
+                      const tern_flags *via, uint64_t capacity, bool ample,
                       const kmer_table_file *file, kmer_error *error);
 void kmer_counter_close(kmer_counter *counter);
 

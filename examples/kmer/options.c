@@ -89,9 +89,9 @@ static int parse_k(const char *text, kmer_options *options, kmer_error *error) {
 
 static int parse_via(const char *text, kmer_options *options, kmer_error *error) {
     if (strcmp(text, "rma") == 0)
-        options->via = TERN_VIA_RMA;
+        options->via = TERN_BY_RMA;
     else if (strcmp(text, "call") == 0)
-        options->via = TERN_VIA_CALL;
+        options->via = TERN_BY_CALL;
     else
         return kmer_fail_usage(error, "--via '%s': rma or call are allowed", text);
     options->via_given = true;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tern/promise.h>
+#include <tern/flags.h>
 
 #include "error.h"
 
@@ -18,7 +18,7 @@ typedef struct kmer_options {
     kmer_action action;
     unsigned k;     /* 0: as in the table of load */
     bool canonical; /* false: as in the table of load, if there is one */
-    tern_via via;
+    tern_flags via;
     bool via_given;    /* else the transports decide */
     uint64_t capacity; /* 0: the size of the input decides */
     const char *dump;  /* names of files to write, or NULL */

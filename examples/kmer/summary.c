@@ -8,7 +8,7 @@ static double rate(const kmer_summary *s) {
 }
 
 static const char *via(const kmer_summary *s) {
-    return s->counter->via == TERN_VIA_RMA ? "rma" : "call";
+    return s->counter->via == TERN_BY_RMA ? "rma" : "call";
 }
 
 static void write_json(const kmer_summary *s, const char *transports, FILE *out) {

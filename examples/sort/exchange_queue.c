@@ -59,8 +59,7 @@ static void keep(job *j, const uint32_t *keys, size_t count) {
 
 /* Takes a block, if one has come. The queue is this rank's own, so that is load and store. */
 static bool receive(job *j) {
-    tern_status status =
-        tern_queue_try_pop(j->worker, queues[j->rank], in, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA);
+    tern_status status = tern_queue_try_pop(j->worker, queues[j->rank], in, TERN_BY_RMA);
     if (status == TERN_ERR_EMPTY || status == TERN_ERR_AGAIN)
         return false;
     check(status);
@@ -78,8 +77,7 @@ static void send(job *j, uint32_t to, const uint32_t *keys, size_t count) {
     tern_status status;
     out->count = (uint32_t)count;
     memcpy(out->keys, keys, count * sizeof *keys);
-    while ((status = tern_queue_try_push(j->worker, queues[to], out, TERN_PROMISE_READ_WRITE,
-                                         j->options->via)) != TERN_OK) {
+    while ((status = tern_queue_try_push(j->worker, queues[to], out, j->options->via)) != TERN_OK) {
         if (status != TERN_ERR_FULL && status != TERN_ERR_AGAIN)
             check(status);
         receive_or_rest(j);

@@ -17,7 +17,7 @@ static tern_context *make_context(const options *o) {
     size_t item = o->block * sizeof(uint32_t) + 128, needed = o->queue * item + ((size_t)64 << 20);
     if (config.segment_size < needed)
         config.segment_size = ((needed >> 21) + 1) << 21;
-    while (o->via == TERN_VIA_CALL && config.ring_size < 2 * item)
+    while (o->via == TERN_BY_CALL && config.ring_size < 2 * item)
         config.ring_size *= 2;
     check(tern_context_create(MPI_COMM_WORLD, &config, &context));
     return context;

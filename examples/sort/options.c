@@ -42,11 +42,11 @@ static bool parse(const char *text, uint64_t least, uint64_t most, uint64_t *val
 
 static const char *const draws[] = {
     [KEYS_UNIFORM] = "uniform", [KEYS_EQUAL] = "equal", [KEYS_NARROW] = "narrow"};
-static const char *const vias[] = {[TERN_VIA_RMA] = "rma", [TERN_VIA_CALL] = "call"};
+static const char *const vias[] = {"rma", "call"};
 static const exchange *const exchanges[] = {&exchange_queue, &exchange_alltoallv};
 
 const char *options_draw_name(const options *o) { return draws[o->draw]; }
-const char *options_via_name(const options *o) { return vias[o->via]; }
+const char *options_via_name(const options *o) { return vias[o->via == TERN_BY_CALL]; }
 
 /* Returns which of names text is; count if none. */
 static unsigned find(const char *text, const char *const *names, unsigned count) {
@@ -66,7 +66,7 @@ static bool take_name(int option, const char *value, options *o) {
         return found < 3;
     case 'v':
         found = find(value, vias, 2);
-        o->via = (tern_via)found;
+        o->via = found == 1 ? TERN_BY_CALL : TERN_BY_RMA;
         return found < 2;
     default:
         found = find(value, names, 2);
@@ -125,6 +125,7 @@ int options_read(int argc, char **argv, bool speaks, options *o) {
                    .seed = 1,
                    .iterations = 5,
                    .exchange = &exchange_queue,
+                   .via = TERN_BY_RMA,
                    .block = 4096,
                    .queue = 64};
     opterr = 0;

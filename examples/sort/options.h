@@ -13,7 +13,7 @@ typedef struct {
     distribution draw;
     unsigned iterations;
     const exchange *exchange;
-    tern_via via;
+    tern_flags via;
     size_t block;   /* in keys */
     uint64_t queue; /* in blocks */
     bool json;

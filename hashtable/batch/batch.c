@@ -253,29 +253,27 @@ tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *t
 }
 
 tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                    size_t count, uint64_t delta, tern_promise promise,
-                                    tern_via via, size_t *added) {
+                                    size_t count, uint64_t delta, tern_flags flags, size_t *added) {
     static const char name[] = "tern_hashtable_add_many";
-    tern_status status = tern_hashtable_check(worker, table, count > 0 ? keys : name, promise,
-                                              TERN_PROMISE_READ_ONLY, via, name);
+    tern_status status =
+        tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_hashtable_check_kind(table, 1, name);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
-    const bool automatic = via == TERN_VIA_AUTO;
-    via =
-        tern_table_batch_way(worker, table, TERN_PATH_ADD_MANY, via, keys, table->key_bytes, count);
+    const tern_flags via = tern_table_batch_way(worker, table, TERN_PATH_ADD_MANY, flags, keys,
+                                                table->key_bytes, count);
     size_t done, counted = 0;
     bool far_put = false;
-    if (via == TERN_VIA_RMA)
+    if (via == TERN_BY_RMA)
         status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta, false,
                                          &done, &counted, &far_put);
     else
-        status =
-            tern_call_add_many(worker, table, keys, count, delta, automatic, &counted, &far_put);
-    if (far_put && status == TERN_OK && tern_growth_flushes(table, promise))
+        status = tern_call_add_many(worker, table, keys, count, delta,
+                                    tern_flags_way(flags) == TERN_AUTO, &counted, &far_put);
+    if (far_put && status == TERN_OK && tern_growth_flushes(table, tern_flags_promise(flags)))
         status = tern_flush_all(worker);
     if (status == TERN_OK && counted < count)
         status =

@@ -31,8 +31,8 @@ static tern_status insert_buffer_check(tern_worker *worker, const tern_hashtable
 tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *table, size_t keys,
                                          tern_hashtable_buffer **buffer) {
     static const char name[] = "tern_hashtable_buffer_create";
-    tern_status status = tern_hashtable_check(worker, table, buffer, TERN_PROMISE_WRITE_ONLY,
-                                              TERN_PROMISE_READ_ONLY, TERN_VIA_CALL, name);
+    tern_status status = tern_hashtable_check(worker, table, buffer, TERN_WRITE_ONLY | TERN_BY_CALL,
+                                              TERN_READ_ONLY, name);
     if (status == TERN_OK && keys > TERN_BUFFER_KEYS)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: %zu keys; allowed are 0 to %u", name, keys,
                            TERN_BUFFER_KEYS);

@@ -139,8 +139,8 @@ static tern_status tern_hashtable_on_find_many(tern_call_info *call, const void 
         count = 1;
     const char *keys = (const char *)message + sizeof(tern_piece_head);
     tern_items items = {keys, NULL, step, 0, count, true};
-    status = tern_run_find(call->worker, table, &items, TERN_PROMISE_READ_WRITE, true,
-                           (char *)v->values, v->found, &done, &present);
+    status = tern_run_find(call->worker, table, &items, TERN_READ_WRITE, true, (char *)v->values,
+                           v->found, &done, &present);
     /* What was found counts; a failure that lasts then comes first. */
     if (status == TERN_OK || done > 0)
         status = finds_answer(call, message, v, done, present * value);
@@ -197,7 +197,7 @@ static tern_status finds_here(tern_scatter *scatter, tern_scatter_piece *piece) 
         tern_items items = {(const char *)piece->words + i * step, NULL, step, 0, 1, own};
         size_t done, present;
         tern_status status =
-            tern_run_find(scatter->worker, scatter->table, &items, TERN_PROMISE_READ_WRITE, false,
+            tern_run_find(scatter->worker, scatter->table, &items, TERN_READ_WRITE, false,
                           batch->values + number * value, batch->found + number, &done, &present);
         if (status != TERN_OK)
             return status;
@@ -238,7 +238,7 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
     if (sizeof(find_values) + value > room || sizeof(tern_piece_head) + key > room)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "a find by call takes %zu bytes and a ring takes %zu at a time; raise "
-                         "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                         "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
                          sizeof(find_values) + value, room, table->context->config.ring_size);
     find_batch batch = {.values = values, .found = found};
     tern_status status = tern_scatter_begin(&batch.scatter, worker, table, &find_ops,

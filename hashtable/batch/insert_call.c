@@ -110,7 +110,7 @@ tern_status tern_insert_batch_check(const tern_hashtable *table) {
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "an insert by call takes %zu bytes and a ring takes %zu at a time; raise "
-                     "TERN_RING_SIZE (now %zu) or pass TERN_VIA_RMA",
+                     "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
                      piece_of_one(table), tern_call_room(table->context),
                      table->context->config.ring_size);
 }

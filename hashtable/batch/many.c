@@ -27,22 +27,24 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-tern_via tern_table_batch_way(tern_worker *worker, const tern_hashtable *table, tern_path_kind kind,
-                              tern_via via, const char *keys, size_t step, size_t count) {
-    via = via == TERN_VIA_AUTO ? (tern_via)table->only[kind] : via;
+tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
+                                tern_path_kind kind, tern_flags flags, const char *keys,
+                                size_t step, size_t count) {
+    tern_flags via = tern_flags_way(flags);
+    via = via == TERN_AUTO ? table->only[kind] : via;
     /* A batch with no key on another node does not wait for other nodes to be measured. */
-    for (size_t i = 0; via == TERN_VIA_AUTO && !table->all_near && i < count; i++) {
+    for (size_t i = 0; via == TERN_AUTO && !table->all_near && i < count; i++) {
         const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, keys + i * step));
         const tern_path_target target = tern_table_target(table, owner);
         if (!tern_same_node(table->context, owner))
             via = tern_selector_way(worker, kind, &target, true);
     }
-    return via == TERN_VIA_AUTO ? TERN_VIA_RMA : via;
+    return via == TERN_AUTO ? TERN_BY_RMA : via;
 }
 
 static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
-                                  const tern_items *items, tern_promise promise,
-                                  bool local_in_place, size_t *stored) {
+                                  const tern_items *items, tern_flags promise, bool local_in_place,
+                                  size_t *stored) {
     tern_insert_batch batch;
     tern_status status = tern_insert_batch_begin(&batch, worker, table, items->count, IN_FLIGHT);
     if (status != TERN_OK)
@@ -69,7 +71,7 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
 }
 
 static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
-                                 const tern_items *items, tern_promise promise, size_t *stored) {
+                                 const tern_items *items, tern_flags promise, size_t *stored) {
     size_t done;
     if (table->all_near)
         return tern_run_insert(worker, table, items, &done, stored);
@@ -79,12 +81,14 @@ static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
 }
 
 tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              tern_promise promise, tern_via via, size_t *stored) {
+                              tern_flags flags, size_t *stored) {
+    const tern_flags promise = tern_flags_promise(flags);
     *stored = 0;
     tern_status status;
-    if (tern_table_batch_way(worker, table, TERN_PATH_INSERT_MANY, via, items->keys,
-                             items->key_step, items->count) == TERN_VIA_CALL)
-        status = insert_by_call(worker, table, items, promise, via == TERN_VIA_AUTO, stored);
+    if (tern_table_batch_way(worker, table, TERN_PATH_INSERT_MANY, flags, items->keys,
+                             items->key_step, items->count) == TERN_BY_CALL)
+        status = insert_by_call(worker, table, items, promise, tern_flags_way(flags) == TERN_AUTO,
+                                stored);
     else
         status = insert_by_rma(worker, table, items, promise, stored);
     if (status == TERN_OK && *stored < items->count)
@@ -96,12 +100,12 @@ tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const 
 }
 
 tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                       const void *values, size_t count, tern_promise promise,
-                                       tern_via via, size_t *stored) {
+                                       const void *values, size_t count, tern_flags flags,
+                                       size_t *stored) {
     static const char name[] = "tern_hashtable_insert_many";
     size_t bytes = 0, kept = 0;
-    tern_status status = tern_hashtable_check(worker, table, count > 0 ? keys : name, promise,
-                                              TERN_PROMISE_READ_ONLY, via, name);
+    tern_status status =
+        tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_hashtable_check_kind(table, 0, name);
     if (status == TERN_OK && values == NULL && count > 0 && table->value_bytes > 0)
@@ -116,19 +120,19 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
         return status;
     values = values == NULL ? name : values; /* whose place matters only */
     const tern_items items = {keys, values, table->key_bytes, table->value_bytes, count, false};
-    status = tern_items_insert(worker, table, &items, promise, via, &kept);
+    status = tern_items_insert(worker, table, &items, flags, &kept);
     if (stored != NULL)
         *stored = kept;
     return status;
 }
 
 static tern_status check_find(tern_worker *worker, const tern_hashtable *table, const void *keys,
-                              size_t count, tern_promise promise, tern_via via, const void *values,
+                              size_t count, tern_flags flags, const void *values,
                               const unsigned char *found) {
     static const char name[] = "tern_hashtable_find_many";
     size_t key_bytes = 0, bytes = 0;
-    tern_status status = tern_hashtable_check(worker, table, count > 0 ? keys : name, promise,
-                                              TERN_PROMISE_WRITE_ONLY, via, name);
+    tern_status status =
+        tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_WRITE_ONLY, name);
     if (status != TERN_OK)
         return status;
     if (values == NULL && count > 0 && tern_found_bytes(table) > 0)
@@ -146,29 +150,30 @@ static tern_status check_find(tern_worker *worker, const tern_hashtable *table, 
 }
 
 tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                     size_t count, tern_promise promise, tern_via via, void *values,
+                                     size_t count, tern_flags flags, void *values,
                                      unsigned char *found, size_t *present) {
     size_t there = 0, done;
-    tern_status status = check_find(worker, table, keys, count, promise, via, values, found);
+    tern_status status = check_find(worker, table, keys, count, flags, values, found);
     if (status != TERN_OK)
         return status;
-    const bool automatic = via == TERN_VIA_AUTO;
-    via = tern_table_batch_way(worker, table, TERN_PATH_FIND_MANY, via, keys, table->key_bytes,
-                               count);
+    const tern_flags promise = tern_flags_promise(flags);
+    const tern_flags via = tern_table_batch_way(worker, table, TERN_PATH_FIND_MANY, flags, keys,
+                                                table->key_bytes, count);
     static char nothing[1];
     values = values == NULL ? nothing : values;
-    unsigned char *flags = found;
-    if (found == NULL && via == TERN_VIA_CALL && (flags = malloc(count + 1)) == NULL)
+    unsigned char *there_at = found;
+    if (found == NULL && via == TERN_BY_CALL && (there_at = malloc(count + 1)) == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %zu keys", count);
     tern_items items = {keys, NULL, table->key_bytes, 0, count, false};
-    if (via == TERN_VIA_CALL)
-        status = tern_call_find_many(worker, table, keys, count, automatic, values, flags, &there);
+    if (via == TERN_BY_CALL)
+        status = tern_call_find_many(worker, table, keys, count, tern_flags_way(flags) == TERN_AUTO,
+                                     values, there_at, &there);
     else if (table->all_near)
         status = tern_run_find(worker, table, &items, promise, false, values, found, &done, &there);
     else
         status = tern_pipeline_find(worker, table, &items, promise, values, found, &there);
-    if (flags != found)
-        free(flags);
+    if (there_at != found)
+        free(there_at);
     if (status == TERN_OK && present != NULL)
         *present = there;
     return status;

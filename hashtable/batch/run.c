@@ -67,12 +67,12 @@ static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const 
                               uint64_t hash, const void *value) {
     if (!tern_shape_counts(table->shape)) {
         bool existed;
-        return tern_operation_insert(worker, table, key, hash, value, false,
-                                     TERN_PROMISE_WRITE_ONLY, &existed);
+        return tern_operation_insert(worker, table, key, hash, value, false, TERN_WRITE_ONLY,
+                                     &existed);
     }
     uint64_t delta, before;
     memcpy(&delta, value, sizeof delta);
-    return tern_operation_add(worker, table, key, hash, delta, TERN_PROMISE_WRITE_ONLY, &before);
+    return tern_operation_add(worker, table, key, hash, delta, TERN_WRITE_ONLY, &before);
 }
 
 static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const tern_items *items,
@@ -104,7 +104,7 @@ tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const te
 }
 
 tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_promise promise, bool packed, char *values, unsigned char *found,
+                          tern_flags promise, bool packed, char *values, unsigned char *found,
                           size_t *done, size_t *present) {
     const size_t step = tern_found_bytes(table);
     lookahead ahead;

@@ -32,12 +32,12 @@ tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const te
 /* The same by the way that is asked for, for whatever parts: tern_hashtable_insert_many, without
  * its checks. TERN_ERR_FULL if any found no room. */
 tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              tern_promise promise, tern_via via, size_t *stored);
+                              tern_flags flags, size_t *stored);
 
 /* [out] values: one at the place of each item, or, packed, those that were found one after the
  * other; found: 1 or 0 for each item, or NULL; present: how many were. done as above. */
 tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_promise promise, bool packed, char *values, unsigned char *found,
+                          tern_flags promise, bool packed, char *values, unsigned char *found,
                           size_t *done, size_t *present);
 
 #endif

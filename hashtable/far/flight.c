@@ -132,7 +132,7 @@ static void step_entry(tern_flight *f) {
         flight_meet(f, verdict == TERN_ENTRY_ERASED);
     else if (!flight_finds(f))
         flight_claim(f);
-    else if (f->plan.promise == TERN_PROMISE_READ_ONLY)
+    else if (f->plan.promise == TERN_READ_ONLY)
         flight_end(f, TERN_ERR_NOT_FOUND);
     else
         start_atomic(f, TERN_FLIGHT_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
@@ -239,7 +239,7 @@ static void step_lock(tern_flight *f) {
 
 static void step_put(tern_flight *f) {
     if (!f->locked) {
-        if (f->plan.promise == TERN_PROMISE_WRITE_ONLY)
+        if (f->plan.promise == TERN_WRITE_ONLY)
             flight_end(f, TERN_OK);
         else
             get_entry(f, TERN_FLIGHT_ARRIVAL);

@@ -54,7 +54,7 @@ typedef enum tern_flight_stage {
 /* What is to be done. */
 typedef struct tern_flight_plan {
     tern_flight_kind kind;
-    tern_promise promise;
+    tern_flags promise;
     const void *given; /* the value to insert */
     void *taken;       /* where a find's value goes */
     uint64_t delta;    /* of an add */

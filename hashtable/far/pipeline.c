@@ -87,7 +87,7 @@ static tern_status count_insert(window *w, size_t *stored) {
 /* A counter table's value is what to add. */
 static tern_flight_plan plan_insert(const tern_hashtable *table, const char *value) {
     tern_flight_plan plan = {
-        .kind = TERN_FLIGHT_INSERT, .promise = TERN_PROMISE_WRITE_ONLY, .given = value};
+        .kind = TERN_FLIGHT_INSERT, .promise = TERN_WRITE_ONLY, .given = value};
     if (tern_shape_counts(table->shape)) {
         plan.kind = TERN_FLIGHT_ADD;
         memcpy(&plan.delta, value, sizeof plan.delta);
@@ -154,7 +154,7 @@ static tern_status count_find(window *w, unsigned char *found, size_t *present) 
 }
 
 /* found may be NULL, here and below. */
-static tern_status pipeline_find_far(window *w, tern_promise promise, char *values,
+static tern_status pipeline_find_far(window *w, tern_flags promise, char *values,
                                      unsigned char *found, size_t *present) {
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
@@ -174,7 +174,7 @@ static tern_status pipeline_find_far(window *w, tern_promise promise, char *valu
     return TERN_OK;
 }
 
-static tern_status find_near(const window *w, tern_promise promise, char *values,
+static tern_status find_near(const window *w, tern_flags promise, char *values,
                              unsigned char *found, size_t *present) {
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
@@ -192,7 +192,7 @@ static tern_status find_near(const window *w, tern_promise promise, char *values
 }
 
 tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               tern_promise promise, char *values, unsigned char *found,
+                               tern_flags promise, char *values, unsigned char *found,
                                size_t *present) {
     window w;
     *present = 0;

@@ -15,7 +15,7 @@
 tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
                                  const tern_items *items, size_t *stored);
 tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               tern_promise promise, char *values, unsigned char *found,
+                               tern_flags promise, char *values, unsigned char *found,
                                size_t *present);
 
 #endif

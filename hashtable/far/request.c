@@ -14,7 +14,7 @@ typedef struct asked {
     const char *name;
     const void *key;
     tern_flight_plan plan;
-    tern_via via;
+    tern_flags flags;
 } asked;
 
 static bool is_find(const asked *a) { return a->plan.kind == TERN_FLIGHT_FIND; }
@@ -29,9 +29,8 @@ static tern_status check_call(const tern_hashtable *table, const asked *a) {
 
 static tern_status table_request_check(const tern_worker *worker, const tern_hashtable *table,
                                        const asked *a, const tern_hashtable_request *request) {
-    tern_promise excluded = is_find(a) ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY;
-    tern_status status =
-        tern_hashtable_check(worker, table, a->key, a->plan.promise, excluded, a->via, a->name);
+    tern_flags excluded = is_find(a) ? TERN_WRITE_ONLY : TERN_READ_ONLY;
+    tern_status status = tern_hashtable_check(worker, table, a->key, a->flags, excluded, a->name);
     if (status == TERN_OK && !is_find(a))
         status = tern_hashtable_check_kind(table, is_add(a), a->name);
     if (status != TERN_OK)
@@ -45,16 +44,18 @@ static tern_status table_request_check(const tern_worker *worker, const tern_has
     const void *value = is_find(a) ? a->plan.taken : a->plan.given;
     if (value == NULL && !is_add(a) && tern_found_bytes(table) > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", a->name);
-    return a->via == TERN_VIA_CALL || table->call_only ? check_call(table, a) : TERN_OK;
+    return tern_flags_way(a->flags) == TERN_BY_CALL || table->call_only ? check_call(table, a)
+                                                                        : TERN_OK;
 }
 
-static tern_via way_of(tern_worker *worker, const tern_hashtable *table, const asked *a,
-                       uint32_t owner) {
+static tern_flags way_of(tern_worker *worker, const tern_hashtable *table, const asked *a,
+                         uint32_t owner) {
     const tern_path_kind kind = is_find(a)  ? TERN_PATH_FIND
                                 : is_add(a) ? TERN_PATH_ADD
                                             : TERN_PATH_INSERT;
-    const tern_via via = a->via == TERN_VIA_AUTO ? (tern_via)table->only[kind] : a->via;
-    if (via != TERN_VIA_AUTO)
+    const tern_flags wish = tern_flags_way(a->flags),
+                     via = wish == TERN_AUTO ? table->only[kind] : wish;
+    if (via != TERN_AUTO)
         return via;
     const tern_path_target target = tern_table_target(table, owner);
     return tern_selector_way(worker, kind, &target, false);
@@ -111,59 +112,62 @@ static tern_status table_request_start(tern_worker *worker, tern_hashtable *tabl
     tern_table_key key;
     tern_key_load(table, a->key, &key);
     const uint32_t owner = tern_hash_owner(table, key.hash);
-    const tern_via via = way_of(worker, table, a, owner);
+    const tern_flags via = way_of(worker, table, a, owner);
     request->state[TERN_REQUEST_OWNER] = owner;
-    if (via == TERN_VIA_CALL && owner == table->rank)
+    if (via == TERN_BY_CALL && owner == table->rank)
         (void)tern_progress_round(worker);
-    else if (via == TERN_VIA_CALL || tern_flight_takes(table, key.hash))
+    else if (via == TERN_BY_CALL || tern_flight_takes(table, key.hash))
         status = tern_worker_may_wait(worker, a->name);
     if (status != TERN_OK)
         return status;
-    if (via == TERN_VIA_CALL ? owner == table->rank : !tern_flight_takes(table, key.hash))
+    if (via == TERN_BY_CALL ? owner == table->rank : !tern_flight_takes(table, key.hash))
         return do_now(worker, table, a, &key, request);
-    if (via == TERN_VIA_CALL)
+    if (via == TERN_BY_CALL)
         return start_call(worker, table, a, owner, &key, request);
     return tern_requests_fly(worker, table, a->key, key.hash, &a->plan, request);
 }
 
 tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table, const void *key,
-                                      tern_promise promise, tern_via via, void *value,
+                                      tern_flags flags, void *value,
                                       tern_hashtable_request *request) {
-    const asked a = {"tern_hashtable_find_start",
-                     key,
-                     {.kind = TERN_FLIGHT_FIND, .promise = promise, .taken = value},
-                     via};
+    const asked a = {
+        "tern_hashtable_find_start",
+        key,
+        {.kind = TERN_FLIGHT_FIND, .promise = tern_flags_promise(flags), .taken = value},
+        flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table, const void *key,
-                                        const void *value, tern_promise promise, tern_via via,
+                                        const void *value, tern_flags flags,
                                         tern_hashtable_request *request) {
-    const asked a = {"tern_hashtable_insert_start",
-                     key,
-                     {.kind = TERN_FLIGHT_INSERT, .promise = promise, .given = value},
-                     via};
+    const asked a = {
+        "tern_hashtable_insert_start",
+        key,
+        {.kind = TERN_FLIGHT_INSERT, .promise = tern_flags_promise(flags), .given = value},
+        flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
-                                            const void *key, const void *value,
-                                            tern_promise promise, tern_via via,
+                                            const void *key, const void *value, tern_flags flags,
                                             tern_hashtable_request *request) {
-    const asked a = {"tern_hashtable_insert_new_start",
-                     key,
-                     {.kind = TERN_FLIGHT_INSERT_NEW, .promise = promise, .given = value},
-                     via};
+    const asked a = {
+        "tern_hashtable_insert_new_start",
+        key,
+        {.kind = TERN_FLIGHT_INSERT_NEW, .promise = tern_flags_promise(flags), .given = value},
+        flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table, const void *key,
-                                     uint64_t delta, tern_promise promise, tern_via via,
+                                     uint64_t delta, tern_flags flags,
                                      tern_hashtable_request *request) {
-    const asked a = {"tern_hashtable_add_start",
-                     key,
-                     {.kind = TERN_FLIGHT_ADD, .promise = promise, .delta = delta},
-                     via};
+    const asked a = {
+        "tern_hashtable_add_start",
+        key,
+        {.kind = TERN_FLIGHT_ADD, .promise = tern_flags_promise(flags), .delta = delta},
+        flags};
     return table_request_start(worker, table, &a, request);
 }
 

@@ -63,8 +63,7 @@ static tern_status insert_block(reader *r, uint64_t records) {
     }
     const tern_items items = {keys, values, step, step, records, false};
     size_t stored;
-    return tern_items_insert(r->worker, r->table, &items, TERN_PROMISE_WRITE_ONLY, TERN_VIA_AUTO,
-                             &stored);
+    return tern_items_insert(r->worker, r->table, &items, TERN_WRITE_ONLY, &stored);
 }
 
 static tern_status read_blocks(reader *r) {

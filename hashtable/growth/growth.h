@@ -71,8 +71,8 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth);
 
 /* Whether a far insert ends with a flush: whatever its promise where others may have to wait for
  * its entry in order to move it. */
-static inline bool tern_growth_flushes(const tern_hashtable *table, tern_promise promise) {
-    return promise != TERN_PROMISE_WRITE_ONLY || table->growth != NULL;
+static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags promise) {
+    return promise != TERN_WRITE_ONLY || table->growth != NULL;
 }
 
 /* tern_probe_again where a probe did not just end. */

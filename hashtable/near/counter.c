@@ -72,7 +72,7 @@ tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint6
 
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
-                               tern_promise promise, uint64_t *before) {
+                               tern_flags promise, uint64_t *before) {
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool far_put = false;
     tern_status status =

@@ -127,13 +127,13 @@ static inline tern_status bucket_take(const tern_key_search *p, bool near, bool 
 }
 
 tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table,
-                                const uint64_t *key, uint64_t hash, tern_promise promise,
+                                const uint64_t *key, uint64_t hash, tern_flags promise,
                                 void *value) {
     tern_shape s = table->shape;
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool near = p.part->near != NULL;
     /* Where the table grows, its owner may be moving keys in any phase. */
-    bool still = !near && promise == TERN_PROMISE_READ_ONLY && table->growth == NULL;
+    bool still = !near && promise == TERN_READ_ONLY && table->growth == NULL;
     tern_scratch room;
     /* Where a get is a copy, reading ahead costs cache lines and saves nothing. */
     bool copies = tern_reach_address(worker, p.part->buckets, 8) != NULL;

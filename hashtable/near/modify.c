@@ -197,10 +197,9 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
 static tern_status modify_check(const tern_worker *worker, const tern_hashtable *table,
                                 const void *key, const tern_modifier *modifier,
                                 const void *argument, size_t bytes, tern_absent absent,
-                                tern_promise promise, const void *result, size_t capacity) {
+                                tern_flags flags, const void *result, size_t capacity) {
     static const char name[] = "tern_hashtable_modify";
-    tern_status status = tern_hashtable_check(worker, table, key, promise, TERN_PROMISE_READ_ONLY,
-                                              TERN_VIA_CALL, name);
+    tern_status status = tern_hashtable_check(worker, table, key, flags, TERN_READ_ONLY, name);
     if (status != TERN_OK)
         return status;
     if (modifier == NULL || (argument == NULL && bytes > 0) || (result == NULL && capacity > 0))
@@ -208,6 +207,9 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
                          modifier == NULL                ? "modifier"
                          : argument == NULL && bytes > 0 ? "argument"
                                                          : "result");
+    if (tern_flags_way(flags) == TERN_BY_RMA)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "%s: the owner runs modifiers; leave TERN_BY_RMA out", name);
     if ((unsigned)absent > TERN_ABSENT_INSERT)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
     if (tern_shape_counts(table->shape))
@@ -218,10 +220,10 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
 
 tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, const void *key,
                                   const tern_modifier *modifier, const void *argument, size_t bytes,
-                                  tern_absent absent, tern_promise promise, void *result,
+                                  tern_absent absent, tern_flags flags, void *result,
                                   size_t capacity, size_t *result_bytes, int *existed) {
-    tern_status status = modify_check(worker, table, key, modifier, argument, bytes, absent,
-                                      promise, result, capacity);
+    tern_status status = modify_check(worker, table, key, modifier, argument, bytes, absent, flags,
+                                      result, capacity);
     if (status != TERN_OK)
         return status;
     tern_table_key k;

@@ -52,7 +52,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_key_search *p, tern_shape s, u
 /* Takes the free bucket that p stands at and puts the entry, whose value word is there already, and
  * where keys have counters the number. */
 TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_shape s,
-                                              tern_promise promise, uint64_t number,
+                                              tern_flags promise, uint64_t number,
                                               uint64_t *entry) {
     const uint32_t rank = p->table->rank;
     uint64_t seen;
@@ -89,7 +89,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_key_search *p, tern_sh
 /* The operations. The search begins at the key's first bucket. */
 
 TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_key_search p, const void *value, bool only_new,
-                                              tern_promise promise) {
+                                              tern_flags promise) {
     const tern_shape s = TERN_SHAPE_PAIR8;
     uint64_t entry[3], word;
     tern_near met = tern_near_probe(&p, s, entry);
@@ -102,7 +102,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_key_search p, const void *val
     return tern_near_create(&p, s, promise, 0, entry);
 }
 
-TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, tern_promise promise,
+TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, tern_flags promise,
                                            uint64_t *before) {
     const tern_shape s = TERN_SHAPE_COUNT8;
     uint64_t entry[2];

@@ -188,9 +188,7 @@ TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern
 
 /* Whether an operation takes effect when it puts a near entry; in a phase of writes that can wait
  * for the phase's end. */
-static inline bool tern_promise_is_strict(tern_promise promise) {
-    return promise != TERN_PROMISE_WRITE_ONLY;
-}
+static inline bool tern_promise_is_strict(tern_flags promise) { return promise != TERN_WRITE_ONLY; }
 
 /* Behind near entries that were put as in a phase of writes, by a batch, or by a handler, which
  * does not know what its caller has promised: all of them take effect before the caller goes on. */

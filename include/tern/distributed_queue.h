@@ -14,7 +14,7 @@
  * out whether all work is done: it counts what was pushed and done, or it calls tern_quiesce and
  * lets the ranks vote once each of them finds the queue empty.
  *
- * Cost: with TERN_VIA_RMA, operations on the own part are loads and stores; operations on another
+ * Cost: with TERN_BY_RMA, operations on the own part are loads and stores; operations on another
  * rank's part cost what tern/queue.h says. Each part that is found empty costs one look at it. A
  * steal of several items costs two atomic loads more.
  */
@@ -60,7 +60,7 @@ TERN_NODISCARD TERN_API tern_status tern_distributed_queue_part(tern_distributed
  *
  * @param[out] items room for count items
  * @param[out] popped number of items popped
- * @param promise with TERN_PROMISE_LOCAL only the own part is looked at, and each rank promises
+ * @param flags with TERN_LOCAL only the own part is looked at, and each rank promises
  *     this for its own part
  * @return TERN_OK; TERN_ERR_EMPTY as explained above; TERN_ERR_PEER if a part cannot be reached;
  *     otherwise the statuses of tern_queue_pop_many
@@ -69,13 +69,12 @@ TERN_NODISCARD TERN_API tern_status tern_distributed_queue_part(tern_distributed
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_pop_many(tern_worker *worker,
                                                                     tern_distributed_queue *queue,
                                                                     void *items, size_t count,
-                                                                    tern_promise promise,
-                                                                    tern_via via, size_t *popped);
+                                                                    tern_flags flags,
+                                                                    size_t *popped);
 /** tern_distributed_queue_pop_many for one item. */
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_try_pop(tern_worker *worker,
                                                                    tern_distributed_queue *queue,
-                                                                   void *item, tern_promise promise,
-                                                                   tern_via via);
+                                                                   void *item, tern_flags flags);
 
 /** Returns the sum of tern_queue_size over all parts. The sum is exact while nobody pushes or pops.
  */

@@ -62,7 +62,7 @@
  */
 
 #include "tern/context.h"
-#include "tern/promise.h"
+#include "tern/flags.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,7 +81,7 @@ typedef struct tern_hashtable_options {
                            be 0 [0] */
     uint64_t capacity;  /* keys that must fit into the whole table, 1 or more; the table takes more
                            room than that, so that its load stays below 0.8 on average */
-    int call_only;      /* 1: no operation will use TERN_VIA_RMA; owners then use the processor's
+    int call_only;      /* 1: no operation will use TERN_BY_RMA; owners then use the processor's
                            atomics on every transport [0] */
     int grow;           /* 1: a rank's part that gets full becomes larger; see above [0] */
     /* Hash of a key of key_bytes, from which tern makes its own, so it need not be well spread
@@ -114,41 +114,40 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_destroy(tern_worker *worker,
 
 /* Stores value under key, whether the key is there or not. [out] existed (may be NULL).
  * TERN_ERR_FULL: every bucket of the owner's part holds another key; the table is unchanged.
- * TERN_ERR_UNSUPPORTED: the table has counters, or is call_only and via is TERN_VIA_RMA, or key and
- * value are too large for a call. */
+ * TERN_ERR_UNSUPPORTED: the table has counters, or is call_only and flags have TERN_BY_RMA, or key
+ * and value are too large for a call. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert(tern_worker *worker,
                                                           tern_hashtable *table, const void *key,
-                                                          const void *value, tern_promise promise,
-                                                          tern_via via, int *existed);
+                                                          const void *value, tern_flags flags,
+                                                          int *existed);
 
 /* The same, but a value that is there is left alone. [out] existed (may be NULL): it is. Errors as
  * tern_hashtable_insert. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_new(tern_worker *worker,
                                                               tern_hashtable *table,
                                                               const void *key, const void *value,
-                                                              tern_promise promise, tern_via via,
-                                                              int *existed);
+                                                              tern_flags flags, int *existed);
 
 /* Takes key, with its value or counter, out of the table. TERN_ERR_NOT_FOUND: no such key.
- * TERN_ERR_UNSUPPORTED: the table is call_only and via is TERN_VIA_RMA. */
+ * TERN_ERR_UNSUPPORTED: the table is call_only and flags have TERN_BY_RMA. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table,
-                                                         const void *key, tern_promise promise,
-                                                         tern_via via);
+                                                         const void *key, tern_flags flags);
 
 /* Adds delta to the counter of key, inserting the key if it is absent. [out] before (may be NULL):
  * the counter before. TERN_ERR_FULL: no room for a new key; nothing was counted.
  * TERN_ERR_UNSUPPORTED: the table has values, or as above. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table,
                                                        const void *key, uint64_t delta,
-                                                       tern_promise promise, tern_via via,
-                                                       uint64_t *before);
+                                                       tern_flags flags, uint64_t *before);
 
 /* Makes the counter of key desired if it is expected. [out] before (may be NULL): the counter
  * before; it was changed if this equals expected. TERN_ERR_NOT_FOUND: no such key. TERN_ERR_RANGE:
  * a number that no counter has. TERN_ERR_UNSUPPORTED as above. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_compare_swap(
-    tern_worker *worker, tern_hashtable *table, const void *key, uint64_t expected,
-    uint64_t desired, tern_promise promise, tern_via via, uint64_t *before);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_compare_swap(tern_worker *worker,
+                                                                tern_hashtable *table,
+                                                                const void *key, uint64_t expected,
+                                                                uint64_t desired, tern_flags flags,
+                                                                uint64_t *before);
 
 /* Adds delta to the counters of count keys that lie one after the other at keys. By call: one
  * message per owner and some 500 keys; by RMA: pipelined. Serves other ranks meanwhile. Keys that
@@ -157,14 +156,13 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_compare_swap(
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add_many(tern_worker *worker,
                                                             tern_hashtable *table, const void *keys,
                                                             size_t count, uint64_t delta,
-                                                            tern_promise promise, tern_via via,
-                                                            size_t *added);
+                                                            tern_flags flags, size_t *added);
 
 /* [out] value: value_bytes bytes, or the uint64_t counter. TERN_ERR_NOT_FOUND: no such key.
  * TERN_ERR_UNSUPPORTED: as above, or the value is too large for a call. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table,
-                                                        const void *key, tern_promise promise,
-                                                        tern_via via, void *value);
+                                                        const void *key, tern_flags flags,
+                                                        void *value);
 
 /* Calls visit for each key of the part that this rank owns, with its value (or the address of a
  * copy of its counter), in no order, until visit returns non-zero, which ends it with TERN_OK. No
@@ -200,7 +198,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worke
 /* The rank that owns key; UINT32_MAX if table or key is NULL. Local. */
 TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);
 
-/* Explains which way this worker's operations by TERN_VIA_AUTO on the part of a rank go, and why.
+/* Explains which way this worker's operations by TERN_AUTO on the part of a rank go, and why.
  * The text is for people and may change between versions. Its first line names the rank, where it
  * is and what the components of operations were measured to cost there, in ns. A line for each kind
  * of operation follows: its name, the way, and what the cost model says of both ways, in ns.

@@ -23,15 +23,15 @@ extern "C" {
  * value_bytes is 0. Keys that find no room are passed over: TERN_ERR_FULL, and the others are
  * stored. [out] stored (may be NULL; set whatever the status, once the arguments have been
  * checked): keys that are known to be. TERN_ERR_UNSUPPORTED: the table has counters, is call_only
- * and via is TERN_VIA_RMA, or key and value are too large for a call. TERN_ERR_ARGUMENT: too many
- * keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has died;
- * what was to be stored behind that key may be lost. TERN_ERR_AGAIN: by call, and the program holds
- * all TERN_FUTURES; some may have been stored. */
+ * and flags have TERN_BY_RMA, or key and value are too large for a call. TERN_ERR_ARGUMENT: too
+ * many keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has
+ * died; what was to be stored behind that key may be lost. TERN_ERR_AGAIN: by call, and the program
+ * holds all TERN_FUTURES; some may have been stored. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker,
                                                                tern_hashtable *table,
                                                                const void *keys, const void *values,
-                                                               size_t count, tern_promise promise,
-                                                               tern_via via, size_t *stored);
+                                                               size_t count, tern_flags flags,
+                                                               size_t *stored);
 
 /* Looks count keys up. [out] values: value_bytes each, or a uint64_t counter, at the place of its
  * key; those of absent keys stay as they are. [out] found (may be NULL): 1 or 0 for each key. [out]
@@ -39,9 +39,11 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *work
  * is written to values and found is not defined. By call a value has to fit TERN_RING_SIZE / 2 with
  * 640 bytes to spare, TERN_ERR_UNSUPPORTED, but may be larger than TERN_RESULT_MAX. Other errors as
  * above. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(
-    tern_worker *worker, tern_hashtable *table, const void *keys, size_t count,
-    tern_promise promise, tern_via via, void *values, unsigned char *found, size_t *present);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(tern_worker *worker,
+                                                             tern_hashtable *table,
+                                                             const void *keys, size_t count,
+                                                             tern_flags flags, void *values,
+                                                             unsigned char *found, size_t *present);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ typedef enum tern_absent {
  * the table has counters: see tern_hashtable_compare_swap. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
     tern_worker *worker, tern_hashtable *table, const void *key, const tern_modifier *modifier,
-    const void *argument, size_t bytes, tern_absent absent, tern_promise promise, void *result,
+    const void *argument, size_t bytes, tern_absent absent, tern_flags flags, void *result,
     size_t capacity, size_t *result_bytes, int *existed);
 
 /* Not for applications: what TERN_MODIFIER registers. */

@@ -18,7 +18,7 @@
  * there, find a key of the same bucket wait for this caller. By call nobody waits for the caller.
  * Over rma an insert that replaces a value flushes (tern/transfer.h) in that progress.
  *
- * TERN_VIA_AUTO takes the way that blocking operations take, or RMA before the first of them:
+ * TERN_AUTO takes the way that blocking operations take, or RMA before the first of them:
  * requests measure nothing and are not timed.
  */
 
@@ -39,7 +39,7 @@ typedef struct tern_hashtable_request {
 #define TERN_HASHTABLE_REQUESTS 64u
 
 /*
- * Start operations. Key, promise, via and errors as of the blocking ones. key is copied; a value
+ * Start operations. Key, flags and errors as of the blocking ones. key is copied; a value
  * to insert has to stay as it is until the request is complete, and where a found one goes belongs
  * to tern until then (it is written if the key is there). TERN_ERR_AGAIN: as many as can be are
  * under way, wait for one; the bucket is being written, in a handler, where only what load/store
@@ -51,23 +51,22 @@ typedef struct tern_hashtable_request {
  */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_find_start(tern_worker *worker,
                                                               tern_hashtable *table,
-                                                              const void *key, tern_promise promise,
-                                                              tern_via via, void *value,
+                                                              const void *key, tern_flags flags,
+                                                              void *value,
                                                               tern_hashtable_request *request);
 /* Its result is 1 if the key was there, else 0; and so is that of the next. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker,
                                                                 tern_hashtable *table,
                                                                 const void *key, const void *value,
-                                                                tern_promise promise, tern_via via,
+                                                                tern_flags flags,
                                                                 tern_hashtable_request *request);
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_new_start(
     tern_worker *worker, tern_hashtable *table, const void *key, const void *value,
-    tern_promise promise, tern_via via, tern_hashtable_request *request);
+    tern_flags flags, tern_hashtable_request *request);
 /* Its result is the counter before. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add_start(tern_worker *worker,
                                                              tern_hashtable *table, const void *key,
-                                                             uint64_t delta, tern_promise promise,
-                                                             tern_via via,
+                                                             uint64_t delta, tern_flags flags,
                                                              tern_hashtable_request *request);
 
 /* [out] done: 1 when the request is complete, whatever became of it. Makes progress, never blocks;

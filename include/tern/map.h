@@ -37,16 +37,16 @@
  *     tern_write_string(&writer, name);
  *     TERN_WRITE(&writer, samples, count);
  *     tern_writer_finish(&writer, &archive, &bytes);
- *     tern_map_insert(worker, map, name, strlen(name), archive, bytes, promise, via, NULL);
+ *     tern_map_insert(worker, map, name, strlen(name), archive, bytes, flags, NULL);
  *
- *     tern_map_find(worker, map, name, strlen(name), promise, via, room, sizeof room, &bytes);
+ *     tern_map_find(worker, map, name, strlen(name), flags, room, sizeof room, &bytes);
  *     tern_reader_open(&reader, room, bytes);
  *     tern_read_string(&reader, &text, NULL);
  *     TERN_READ_ARRAY(&reader, &samples, &count);
  */
 
 #include "tern/context.h"
-#include "tern/promise.h"
+#include "tern/flags.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,7 +65,7 @@ typedef struct tern_map_options {
     size_t inline_bytes; /* a key and value of at most so many bytes together lie in the table; up
                             to TERN_MAP_INLINE_MAX, rounded up to a multiple of 8 and to at least
                             24, which makes a bucket one cache line [24] */
-    int call_only;       /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
+    int call_only;       /* 1: no operation will use TERN_BY_RMA (tern/hashtable.h) [0] */
 } tern_map_options;
 
 /** Creates a map. Calls to a rank's part go to the worker that creates it, or to the rank's service
@@ -99,8 +99,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
  * @param key_bytes 0 to TERN_MAP_KEY_MAX
  * @param value value_bytes bytes; may be NULL if value_bytes is 0
  * @param value_bytes 0 to TERN_MAP_VALUE_MAX
- * @param promise what the caller promises about concurrent operations (tern/promise.h)
- * @param via how the operation is done (tern/promise.h)
+ * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] existed 1 if the key was there, else 0; may be NULL
  * @return TERN_OK; TERN_ERR_MEMORY if the segment of the block has no room for it
  *     (TERN_SEGMENT_SIZE); TERN_ERR_RANGE if key or value is too large; TERN_ERR_EXISTS if another
@@ -116,8 +115,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
 TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map,
                                                     const void *key, size_t key_bytes,
                                                     const void *value, size_t value_bytes,
-                                                    tern_promise promise, tern_via via,
-                                                    int *existed);
+                                                    tern_flags flags, int *existed);
 
 /** tern_map_insert that leaves the value of a key that is there unchanged.
  *
@@ -125,8 +123,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_ma
 TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, tern_map *map,
                                                         const void *key, size_t key_bytes,
                                                         const void *value, size_t value_bytes,
-                                                        tern_promise promise, tern_via via,
-                                                        int *existed);
+                                                        tern_flags flags, int *existed);
 
 /** Removes a key and its value from the map.
  *
@@ -136,7 +133,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, ter
  * Blocking: as tern_map_insert. */
 TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map,
                                                    const void *key, size_t key_bytes,
-                                                   tern_promise promise, tern_via via);
+                                                   tern_flags flags);
 
 /** Copies the value of a key.
  *
@@ -144,8 +141,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map
  * @param map the map
  * @param key key_bytes bytes; may be NULL if key_bytes is 0
  * @param key_bytes 0 to TERN_MAP_KEY_MAX
- * @param promise what the caller promises about concurrent operations (tern/promise.h)
- * @param via how the operation is done (tern/promise.h)
+ * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] value room for room bytes, undefined on an error; may be NULL if room is 0
  * @param room bytes
  * @param[out] value_bytes size of the value; may be NULL
@@ -159,8 +155,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map
  * Blocking: until the value has arrived; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map *map,
                                                   const void *key, size_t key_bytes,
-                                                  tern_promise promise, tern_via via, void *value,
-                                                  size_t room, size_t *value_bytes);
+                                                  tern_flags flags, void *value, size_t room,
+                                                  size_t *value_bytes);
 
 /* A key with its value. Both are 8-byte aligned, and valid until the visit returns. */
 typedef struct tern_map_item {

@@ -11,13 +11,13 @@
  *
  * In short: RMA is cheaper if the owner shares memory with the caller, or if a get is cheap and one
  * get is enough. A call is cheaper if RMA would need several round trips and the owner attends.
- * TERN_VIA_AUTO decides by this model, with costs that it measures (tern/promise.h);
+ * TERN_AUTO decides by this model, with costs that it measures (tern/flags.h);
  * tern_hashtable_explain shows the sums.
  */
 
 #include "tern/config.h"
 #include "tern/context.h"
-#include "tern/promise.h"
+#include "tern/flags.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,18 +69,16 @@ TERN_API void tern_costs_computing(const tern_costs *attentive, tern_transport t
 /** Predicts what an operation costs its caller.
  *
  * @param operation the operation
- * @param promise READ_WRITE, or the promise of a phase
- * @param via TERN_VIA_RMA or TERN_VIA_CALL
+ * @param flags TERN_BY_RMA or TERN_BY_CALL, and the promise of a phase or none
  * @param target the costs of the components towards the owner
  * @param own the costs of the components for the owner in its own memory
  * @param[out] ns the cost in ns
- * @return TERN_OK; TERN_ERR_ARGUMENT if a pointer is NULL, there is no such operation or promise,
- *     or via is TERN_VIA_AUTO, which has no cost of its own
+ * @return TERN_OK; TERN_ERR_ARGUMENT if a pointer is NULL, there is no such operation, or flags
+ *     are contradictory, have TERN_LOCAL or have no way: TERN_AUTO has no cost of its own
  *
  * Any thread may call it. */
 TERN_NODISCARD TERN_API tern_status tern_model_predict(tern_model_operation operation,
-                                                       tern_promise promise, tern_via via,
-                                                       const tern_costs *target,
+                                                       tern_flags flags, const tern_costs *target,
                                                        const tern_costs *own, double *ns);
 
 #ifdef __cplusplus

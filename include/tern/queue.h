@@ -49,7 +49,7 @@
  */
 
 #include "tern/context.h"
-#include "tern/promise.h"
+#include "tern/flags.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,7 +63,7 @@ typedef struct tern_queue_options {
     size_t item_bytes; /* 1 to 65,536; by call, an item can be popped up to TERN_RESULT_MAX
                           and pushed up to TERN_RING_SIZE / 2 - 88 */
     uint64_t capacity; /* items, 1 or more; a power of two is fastest */
-    int call_only;     /* 1: no operation will use TERN_VIA_RMA (tern/hashtable.h) [0] */
+    int call_only;     /* 1: no operation will use TERN_BY_RMA (tern/hashtable.h) [0] */
 } tern_queue_options;
 
 /** Creates a queue. Calls to it go to the host's worker that creates it, or to the host's service
@@ -98,38 +98,34 @@ TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern
  * @param worker the calling worker
  * @param queue the queue
  * @param item item_bytes bytes, which are copied
- * @param promise what the caller promises about concurrent operations (tern/promise.h)
- * @param via how the operation is done (tern/promise.h)
- * @return TERN_OK; TERN_ERR_FULL, in a phase of pushes or with TERN_PROMISE_LOCAL, if capacity
- *     items are in the queue; TERN_ERR_UNSUPPORTED if the queue is call_only and via is
- *     TERN_VIA_RMA, or the item is too large for a call; TERN_ERR_ARGUMENT, also for
- *     TERN_PROMISE_LOCAL on a rank that is not the host; TERN_ERR_AGAIN or TERN_ERR_STATE as said
+ * @param flags a promise and a way, or 0 (tern/flags.h)
+ * @return TERN_OK; TERN_ERR_FULL, in a phase of pushes or with TERN_LOCAL, if capacity
+ *     items are in the queue; TERN_ERR_UNSUPPORTED if the queue is call_only and flags have
+ *     TERN_BY_RMA, or the item is too large for a call; TERN_ERR_ARGUMENT, also for
+ *     TERN_LOCAL on a rank that is not the host; TERN_ERR_AGAIN or TERN_ERR_STATE as said
  *     above; TERN_ERR_MEMORY if there was no memory for a copy; TERN_ERR_PEER if a rank died while
  *     the call waited
  *
  * Blocking: until there is a free slot. By call, the caller asks the host again and again. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push(tern_worker *worker, tern_queue *queue,
-                                                    const void *item, tern_promise promise,
-                                                    tern_via via);
+                                                    const void *item, tern_flags flags);
 
 /** Takes the oldest item, and waits until there is one.
  *
  * @param[out] item room for item_bytes bytes
- * @return TERN_ERR_EMPTY, in a phase of pops or with TERN_PROMISE_LOCAL, if there is no item;
+ * @return TERN_ERR_EMPTY, in a phase of pops or with TERN_LOCAL, if there is no item;
  *     otherwise the statuses of tern_queue_push, without TERN_ERR_FULL
  *
  * Blocking: until there is an item. */
 TERN_NODISCARD TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue,
-                                                   void *item, tern_promise promise, tern_via via);
+                                                   void *item, tern_flags flags);
 
 /** tern_queue_push that does not wait for a free slot: returns TERN_ERR_FULL at once. */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue,
-                                                        const void *item, tern_promise promise,
-                                                        tern_via via);
+                                                        const void *item, tern_flags flags);
 /** tern_queue_pop that does not wait for an item: returns TERN_ERR_EMPTY at once. */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue,
-                                                       void *item, tern_promise promise,
-                                                       tern_via via);
+                                                       void *item, tern_flags flags);
 
 /** tern_queue_push and tern_queue_pop with a time limit.
  *
@@ -141,10 +137,10 @@ TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern
  * later by one round trip. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue,
                                                           const void *item, double seconds,
-                                                          tern_promise promise, tern_via via);
+                                                          tern_flags flags);
 TERN_NODISCARD TERN_API tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue,
                                                          void *item, double seconds,
-                                                         tern_promise promise, tern_via via);
+                                                         tern_flags flags);
 
 /** Appends copies of as many of the items as fit, from the first on, without waiting for free
  * slots.
@@ -159,8 +155,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_pop_timed(tern_worker *worker, te
  * and so one reservation, for each 4 KiB. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue,
                                                          const void *items, size_t count,
-                                                         tern_promise promise, tern_via via,
-                                                         size_t *pushed);
+                                                         tern_flags flags, size_t *pushed);
 
 /** Takes the oldest items, up to count of them, without waiting for items.
  *
@@ -173,8 +168,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_push_many(tern_worker *worker, te
  * Cost: one reservation for each piece of 8 KiB of slots that does not wrap around. By call, one
  * for each TERN_RESULT_MAX bytes. */
 TERN_NODISCARD TERN_API tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue,
-                                                        void *items, size_t count,
-                                                        tern_promise promise, tern_via via,
+                                                        void *items, size_t count, tern_flags flags,
                                                         size_t *popped);
 
 /** Returns the number of items now in the queue. The number is exact while nobody pushes or pops.
@@ -186,7 +180,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_pop_many(tern_worker *worker, ter
 TERN_NODISCARD TERN_API tern_status tern_queue_size(tern_worker *worker, tern_queue *queue,
                                                     uint64_t *count);
 
-/** Explains which way this worker's operations by TERN_VIA_AUTO on the queue go, and why.
+/** Explains which way this worker's operations by TERN_AUTO on the queue go, and why.
  * Parameters, text and statuses are those of tern_hashtable_explain; the rank is the host. */
 TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker,
                                                        const tern_queue *queue, char *text,

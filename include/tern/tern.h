@@ -33,7 +33,7 @@
 #include "tern/notify.h"
 #include "tern/part.h"
 #include "tern/progress.h"
-#include "tern/promise.h"
+#include "tern/flags.h"
 #include "tern/ptr.h"
 #include "tern/queue.h"
 #include "tern/registration.h"

@@ -2,7 +2,7 @@
 #define TERN_SRC_COLLECTIVE_PHASE_H
 
 /*
- * Phases: tern_barrier ends one (tern/promise.h). What an object left undone because a promise
+ * Phases: tern_barrier ends one (tern/flags.h). What an object left undone because a promise
  * allowed it is done then, by its hook, before anybody leaves the barrier.
  */
 

@@ -38,16 +38,16 @@ static void fill_and_empty(fixture *f, int kind) {
         while (status == TERN_OK) {
             const uint64_t number = (uint64_t)f->rank << 32 | ++pushed;
             history_fill(item, BYTES, 0, number);
-            status = baseline_queue_push(f->worker, queue, item, TERN_PROMISE_WRITE_ONLY,
-                                         baseline_any_via(&random));
+            status = baseline_queue_push(f->worker, queue, item,
+                                         TERN_WRITE_ONLY | baseline_any_via(&random));
             counts[0] += status == TERN_OK;
             sums[0] += status == TERN_OK ? number : 0;
         }
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
         phase_end(f, queue);
         for (status = TERN_OK; status == TERN_OK;) {
-            status = baseline_queue_pop(f->worker, queue, item, TERN_PROMISE_READ_ONLY,
-                                        baseline_any_via(&random));
+            status = baseline_queue_pop(f->worker, queue, item,
+                                        TERN_READ_ONLY | baseline_any_via(&random));
             if (status != TERN_OK)
                 break;
             const uint64_t number = history_number(item, BYTES, 0);
@@ -92,11 +92,9 @@ static void push_and_pop(fixture *f, int kind) {
     for (int n = fixture_times(f, 2000), i = 1; i <= n; i++) {
         uint64_t number = (uint64_t)f->rank << 32 | (uint64_t)i;
         history_fill(item, BYTES, 0, number);
-        EXPECT_OK(baseline_queue_push(f->worker, queue, item, TERN_PROMISE_READ_WRITE,
-                                      baseline_any_via(&random)));
+        EXPECT_OK(baseline_queue_push(f->worker, queue, item, baseline_any_via(&random)));
         sums[0] += number;
-        EXPECT_OK(baseline_queue_pop(f->worker, queue, item, TERN_PROMISE_READ_WRITE,
-                                     baseline_any_via(&random)));
+        EXPECT_OK(baseline_queue_pop(f->worker, queue, item, baseline_any_via(&random)));
         number = history_number(item, BYTES, 0);
         const uint64_t producer = number >> 32;
         CU_ASSERT(producer < f->size && number > last[producer % 64]);
@@ -138,14 +136,14 @@ static void refuses(void) {
 
 enum { ITEMS = 20 };
 
-static void push_some(fixture *f, baseline_queue *queue, tern_promise promise, tern_via via) {
+static void push_some(fixture *f, baseline_queue *queue, tern_flags flags) {
     for (uint64_t i = 0; i < ITEMS; i++)
-        EXPECT_OK(baseline_queue_push(f->worker, queue, &i, promise, via));
+        EXPECT_OK(baseline_queue_push(f->worker, queue, &i, flags));
 }
 
-static void pop_some(fixture *f, baseline_queue *queue, tern_promise promise, tern_via via) {
+static void pop_some(fixture *f, baseline_queue *queue, tern_flags flags) {
     for (uint64_t i = 0, item = 0; i < ITEMS; i++) {
-        EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, promise, via));
+        EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, flags));
         CU_ASSERT_EQUAL(item, i);
     }
 }
@@ -153,7 +151,6 @@ static void pop_some(fixture *f, baseline_queue *queue, tern_promise promise, te
 /* The paper's table III. What a rank has to learn once is known before the counting begins. */
 static void costs_of_a_remote_host(fixture *f, baseline_queue *queue, int kind,
                                    tern_transport transport) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     const uint64_t fences = transport == TERN_RMA;
     uint64_t item = 0;
     cost push = {.atomics = 1, .puts = 1}, pop = {.atomics = 1, .gets = 1};
@@ -161,35 +158,35 @@ static void costs_of_a_remote_host(fixture *f, baseline_queue *queue, int kind,
         push = (cost){.atomics = 2, .puts = 1, .flushes = fences},
         pop = (cost){.atomics = 2, .gets = 1};
     tern_stats before = costs_begin(f);
-    push_some(f, queue, rw, TERN_VIA_RMA);
+    push_some(f, queue, TERN_BY_RMA);
     CU_ASSERT(costs_are(f, &before, ITEMS, push, names[kind]));
-    EXPECT_OK(baseline_queue_push(f->worker, queue, &item, rw, TERN_VIA_RMA));
+    EXPECT_OK(baseline_queue_push(f->worker, queue, &item, TERN_BY_RMA));
     EXPECT_OK(tern_flush_all(f->worker));
-    EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, rw, TERN_VIA_RMA));
+    EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, TERN_BY_RMA));
     before = costs_begin(f);
     for (uint64_t i = 1; i < ITEMS; i++) {
-        EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, rw, TERN_VIA_RMA));
+        EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, TERN_BY_RMA));
         CU_ASSERT_EQUAL(item, i);
     }
     CU_ASSERT(costs_are(f, &before, ITEMS - 1, pop, names[kind]));
-    EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, rw, TERN_VIA_RMA));
+    EXPECT_OK(baseline_queue_pop(f->worker, queue, &item, TERN_BY_RMA));
     before = costs_begin(f);
-    push_some(f, queue, rw, TERN_VIA_CALL);
-    pop_some(f, queue, rw, TERN_VIA_CALL);
+    push_some(f, queue, TERN_BY_CALL);
+    pop_some(f, queue, TERN_BY_CALL);
     CU_ASSERT(costs_are(f, &before, 2 * (uint64_t)ITEMS, (cost){.calls = 1}, "by call"));
 }
 
 static void costs_of_phases(fixture *f, baseline_queue *queue, bool works) {
-    const tern_promise writes = TERN_PROMISE_WRITE_ONLY, reads = TERN_PROMISE_READ_ONLY;
+    const tern_flags writes = TERN_WRITE_ONLY, reads = TERN_READ_ONLY;
     tern_stats before = costs_begin(f);
     if (works)
-        push_some(f, queue, writes, TERN_VIA_RMA);
+        push_some(f, queue, writes | TERN_BY_RMA);
     if (works)
         CU_ASSERT(costs_are(f, &before, ITEMS, (cost){.atomics = 1, .puts = 1}, "push in a phase"));
     phase_end(f, queue);
     before = costs_begin(f);
     if (works)
-        pop_some(f, queue, reads, TERN_VIA_RMA);
+        pop_some(f, queue, reads | TERN_BY_RMA);
     /* One load of the tail for all. */
     if (works) {
         tern_stats after = costs_begin(f);
@@ -244,15 +241,15 @@ static tern_status run_push(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     char item[BASELINE_ITEM_MAX];
     history_fill(item, target->bytes, 0, o->argument[0]);
-    return baseline_queue_push(worker, target->baseline, item, o->promise,
-                               o->via == TERN_VIA_CALL ? TERN_VIA_CALL : TERN_VIA_RMA);
+    return baseline_queue_push(worker, target->baseline, item,
+                               o->flags == TERN_BY_CALL ? TERN_BY_CALL : TERN_BY_RMA);
 }
 
 static tern_status run_pop(tern_worker *worker, const history_target *target,
                            history_operation *o) {
     char item[BASELINE_ITEM_MAX];
-    tern_status status = baseline_queue_pop(worker, target->baseline, item, o->promise,
-                                            o->via == TERN_VIA_CALL ? TERN_VIA_CALL : TERN_VIA_RMA);
+    tern_status status = baseline_queue_pop(worker, target->baseline, item,
+                                            o->flags == TERN_BY_CALL ? TERN_BY_CALL : TERN_BY_RMA);
     if (status == TERN_OK)
         o->result = history_number(item, target->bytes, 0);
     return status;

@@ -6,8 +6,6 @@
 #include "baselines/baseline_tools.h"
 #include "baselines/table.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 enum { NUMBERS = 64, VALUE_BYTES = 24 };
 
 static void make_value(char *value, uint64_t key, uint64_t version) {
@@ -25,17 +23,17 @@ static void follows_a_model(void) {
     EXPECT_OK(baseline_table_create(f.worker, f.comm, VALUE_BYTES, 3 * NUMBERS, &table));
     for (int n = fixture_times(&f, 4000), i = 1; i <= n; i++) {
         const uint64_t number = below(&random, NUMBERS), key = number * f.size + f.rank;
-        const tern_via via = baseline_any_via(&random);
+        const tern_flags via = baseline_any_via(&random);
         if (below(&random, 2)) {
             int existed = -1;
             make_value(value, key, (uint64_t)i);
-            EXPECT_OK(baseline_table_insert(f.worker, table, key, value, rw, via, &existed));
+            EXPECT_OK(baseline_table_insert(f.worker, table, key, value, via, &existed));
             CU_ASSERT_EQUAL(existed, version[number] != 0);
             version[number] = (uint64_t)i;
         } else if (version[number] == 0) {
-            EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key, rw, via, value));
+            EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key, via, value));
         } else {
-            EXPECT_OK(baseline_table_find(f.worker, table, key, rw, via, value));
+            EXPECT_OK(baseline_table_find(f.worker, table, key, via, value));
             CU_ASSERT_EQUAL(history_number(value, VALUE_BYTES, key), version[number]);
         }
     }
@@ -55,18 +53,18 @@ static void has_phases(void) {
     EXPECT_OK(baseline_table_create(f.worker, f.comm, VALUE_BYTES, 3 * NUMBERS, &table));
     for (uint64_t key = f.rank; key < NUMBERS * f.size; key += f.size) {
         make_value(value, key, key + 1);
-        EXPECT_OK(baseline_table_insert(f.worker, table, key, value, TERN_PROMISE_WRITE_ONLY,
-                                        baseline_any_via(&random), NULL));
+        EXPECT_OK(baseline_table_insert(f.worker, table, key, value,
+                                        TERN_WRITE_ONLY | baseline_any_via(&random), NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t key = 0; key < NUMBERS * f.size; key++) {
-        EXPECT_OK(baseline_table_find(f.worker, table, key, TERN_PROMISE_READ_ONLY,
-                                      baseline_any_via(&random), value));
+        EXPECT_OK(baseline_table_find(f.worker, table, key,
+                                      TERN_READ_ONLY | baseline_any_via(&random), value));
         CU_ASSERT_EQUAL(history_number(value, VALUE_BYTES, key), key + 1);
     }
     EXPECT(TERN_ERR_NOT_FOUND,
-           baseline_table_find(f.worker, table, UINT64_MAX, TERN_PROMISE_READ_ONLY,
-                               baseline_any_via(&random), value));
+           baseline_table_find(f.worker, table, UINT64_MAX,
+                               TERN_READ_ONLY | baseline_any_via(&random), value));
     EXPECT_OK(baseline_table_destroy(f.worker, table));
     fixture_close(&f);
 }
@@ -80,18 +78,17 @@ static void has_an_end(void) {
     baseline_table *table = NULL;
     uint64_t inserted = 0, value = 7, key = 0;
     EXPECT_OK(baseline_table_create(f.worker, f.comm, sizeof value, BUCKETS, &table));
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL && f.rank == 0; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.rank == 0; via *= 2) {
         tern_status status = TERN_OK;
         for (; status == TERN_OK; key++) {
             if (baseline_table_owner(table, key) != f.size - 1)
                 continue;
-            status = baseline_table_insert(f.worker, table, key, &value, rw, (tern_via)via, NULL);
+            status = baseline_table_insert(f.worker, table, key, &value, via, NULL);
             inserted += status == TERN_OK;
         }
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
         CU_ASSERT_EQUAL(inserted, BUCKETS);
-        EXPECT(TERN_ERR_NOT_FOUND,
-               baseline_table_find(f.worker, table, key - 1, rw, (tern_via)via, &value));
+        EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key - 1, via, &value));
     }
     EXPECT_OK(baseline_table_destroy(f.worker, table));
     EXPECT(TERN_ERR_ARGUMENT, baseline_table_create(f.worker, f.comm, 0, 1, &table));
@@ -110,17 +107,15 @@ static uint64_t choose_key(const baseline_table *table, uint32_t owner, uint64_t
     return start;
 }
 
-static void insert_each(fixture *f, baseline_table *table, const uint64_t *keys,
-                        tern_promise promise, tern_via via) {
+static void insert_each(fixture *f, baseline_table *table, const uint64_t *keys, tern_flags flags) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(baseline_table_insert(f->worker, table, keys[i], &keys[i], promise, via, NULL));
+        EXPECT_OK(baseline_table_insert(f->worker, table, keys[i], &keys[i], flags, NULL));
 }
 
-static void find_each(fixture *f, baseline_table *table, const uint64_t *keys, tern_promise promise,
-                      tern_via via) {
+static void find_each(fixture *f, baseline_table *table, const uint64_t *keys, tern_flags flags) {
     for (int i = 0; i < KEYS; i++) {
         uint64_t value = 0;
-        EXPECT_OK(baseline_table_find(f->worker, table, keys[i], promise, via, &value));
+        EXPECT_OK(baseline_table_find(f->worker, table, keys[i], flags, &value));
         CU_ASSERT_EQUAL(value, keys[i]);
     }
 }
@@ -135,27 +130,27 @@ static void costs_of_a_remote_owner(fixture *f, baseline_table *table, uint32_t 
         for (int i = 0; i < KEYS; i++, next++)
             all[a][i] = next = choose_key(table, owner, next);
     tern_stats before = costs_begin(f);
-    insert_each(f, table, keys, rw, TERN_VIA_RMA);
+    insert_each(f, table, keys, TERN_BY_RMA);
     CU_ASSERT(
         costs_are(f, &before, KEYS, (cost){.atomics = 2, .puts = 1, .flushes = fences}, "insert"));
     before = costs_begin(f);
-    insert_each(f, table, keys, rw, TERN_VIA_RMA);
+    insert_each(f, table, keys, TERN_BY_RMA);
     CU_ASSERT(costs_are(f, &before, KEYS,
                         (cost){.gets = 1, .atomics = 3, .puts = 1, .flushes = fences},
                         "insert of a known key"));
     before = costs_begin(f);
-    find_each(f, table, keys, rw, TERN_VIA_RMA);
+    find_each(f, table, keys, TERN_BY_RMA);
     CU_ASSERT(costs_are(f, &before, KEYS, (cost){.gets = 1, .atomics = 2}, "find"));
     before = costs_begin(f);
-    insert_each(f, table, called, rw, TERN_VIA_CALL);
-    find_each(f, table, called, rw, TERN_VIA_CALL);
+    insert_each(f, table, called, TERN_BY_CALL);
+    find_each(f, table, called, TERN_BY_CALL);
     CU_ASSERT(costs_are(f, &before, 2 * (uint64_t)KEYS, (cost){.calls = 1}, "by call"));
     before = costs_begin(f);
-    insert_each(f, table, phase, TERN_PROMISE_WRITE_ONLY, TERN_VIA_RMA);
+    insert_each(f, table, phase, TERN_WRITE_ONLY | TERN_BY_RMA);
     CU_ASSERT(costs_are(f, &before, KEYS, (cost){.atomics = 1, .puts = 1}, "insert in a phase"));
     EXPECT_OK(tern_flush_all(f->worker));
     before = costs_begin(f);
-    find_each(f, table, phase, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA);
+    find_each(f, table, phase, TERN_READ_ONLY | TERN_BY_RMA);
     CU_ASSERT(costs_are(f, &before, KEYS, (cost){.gets = 1}, "find in a phase"));
 }
 
@@ -183,8 +178,8 @@ static tern_status run_insert(tern_worker *worker, const history_target *target,
     int existed = -1;
     history_fill(value, target->bytes, o->object, o->argument[0]);
     tern_status status =
-        baseline_table_insert(worker, target->baseline, o->object, value, o->promise,
-                              o->via == TERN_VIA_CALL ? TERN_VIA_CALL : TERN_VIA_RMA, &existed);
+        baseline_table_insert(worker, target->baseline, o->object, value,
+                              o->flags == TERN_BY_CALL ? TERN_BY_CALL : TERN_BY_RMA, &existed);
     o->result = (uint64_t)existed;
     return status;
 }
@@ -193,8 +188,8 @@ static tern_status run_find(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     char value[BASELINE_VALUE_MAX];
     tern_status status =
-        baseline_table_find(worker, target->baseline, o->object, o->promise,
-                            o->via == TERN_VIA_CALL ? TERN_VIA_CALL : TERN_VIA_RMA, value);
+        baseline_table_find(worker, target->baseline, o->object,
+                            o->flags == TERN_BY_CALL ? TERN_BY_CALL : TERN_BY_RMA, value);
     if (status == TERN_OK)
         o->result = history_number(value, target->bytes, o->object);
     return status;

@@ -11,8 +11,8 @@
 
 enum { KEYS = 64, LARGE = 700 };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via by_call = TERN_VIA_CALL;
+static const tern_flags rw = TERN_READ_WRITE;
+static const tern_flags by_call = TERN_BY_CALL;
 
 /* Which threads modifiers have run in, on this rank. */
 static pthread_t application;
@@ -85,16 +85,16 @@ static void use_table(containers *c, tern_hashtable *table) {
     for (uint64_t i = 0; i < KEYS; i++) {
         uint64_t key = key_of(c, i), value[2] = {key, 0}, found[2] = {0, 0};
         int existed = 1;
-        EXPECT_OK(tern_hashtable_insert(w, table, &key, value, rw, by_call, &existed));
+        EXPECT_OK(tern_hashtable_insert(w, table, &key, value, by_call, &existed));
         CU_ASSERT_EQUAL(existed, 0);
         EXPECT_OK(tern_hashtable_modify(w, table, &key, &add_safely_modifier, NULL, 0,
                                         TERN_ABSENT_FAIL, rw, NULL, 0, NULL, NULL));
-        EXPECT_OK(tern_hashtable_find(w, table, &key, rw, by_call, found));
+        EXPECT_OK(tern_hashtable_find(w, table, &key, by_call, found));
         CU_ASSERT(found[0] == key && found[1] == 1);
         if (i % 2 == 1)
-            EXPECT_OK(tern_hashtable_erase(w, table, &key, rw, by_call));
+            EXPECT_OK(tern_hashtable_erase(w, table, &key, by_call));
         EXPECT(i % 2 == 1 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_hashtable_find(w, table, &key, rw, by_call, found));
+               tern_hashtable_find(w, table, &key, by_call, found));
     }
 }
 
@@ -107,34 +107,33 @@ static void use_batches(containers *c) {
         keys[i] = values[i][0] = key_of(c, 1000 + i);
         values[i][1] = i;
     }
-    EXPECT_OK(tern_hashtable_insert_many(w, c->values, keys, values, KEYS, rw, by_call, &count));
+    EXPECT_OK(tern_hashtable_insert_many(w, c->values, keys, values, KEYS, by_call, &count));
     CU_ASSERT_EQUAL(count, KEYS);
     memset(values, 0, sizeof values);
-    EXPECT_OK(
-        tern_hashtable_find_many(w, c->values, keys, KEYS, rw, by_call, values, found, &count));
+    EXPECT_OK(tern_hashtable_find_many(w, c->values, keys, KEYS, by_call, values, found, &count));
     CU_ASSERT_EQUAL(count, KEYS);
     for (uint64_t i = 0; i < KEYS; i++)
         CU_ASSERT(found[i] == 1 && values[i][0] == keys[i] && values[i][1] == i);
     for (int i = 0; i < 20; i++) { /* the table grows meanwhile */
         for (uint64_t k = 0; k < KEYS; k++)
             keys[k] = key_of(c, (uint64_t)i * KEYS / 2 + k);
-        EXPECT_OK(tern_hashtable_add_many(w, c->counters, keys, KEYS, 1, rw, by_call, &count));
+        EXPECT_OK(tern_hashtable_add_many(w, c->counters, keys, KEYS, 1, by_call, &count));
         CU_ASSERT_EQUAL(count, KEYS);
     }
     uint64_t value[2] = {0, 0}, result = 1;
     tern_hashtable_request request;
     memset(&request, 0, sizeof request);
-    EXPECT_OK(tern_hashtable_add_start(w, c->counters, &keys[0], 5, rw, by_call, &request));
+    EXPECT_OK(tern_hashtable_add_start(w, c->counters, &keys[0], 5, by_call, &request));
     EXPECT_OK(tern_hashtable_request_wait(w, &request, &result));
-    EXPECT_OK(tern_hashtable_find(w, c->counters, &keys[0], rw, by_call, value));
+    EXPECT_OK(tern_hashtable_find(w, c->counters, &keys[0], by_call, value));
     CU_ASSERT_EQUAL(value[0], result + 5);
 }
 
 static void use_queue(containers *c) {
     for (uint64_t i = 0; i < KEYS; i++) {
         uint64_t item = key_of(c, i), popped = 0;
-        EXPECT_OK(tern_queue_push(c->f.worker, c->queue, &item, rw, by_call));
-        EXPECT_OK(tern_queue_pop(c->f.worker, c->queue, &popped, rw, by_call));
+        EXPECT_OK(tern_queue_push(c->f.worker, c->queue, &item, by_call));
+        EXPECT_OK(tern_queue_pop(c->f.worker, c->queue, &popped, by_call));
         CU_ASSERT(c->f.size > 2 || popped == item);
     }
 }
@@ -145,13 +144,12 @@ static void use_map(containers *c) {
         char value[LARGE], found[LARGE];
         size_t bytes = i % 2 == 0 ? sizeof value : 8, got = 0;
         memset(value, (int)i, sizeof value);
-        EXPECT_OK(tern_map_insert(c->f.worker, c->map, &key, 8, "old", 3, rw, by_call, NULL));
-        EXPECT_OK(tern_map_insert(c->f.worker, c->map, &key, 8, value, bytes, rw, by_call, NULL));
-        EXPECT_OK(
-            tern_map_find(c->f.worker, c->map, &key, 8, rw, by_call, found, sizeof found, &got));
+        EXPECT_OK(tern_map_insert(c->f.worker, c->map, &key, 8, "old", 3, by_call, NULL));
+        EXPECT_OK(tern_map_insert(c->f.worker, c->map, &key, 8, value, bytes, by_call, NULL));
+        EXPECT_OK(tern_map_find(c->f.worker, c->map, &key, 8, by_call, found, sizeof found, &got));
         CU_ASSERT(got == bytes && memcmp(found, value, bytes) == 0);
         if (i % 3 == 0)
-            EXPECT_OK(tern_map_erase(c->f.worker, c->map, &key, 8, rw, by_call));
+            EXPECT_OK(tern_map_erase(c->f.worker, c->map, &key, 8, by_call));
     }
 }
 
@@ -204,17 +202,16 @@ static void all_at_once(void) {
     for (int i = 0; i < fixture_times(&c.f, 40); i++) {
         uint64_t key = below(&(uint64_t){fixture_seed(&c.f, (uint64_t)i)}, 8), value[2] = {key, 1};
         size_t got = 0;
-        tern_via via = (tern_via)(i % 3);
-        tern_status status =
-            tern_hashtable_insert(c.f.worker, c.values, &key, value, rw, via, NULL);
+        tern_flags via = fixture_way((uint64_t)i);
+        tern_status status = tern_hashtable_insert(c.f.worker, c.values, &key, value, via, NULL);
         EXPECT_OK(status);
         EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &key, &add_safely_modifier, NULL, 0,
                                         TERN_ABSENT_INSERT, rw, NULL, 0, NULL, NULL));
-        EXPECT_OK(tern_hashtable_find(c.f.worker, c.values, &key, rw, via, value));
+        EXPECT_OK(tern_hashtable_find(c.f.worker, c.values, &key, via, value));
         CU_ASSERT(value[0] == key && value[1] >= 1);
-        EXPECT_OK(tern_hashtable_add(c.f.worker, c.counters, &key, 1, rw, via, NULL));
-        EXPECT_OK(tern_map_insert(c.f.worker, c.map, &key, 8, &key, 8, rw, via, NULL));
-        EXPECT_OK(tern_map_find(c.f.worker, c.map, &key, 8, rw, via, value, 16, &got));
+        EXPECT_OK(tern_hashtable_add(c.f.worker, c.counters, &key, 1, via, NULL));
+        EXPECT_OK(tern_map_insert(c.f.worker, c.map, &key, 8, &key, 8, via, NULL));
+        EXPECT_OK(tern_map_find(c.f.worker, c.map, &key, 8, via, value, 16, &got));
         CU_ASSERT(got == 8 && value[0] == key);
     }
     use_table(&c, c.call_only);

@@ -13,7 +13,7 @@
 
 enum { THREADS = 2, KEYS = 32, LARGE = 400 };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_flags rw = TERN_READ_WRITE;
 
 typedef struct job {
     fixture *f;
@@ -40,18 +40,17 @@ static void use_tables(job *j, tern_worker *worker, uint64_t number) {
     bool existed;
     value[1] = ~number;
     j->failures += tern_call_insert(worker, j->values, 0, &key, value, false, &existed) != TERN_OK;
+    j->failures += tern_hashtable_find(worker, j->values, &number, TERN_BY_RMA, found) != TERN_OK ||
+                   found[1] != ~found[0];
     j->failures +=
-        tern_hashtable_find(worker, j->values, &number, rw, TERN_VIA_RMA, found) != TERN_OK ||
-        found[1] != ~found[0];
-    j->failures +=
-        tern_hashtable_insert(worker, j->values, &number, value, rw, TERN_VIA_RMA, NULL) != TERN_OK;
+        tern_hashtable_insert(worker, j->values, &number, value, TERN_BY_RMA, NULL) != TERN_OK;
     j->failures +=
         tern_call_find(worker, j->values, 0, &key, found) != TERN_OK || found[1] != ~found[0];
     number += (uint64_t)j->times * KEYS; /* the table grows */
     key = key_of(j->counters, number);
     j->failures += tern_call_add(worker, j->counters, 0, &key, 1, &before) != TERN_OK;
     j->failures +=
-        tern_hashtable_add(worker, j->counters, &number, 1, rw, TERN_VIA_RMA, NULL) != TERN_OK;
+        tern_hashtable_add(worker, j->counters, &number, 1, TERN_BY_RMA, NULL) != TERN_OK;
     j->added += 2;
 }
 
@@ -59,10 +58,10 @@ static void use_queue(job *j, tern_worker *worker, bool by_call) {
     uint64_t item = j->pushed + 1;
     size_t done = 0;
     tern_status status = by_call ? tern_queue_call_push(worker, j->queue, &item, 1, rw, &done)
-                                 : tern_queue_try_push(worker, j->queue, &item, rw, TERN_VIA_RMA);
+                                 : tern_queue_try_push(worker, j->queue, &item, TERN_BY_RMA);
     j->failures += status != TERN_OK && status != TERN_ERR_FULL;
     j->pushed += status == TERN_OK;
-    status = by_call ? tern_queue_try_pop(worker, j->queue, &item, rw, TERN_VIA_RMA)
+    status = by_call ? tern_queue_try_pop(worker, j->queue, &item, TERN_BY_RMA)
                      : tern_queue_call_pop(worker, j->queue, &item, 1, rw, &done);
     j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
     j->popped += status == TERN_OK;
@@ -81,15 +80,15 @@ static void use_map(job *j, tern_worker *worker, uint64_t number) {
     tern_map_descriptor_make(j->map, &key, value, sizeof value, &d);
     j->failures +=
         tern_map_call_put(worker, j->map, 0, &key, &d, value, false, &existed, &old) != TERN_OK;
-    j->failures += tern_map_insert(worker, j->map, &number, sizeof number, value, sizeof value, rw,
-                                   TERN_VIA_RMA, NULL) != TERN_OK;
+    j->failures += tern_map_insert(worker, j->map, &number, sizeof number, value, sizeof value,
+                                   TERN_BY_RMA, NULL) != TERN_OK;
     tern_block_verdict verdict;
     tern_status status =
         tern_map_call_look(worker, j->map, 0, &key, &d, found, sizeof found, &verdict);
     j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
     j->failures += status == TERN_OK && verdict == TERN_BLOCK_MINE && found[0] != (char)number;
-    status = tern_map_find(worker, j->map, &number, sizeof number, rw, TERN_VIA_RMA, found,
-                           sizeof found, &bytes);
+    status = tern_map_find(worker, j->map, &number, sizeof number, TERN_BY_RMA, found, sizeof found,
+                           &bytes);
     j->failures += status == TERN_OK ? bytes != LARGE || memcmp(found, value, bytes) != 0
                                      : status != TERN_ERR_NOT_FOUND;
     status = tern_map_call_remove(worker, j->map, 0, &key, &old);
@@ -162,10 +161,9 @@ static void beside_the_application(void) {
     }
     EXPECT_OK(tern_hashtable_for_each(f.worker, shared.counters, sum_up, &counted));
     CU_ASSERT_EQUAL(counted, added);
-    while (left > 0 &&
-           EXPECT_OK(tern_queue_try_pop(f.worker, shared.queue, &item, rw, TERN_VIA_RMA)))
+    while (left > 0 && EXPECT_OK(tern_queue_try_pop(f.worker, shared.queue, &item, TERN_BY_RMA)))
         left--;
-    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, shared.queue, &item, rw, TERN_VIA_RMA));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, shared.queue, &item, TERN_BY_RMA));
     EXPECT_OK(tern_map_destroy(f.worker, shared.map));
     EXPECT_OK(tern_queue_destroy(f.worker, shared.queue));
     EXPECT_OK(tern_hashtable_destroy(f.worker, shared.counters));
@@ -187,7 +185,7 @@ static void destroyed_under_calls(void) {
         uint64_t number = 7, value[2] = {1, 2}, got[2];
         const tern_table_key key = key_of(table, number);
         size_t bytes;
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, TERN_BY_RMA, NULL));
         for (int c = 0; c < CALLS; c++)
             EXPECT_OK(tern_call_find_start(f.worker, table, 0, &key, &futures[c]));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));

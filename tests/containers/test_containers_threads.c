@@ -20,29 +20,27 @@ static void *work(void *argument) {
     tern_worker *worker = NULL;
     j->failures += tern_worker_adopt(j->f->context, j->index, &worker) != TERN_OK;
     uint64_t random = fixture_seed(j->f, j->index * 1000);
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     for (int i = 0; i < j->times && j->failures == 0; i++) {
-        tern_via via = (tern_via)(below(&random, 4) % 3);
+        tern_flags via = fixture_way(below(&random, 4));
         uint64_t key = below(&random, KEYS), value[2], keys[20];
         for (int k = 0; k < 20; k++)
             keys[k] = below(&random, KEYS);
         size_t added = 0;
         j->failures +=
-            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, rw, via, &added) != TERN_OK;
+            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, via, &added) != TERN_OK;
         j->added += added;
         value[0] = random;
         value[1] = key ^ random;
-        j->failures +=
-            tern_hashtable_insert(worker, j->values, &key, value, rw, via, NULL) != TERN_OK;
+        j->failures += tern_hashtable_insert(worker, j->values, &key, value, via, NULL) != TERN_OK;
         key = below(&random, KEYS);
-        tern_status status = tern_hashtable_find(worker, j->values, &key, rw, via, value);
+        tern_status status = tern_hashtable_find(worker, j->values, &key, via, value);
         j->failures +=
             status == TERN_OK ? (value[0] ^ value[1]) != key : status != TERN_ERR_NOT_FOUND;
-        status = tern_queue_try_push(worker, j->queue, &key, rw, via);
+        status = tern_queue_try_push(worker, j->queue, &key, via);
         j->failures += status != TERN_OK && status != TERN_ERR_FULL;
         j->pushed += status == TERN_OK;
         j->sum_in += status == TERN_OK ? key : 0;
-        status = tern_queue_try_pop(worker, j->queue, &key, rw, via);
+        status = tern_queue_try_pop(worker, j->queue, &key, via);
         j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
         j->popped += status == TERN_OK;
         j->sum_out += status == TERN_OK ? key : 0;
@@ -96,8 +94,7 @@ static void a_worker_for_each_thread(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_for_each(f.worker, counters, sum_counts, &mine[3]));
-    while (tern_queue_try_pop(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA) ==
-           TERN_OK) {
+    while (tern_queue_try_pop(f.worker, queue, &item, TERN_READ_ONLY | TERN_BY_RMA) == TERN_OK) {
         left++;
         left_sum += item;
     }

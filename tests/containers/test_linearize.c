@@ -19,10 +19,10 @@ static void take_steps(void) {
 
 #define NOTHING TERN_ERR_NOT_FOUND
 #define DO(kind, call, done, status, argument, result)                                             \
-    { call, done, 0, {argument}, result, status, kind, 0, 0, 0, 0, 0 }
+    { call, done, 0, {argument}, result, status, kind, 0, 0, 0, 0 }
 /* The same in a chain. */
 #define NTH(place, kind, call, done, status, argument, result)                                     \
-    { call, done, 0, {argument}, result, status, kind, 0, 0, 0, 1, place }
+    { call, done, 0, {argument}, result, status, kind, 0, 0, 1, place }
 
 typedef struct known {
     const char *what;

@@ -15,8 +15,6 @@
 #include "src/peer/peer.h"
 #include "src/progress/task.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 enum { KEYS = 60, BYTES = 2000 };
 
 static tern_map *map;
@@ -67,7 +65,7 @@ static tern_status fill_map(fixture *f, bool own_only) {
         uint64_t key = f->rank * KEYS + i;
         if (own_only && tern_map_owner(map, &key, sizeof key) != f->rank)
             continue;
-        TRY(tern_map_insert(f->worker, map, &key, sizeof key, value, sizeof value, rw, TERN_VIA_RMA,
+        TRY(tern_map_insert(f->worker, map, &key, sizeof key, value, sizeof value, TERN_BY_RMA,
                             NULL));
     }
     return TERN_OK;
@@ -100,7 +98,7 @@ static tern_status life_of_own_keys(fixture *f) { return life_of(f, true); }
 static tern_status fill_table(fixture *f) {
     for (uint64_t i = 0, key; i < 4 * KEYS; i++) {
         key = f->rank * 4 * KEYS + i;
-        TRY(tern_hashtable_insert(f->worker, table, &key, &key, rw, TERN_VIA_RMA, NULL));
+        TRY(tern_hashtable_insert(f->worker, table, &key, &key, TERN_BY_RMA, NULL));
     }
     return TERN_OK;
 }
@@ -215,8 +213,8 @@ static void without_it(void) {
         unsigned char value[BYTES];
         uint64_t key = f.rank * KEYS + i;
         present += tern_map_owner(map, &key, sizeof key) == f.rank &&
-                   tern_map_find(f.worker, map, &key, sizeof key, rw, TERN_VIA_RMA, value,
-                                 sizeof value, NULL) == TERN_OK;
+                   tern_map_find(f.worker, map, &key, sizeof key, TERN_BY_RMA, value, sizeof value,
+                                 NULL) == TERN_OK;
     }
     CU_ASSERT(keys > 0 && present == keys);
     end_what_is_left(&f);

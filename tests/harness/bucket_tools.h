@@ -24,8 +24,7 @@ static inline tern_ptr bucket_of(const tern_hashtable *table, const uint64_t *ke
 static inline void tear_bucket(fixture *f, tern_hashtable *table, const uint64_t *key,
                                const void *value) {
     uint64_t seen, torn = 12345, hash = hash_of(table, key);
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, TERN_PROMISE_READ_WRITE,
-                                    TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_atomic_cas(f->worker, bucket_of(table, key), tern_state_taken(hash, f->rank),
                               tern_state_locked(hash, f->rank), &seen));
     CU_ASSERT_EQUAL(seen, tern_state_taken(hash, f->rank));

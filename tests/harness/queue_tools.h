@@ -16,9 +16,7 @@ static inline tern_queue *make_queue(fixture *f, tern_queue_options options) {
     return queue;
 }
 
-static inline tern_via any_via(uint64_t *random) {
-    return (tern_via)below(random, TERN_VIA_AUTO + 1);
-}
+static inline tern_flags any_via(uint64_t *random) { return fixture_way(below(random, 3)); }
 
 /* Item number of a producer: the rest of it follows from the first bytes. */
 static inline void make_item(void *item, size_t bytes, uint32_t producer, uint32_t number) {

@@ -34,17 +34,15 @@ static inline bool is_value(const void *value, size_t bytes, uint64_t number, ui
     return memcmp(value, wanted, bytes) == 0;
 }
 
-static inline tern_promise any_writer(uint64_t *random) {
-    return below(random, 2) ? TERN_PROMISE_READ_WRITE : TERN_PROMISE_WRITE_ONLY;
+static inline tern_flags any_writer(uint64_t *random) {
+    return below(random, 2) ? TERN_READ_WRITE : TERN_WRITE_ONLY;
 }
 
-static inline tern_promise any_reader(uint64_t *random) {
-    return below(random, 2) ? TERN_PROMISE_READ_WRITE : TERN_PROMISE_READ_ONLY;
+static inline tern_flags any_reader(uint64_t *random) {
+    return below(random, 2) ? TERN_READ_WRITE : TERN_READ_ONLY;
 }
 
-static inline tern_via any_via(uint64_t *random) {
-    return (tern_via)below(random, TERN_VIA_AUTO + 1);
-}
+static inline tern_flags any_via(uint64_t *random) { return fixture_way(below(random, 3)); }
 
 /* The first number from start on whose key of 8 bytes rank owns. */
 static inline uint64_t number_owned_by(const tern_hashtable *table, uint32_t rank, uint64_t start) {

@@ -113,50 +113,51 @@ static void arguments_are_checked(void) {
     EXPECT_OK(tern_hashtable_create(
         w, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 65536, .capacity = 10},
         &large));
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+    const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
     uint64_t key = 1, out = 77;
     static char big[65536];
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(NULL, values, &key, &key, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, NULL, &key, &key, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, values, NULL, &key, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, values, &key, NULL, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_add_many(w, counters, NULL, 1, 1, rw, rma, NULL));
-    EXPECT_OK(tern_hashtable_add_many(w, counters, NULL, 0, 1, rw, rma, NULL));
-    EXPECT_OK(tern_hashtable_add_many(w, counters, NULL, 0, 1, rw, call, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(NULL, values, &key, &key, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, NULL, &key, &key, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, values, NULL, &key, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert(w, values, &key, NULL, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_add_many(w, counters, NULL, 1, 1, rma, NULL));
+    EXPECT_OK(tern_hashtable_add_many(w, counters, NULL, 0, 1, rma, NULL));
+    EXPECT_OK(tern_hashtable_add_many(w, counters, NULL, 0, 1, call, NULL));
 
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert(w, values, &key, &key, TERN_PROMISE_READ_ONLY, rma, NULL));
-    EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
+           tern_hashtable_insert(w, values, &key, &key, TERN_READ_ONLY | rma, NULL));
+    EXPECT_DETAIL("TERN_READ_ONLY");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_add(w, counters, &key, 1, TERN_PROMISE_READ_ONLY, call, NULL));
+           tern_hashtable_add(w, counters, &key, 1, TERN_READ_ONLY | call, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, counters, &key, TERN_WRITE_ONLY | rma, &out));
+    EXPECT_DETAIL("TERN_WRITE_ONLY");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find(w, counters, &key, TERN_PROMISE_WRITE_ONLY, rma, &out));
-    EXPECT_DETAIL("TERN_PROMISE_WRITE_ONLY");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, (tern_promise)3, rma, &out));
-    EXPECT_DETAIL("promise 3");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rw, (tern_via)3, &out));
-    EXPECT_DETAIL("via 3");
+           tern_hashtable_find(w, values, &key, TERN_WRITE_ONLY | TERN_READ_ONLY, &out));
+    EXPECT_DETAIL("two promises");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, rma | call, &out));
+    EXPECT_DETAIL("TERN_BY_RMA and TERN_BY_CALL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, values, &key, 1u << 20, &out));
+    EXPECT_DETAIL("0x100000");
 
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, counters, &key, &key, rw, rma, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, counters, &key, &key, rma, NULL));
     EXPECT_DETAIL("tern_hashtable_add");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, values, &key, 1, rw, rma, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, values, &key, 1, rma, NULL));
     EXPECT_DETAIL("counter = 1");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add_many(w, values, &key, 1, 1, rw, rma, NULL));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, calls, &key, 1, rw, rma, NULL));
-    EXPECT_DETAIL("TERN_VIA_CALL");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_find(w, calls, &key, rw, rma, &out));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, large, &key, big, rw, call, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add_many(w, values, &key, 1, 1, rma, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, calls, &key, 1, rma, NULL));
+    EXPECT_DETAIL("TERN_BY_CALL");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_find(w, calls, &key, rma, &out));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, large, &key, big, call, NULL));
     EXPECT_DETAIL("TERN_RING_SIZE");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_find(w, large, &key, rw, call, big));
-    EXPECT_DETAIL("TERN_VIA_RMA");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_find(w, large, &key, call, big));
+    EXPECT_DETAIL("TERN_BY_RMA");
 
     CU_ASSERT_EQUAL(tern_hashtable_owner(NULL, &key), UINT32_MAX);
     CU_ASSERT_EQUAL(tern_hashtable_owner(values, NULL), UINT32_MAX);
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_for_each(w, values, NULL, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_local_size(w, values, NULL));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(w, counters, &key, rw, rma, &out));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(w, counters, &key, rma, &out));
     CU_ASSERT_EQUAL(out, 77);
     CU_ASSERT_EQUAL(total_keys(&f, values) + total_keys(&f, counters), 0);
     EXPECT_OK(tern_hashtable_destroy(w, values));
@@ -187,9 +188,10 @@ static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, bool call
             make_key(key, key_bytes, number);
             make_value(value, value_bytes, number, version);
             int existed = -1;
-            tern_via via = call_only || fits_call ? any_via(&random) : TERN_VIA_RMA;
-            EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, any_writer(&random),
-                                            call_only ? TERN_VIA_CALL : via, &existed));
+            tern_flags via = call_only || fits_call ? any_via(&random) : TERN_BY_RMA;
+            EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value,
+                                            any_writer(&random) | (call_only ? TERN_BY_CALL : via),
+                                            &existed));
             CU_ASSERT_EQUAL(existed, version > 0);
         }
         EXPECT_OK(tern_barrier(f->worker));
@@ -197,10 +199,11 @@ static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, bool call
             uint64_t number = i < EACH ? (f->rank + 1) % f->size * EACH + i : 200 + i;
             make_key(key, key_bytes, number);
             memset(value, 0xee, value_bytes);
-            tern_via via = fits_call ? any_via(&random) : TERN_VIA_RMA;
+            tern_flags via = fits_call ? any_via(&random) : TERN_BY_RMA;
             EXPECT(i < EACH ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f->worker, table, key, any_reader(&random),
-                                       call_only ? TERN_VIA_CALL : via, value));
+                   tern_hashtable_find(f->worker, table, key,
+                                       any_reader(&random) | (call_only ? TERN_BY_CALL : via),
+                                       value));
             if (i < EACH)
                 CU_ASSERT(is_value(value, value_bytes, number, version));
         }
@@ -234,14 +237,13 @@ static void capacity_one(void) {
     uint64_t key = 5, before = 99, count = 0;
     for (uint32_t turn = 0; turn < f.size; turn++) {
         if (turn == f.rank) {
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 3, TERN_PROMISE_READ_WRITE,
-                                         turn % 2 ? TERN_VIA_CALL : TERN_VIA_RMA, &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 3,
+                                         turn % 2 ? TERN_BY_CALL : TERN_BY_RMA, &before));
             CU_ASSERT_EQUAL(before, 3 * turn);
         }
         EXPECT_OK(tern_barrier(f.worker));
     }
-    EXPECT_OK(
-        tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA, &count));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_RMA, &count));
     CU_ASSERT_EQUAL(count, 3 * f.size);
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
@@ -260,12 +262,11 @@ static void full_is_exact(void) {
     uint64_t random = fixture_seed(&f, 1), inside = 0, refused = 0;
     static char is_in[LIMIT];
     memset(is_in, 0, sizeof is_in);
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     if (f.rank == 0) {
         for (uint64_t key = 0; key < LIMIT && refused < 50 * f.size; key++) {
             uint64_t before = 99;
             tern_status status =
-                tern_hashtable_add(f.worker, table, &key, key + 1, rw, any_via(&random), &before);
+                tern_hashtable_add(f.worker, table, &key, key + 1, any_via(&random), &before);
             is_in[key] = status == TERN_OK;
             inside += status == TERN_OK;
             refused += status == TERN_ERR_FULL;
@@ -279,7 +280,7 @@ static void full_is_exact(void) {
         for (uint64_t key = 0; key<LIMIT; key += key> 400 ? 98 : 1) {
             uint64_t count = 99;
             EXPECT(is_in[key] ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, rw, any_via(&random), &count));
+                   tern_hashtable_find(f.worker, table, &key, any_via(&random), &count));
             CU_ASSERT_EQUAL(count, is_in[key] ? key + 1 : 99);
         }
     }
@@ -292,16 +293,14 @@ static void full_is_exact(void) {
             keys[i] = i;
             there += (uint64_t)is_in[i];
         }
-        for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+        for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
             EXPECT(there < 200 ? TERN_ERR_FULL : TERN_OK,
-                   tern_hashtable_add_many(f.worker, table, keys, 200, 1000, rw, (tern_via)via,
-                                           &added));
+                   tern_hashtable_add_many(f.worker, table, keys, 200, 1000, via, &added));
             CU_ASSERT_EQUAL(added, there);
         }
         for (uint64_t key = 0; key < 200; key++) {
             uint64_t count = 99;
-            tern_status status =
-                tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &count);
+            tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &count);
             CU_ASSERT_EQUAL(status, is_in[key] ? TERN_OK : TERN_ERR_NOT_FOUND);
             CU_ASSERT_EQUAL(count, is_in[key] ? key + 2001 : 99);
         }
@@ -325,13 +324,13 @@ static void random_phases(void) {
     uint64_t random = fixture_seed(&f, 2), version[EACH] = {0}, all[64 * EACH];
     unsigned char key[12], value[VALUE];
     for (uint64_t round = 1; round <= ROUNDS; round++) {
-        tern_promise writes = round % 2 ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_WRITE;
+        tern_flags writes = round % 2 ? TERN_WRITE_ONLY : TERN_READ_WRITE;
         for (int i = fixture_times(&f, 400); i > 0; i--) {
             uint64_t k = below(&random, EACH), number = f.rank * EACH + k;
             make_key(key, 12, number);
             make_value(value, VALUE, number, ++version[k]);
             int existed;
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, key, value, writes, any_via(&random),
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, key, value, writes | any_via(&random),
                                             &existed));
             CU_ASSERT_EQUAL(existed, version[k] > 1);
         }
@@ -340,7 +339,7 @@ static void random_phases(void) {
             uint64_t number = below(&random, EACH * f.size);
             make_key(key, 12, number);
             EXPECT(all[number] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, key, any_reader(&random), any_via(&random),
+                   tern_hashtable_find(f.worker, table, key, any_reader(&random) | any_via(&random),
                                        value));
             if (all[number] > 0)
                 CU_ASSERT(is_value(value, VALUE, number, all[number]));
@@ -383,8 +382,9 @@ static void iteration(void) {
         CU_ASSERT_EQUAL(v.keys, 0);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t key = f.rank; key < KEYS; key += f.size)
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, key + 7, TERN_PROMISE_WRITE_ONLY,
-                                         key % 3 ? TERN_VIA_RMA : TERN_VIA_CALL, NULL));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, key + 7,
+                                         TERN_WRITE_ONLY | (key % 3 ? TERN_BY_RMA : TERN_BY_CALL),
+                                         NULL));
         CU_ASSERT_EQUAL(total_keys(&f, table), KEYS);
         EXPECT_OK(tern_hashtable_for_each(f.worker, table, visit, &v));
         CU_ASSERT(v.right);
@@ -408,17 +408,15 @@ static struct {
 static tern_status use_table_in_handler(tern_call_info *call, const void *arguments, size_t bytes) {
     (void)arguments;
     (void)bytes;
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     tern_worker *w = call->worker;
-    handled.add = tern_hashtable_add(w, handled.table, &handled.key, 1, rw, TERN_VIA_RMA, NULL);
+    handled.add = tern_hashtable_add(w, handled.table, &handled.key, 1, TERN_BY_RMA, NULL);
     uint64_t foreign = handled.key;
     while (tern_hashtable_owner(handled.table, &foreign) == tern_worker_self(call->worker).rank &&
            tern_context_size(tern_worker_context(call->worker)) > 1)
         foreign++;
-    handled.add_by_call =
-        tern_hashtable_add(w, handled.table, &foreign, 1, rw, TERN_VIA_CALL, NULL);
+    handled.add_by_call = tern_hashtable_add(w, handled.table, &foreign, 1, TERN_BY_CALL, NULL);
     handled.add_many =
-        tern_hashtable_add_many(w, handled.table, &handled.key, 1, 1, rw, TERN_VIA_RMA, NULL);
+        tern_hashtable_add_many(w, handled.table, &handled.key, 1, 1, TERN_BY_RMA, NULL);
     tern_hashtable *table;
     handled.create =
         tern_hashtable_create(w, &(tern_hashtable_options){.key_bytes = 8, .capacity = 1}, &table);

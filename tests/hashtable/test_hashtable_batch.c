@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+static const tern_flags rw = TERN_READ_WRITE;
+static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
 static void arguments_are_checked(void) {
     fixture f;
@@ -32,56 +32,51 @@ static void arguments_are_checked(void) {
     unsigned char found[2] = {9, 9};
     size_t many = 55;
     static char big[65536];
-    EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_many(NULL, values, key, key, 1, rw, rma, &many));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, NULL, key, key, 1, rw, rma, &many));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, NULL, key, 1, rw, rma, &many));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, key, NULL, 1, rw, call, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(NULL, values, key, key, 1, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, NULL, key, key, 1, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, NULL, key, 1, rma, &many));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_many(w, values, key, NULL, 1, call, &many));
     EXPECT_DETAIL("values is NULL");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_many(w, values, key, key, 1, TERN_PROMISE_READ_ONLY, rma, &many));
+           tern_hashtable_insert_many(w, values, key, key, 1, TERN_READ_ONLY | rma, &many));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_many(w, values, key, key, 1, rw, (tern_via)9, &many));
+           tern_hashtable_insert_many(w, values, key, key, 1, TERN_BY_RMA | TERN_BY_CALL, &many));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_many(w, values, key, key, SIZE_MAX / 4, rw, call, &many));
+           tern_hashtable_insert_many(w, values, key, key, SIZE_MAX / 4, call, &many));
     EXPECT_DETAIL("no memory holds");
-    EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_hashtable_insert_many(w, counters, key, key, 1, rw, rma, &many));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, calls, key, key, 1, rw, rma, &many));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, large, key, big, 1, rw, call, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, counters, key, key, 1, rma, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, calls, key, key, 1, rma, &many));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_many(w, large, key, big, 1, call, NULL));
     EXPECT_DETAIL("TERN_RING_SIZE");
     CU_ASSERT_EQUAL(many, 55);
 
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, NULL, 1, rma, out, found, &many));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find_many(w, values, NULL, 1, rw, rma, out, found, &many));
+           tern_hashtable_find_many(w, values, key, 1, call, NULL, found, &many));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find_many(w, values, key, 1, rw, call, NULL, found, &many));
-    EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find_many(w, values, key, 2, rw, rma, &key[1], found, &many));
+           tern_hashtable_find_many(w, values, key, 2, rma, &key[1], found, &many));
     EXPECT_DETAIL("overlap");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, key, 2, rw, call, out,
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, key, 2, call, out,
                                                        (unsigned char *)out + 15, &many));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_many(w, values, key, 1, TERN_PROMISE_WRITE_ONLY,
-                                                       rma, out, found, &many));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find_many(w, values, key, SIZE_MAX / 8, rw, rma, out, found, &many));
+           tern_hashtable_find_many(w, values, key, 1, TERN_WRITE_ONLY | rma, out, found, &many));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_find_many(w, values, key, SIZE_MAX / 8, rma, out, found, &many));
     EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_hashtable_find_many(w, calls, key, 1, rw, rma, out, found, &many));
+           tern_hashtable_find_many(w, calls, key, 1, rma, out, found, &many));
     EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_hashtable_find_many(w, large, key, 1, rw, call, big, found, &many));
-    EXPECT_DETAIL("TERN_VIA_RMA");
+           tern_hashtable_find_many(w, large, key, 1, call, big, found, &many));
+    EXPECT_DETAIL("TERN_BY_RMA");
     CU_ASSERT(many == 55 && out[0] == 77 && out[1] == 77 && found[0] == 9 && found[1] == 9);
 
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         many = 55;
-        EXPECT_OK(tern_hashtable_insert_many(w, values, NULL, NULL, 0, rw, (tern_via)via, &many));
+        EXPECT_OK(tern_hashtable_insert_many(w, values, NULL, NULL, 0, via, &many));
         CU_ASSERT_EQUAL(many, 0);
         many = 55;
-        EXPECT_OK(
-            tern_hashtable_find_many(w, values, NULL, 0, rw, (tern_via)via, NULL, NULL, &many));
+        EXPECT_OK(tern_hashtable_find_many(w, values, NULL, 0, via, NULL, NULL, &many));
         CU_ASSERT_EQUAL(many, 0);
-        EXPECT_OK(
-            tern_hashtable_find_many(w, counters, key, 2, rw, (tern_via)via, out, found, &many));
+        EXPECT_OK(tern_hashtable_find_many(w, counters, key, 2, via, out, found, &many));
         CU_ASSERT(many == 0 && found[0] == 0 && found[1] == 0 && out[0] == 77);
     }
     EXPECT_OK(tern_barrier(w));
@@ -95,7 +90,7 @@ static void arguments_are_checked(void) {
 
 /* Each rank inserts keys of its own and overwrites them; then it finds those of the next rank, and
  * some that are nobody's. */
-static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, tern_via via) {
+static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags via) {
     enum { EACH = 12, ASKED = 16 };
     tern_hashtable *table = NULL;
     tern_hashtable_options options = {
@@ -113,14 +108,14 @@ static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, tern_via 
         }
         EXPECT_OK(tern_hashtable_insert_many(f->worker, table, keys,
                                              value_bytes > 0 ? values : NULL, EACH,
-                                             any_writer(&random), via, &stored));
+                                             any_writer(&random) | via, &stored));
         CU_ASSERT_EQUAL(stored, EACH);
         EXPECT_OK(tern_barrier(f->worker));
         for (uint64_t i = 0; i < ASKED; i++)
             make_key(keys + i * key_bytes, key_bytes,
                      i < EACH ? (f->rank + 1) % f->size * EACH + i : 200 + i);
         memset(values, 0xee, ASKED * value_bytes + 1);
-        EXPECT_OK(tern_hashtable_find_many(f->worker, table, keys, ASKED, any_reader(&random), via,
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, keys, ASKED, any_reader(&random) | via,
                                            value_bytes > 0 ? values : NULL, found, &present));
         CU_ASSERT_EQUAL(present, EACH);
         for (uint64_t i = 0; i < ASKED; i++) {
@@ -179,7 +174,7 @@ static void random_phases(const tern_config *config) {
         &table));
     uint64_t random = fixture_seed(&f, 2);
     for (int round = 0; round < 3; round++) {
-        tern_promise writes = round % 2 ? TERN_PROMISE_WRITE_ONLY : rw;
+        tern_flags writes = round % 2 ? TERN_WRITE_ONLY : rw;
         for (int i = fixture_times(&f, 40) / 4; i > 0; i--) {
             size_t stored = 0;
             b.count = any_count(&random);
@@ -188,8 +183,8 @@ static void random_phases(const tern_config *config) {
                 make_key(b.keys + 12 * k, 12, f.rank * EACH + own);
                 make_value(b.values + VALUE * k, VALUE, f.rank * EACH + own, ++version[own]);
             }
-            EXPECT_OK(tern_hashtable_insert_many(f.worker, table, b.keys, b.values, b.count, writes,
-                                                 any_via(&random), &stored));
+            EXPECT_OK(tern_hashtable_insert_many(f.worker, table, b.keys, b.values, b.count,
+                                                 writes | any_via(&random), &stored));
             CU_ASSERT_EQUAL(stored, b.count);
         }
         fixture_share(&f, version, sizeof version, all);
@@ -201,7 +196,7 @@ static void random_phases(const tern_config *config) {
                 make_key(b.keys + 12 * k, 12, b.number[k]);
             }
             EXPECT_OK(tern_hashtable_find_many(f.worker, table, b.keys, b.count,
-                                               any_reader(&random), any_via(&random), b.values,
+                                               any_reader(&random) | any_via(&random), b.values,
                                                b.found, &present));
             for (size_t k = 0; k < b.count; k++) {
                 uint64_t v = all[b.number[k]];
@@ -250,18 +245,18 @@ static void all_write_the_same_keys(void) {
             keys[i] = i % KEYS;
             make_value(values[i], 16, keys[i], (i / KEYS) * 64 + f.rank);
         }
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, rw,
-                                             any_via(&random), NULL));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, any_via(&random),
+                                             NULL));
         size_t present = 0;
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, rw, any_via(&random), seen,
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, any_via(&random), seen,
                                            found, &present));
         CU_ASSERT_EQUAL(present, KEYS);
         for (uint64_t k = 0; k < KEYS; k++)
             CU_ASSERT(seen[k][0] % 64 < f.size && is_value(seen[k], 16, k, seen[k][0]));
     }
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, rw, any_via(&random), seen, NULL,
-                                       NULL));
+    EXPECT_OK(
+        tern_hashtable_find_many(f.worker, table, all, KEYS, any_via(&random), seen, NULL, NULL));
     for (uint64_t k = 0; k < KEYS; k++)
         CU_ASSERT_EQUAL(seen[k][0] / 64, (COUNT - 1 - k) / KEYS);
     EXPECT_OK(tern_barrier(f.worker));
@@ -275,7 +270,7 @@ static void full_is_exact(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { CAPACITY = 16, KEYS = 200 };
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_hashtable *table = NULL;
         EXPECT_OK(tern_hashtable_create(
             f.worker,
@@ -289,13 +284,13 @@ static void full_is_exact(void) {
             values[k] = k + 1000;
         }
         if (f.rank == 0) {
-            EXPECT(TERN_ERR_FULL, tern_hashtable_insert_many(f.worker, table, keys, values, KEYS,
-                                                             rw, (tern_via)via, &stored));
+            EXPECT(TERN_ERR_FULL,
+                   tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
             EXPECT_DETAIL("capacity");
             CU_ASSERT(stored >= CAPACITY && stored < KEYS);
             memset(values, 0, sizeof values);
-            EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, (tern_via)via,
-                                               values, found, &present));
+            EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, via, values, found,
+                                               &present));
             CU_ASSERT_EQUAL(present, stored);
             for (uint64_t k = 0; k < KEYS; k++)
                 CU_ASSERT_EQUAL(values[k], found[k] ? k + 1000 : 0);
@@ -323,12 +318,12 @@ static void counters_are_found(void) {
         keys[k] = k;
     uint64_t random = fixture_seed(&f, 4);
     EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, KEYS, f.rank + 1,
-                                      TERN_PROMISE_WRITE_ONLY, any_via(&random), NULL));
+                                      TERN_WRITE_ONLY | any_via(&random), NULL));
     EXPECT_OK(tern_barrier(f.worker));
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         memset(counts, 0, sizeof counts);
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, 2 * KEYS, any_reader(&random),
-                                           (tern_via)via, counts, found, &present));
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, 2 * KEYS,
+                                           any_reader(&random) | via, counts, found, &present));
         CU_ASSERT_EQUAL(present, KEYS);
         for (uint64_t k = 0; k < 2 * KEYS; k++)
             CU_ASSERT(found[k] == (k < KEYS) &&
@@ -364,8 +359,8 @@ static void large_batches_of_adds(void) {
         keys[i] = below(&random, KEYS);
         sums[keys[i]] += 3;
     }
-    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, ADDS, 3, TERN_PROMISE_WRITE_ONLY, rma,
-                                      &added));
+    EXPECT_OK(
+        tern_hashtable_add_many(f.worker, table, keys, ADDS, 3, TERN_WRITE_ONLY | rma, &added));
     CU_ASSERT_EQUAL(added, ADDS);
     fixture_share(&f, sums, sizeof sums, all);
     for (uint64_t k = 0; k < KEYS; k++) {
@@ -374,8 +369,8 @@ static void large_batches_of_adds(void) {
             all[k] += all[r * KEYS + k];
     }
     memset(counts, 0, sizeof counts);
-    EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, TERN_PROMISE_READ_ONLY, rma,
-                                       counts, NULL, &present));
+    EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, TERN_READ_ONLY | rma, counts,
+                                       NULL, &present));
     CU_ASSERT(memcmp(counts, all, sizeof counts) == 0);
     CU_ASSERT_EQUAL(total_keys(&f, table), present);
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
@@ -404,14 +399,13 @@ static void auto_at_the_limit_of_a_ring(void) {
         size_t stored = 0, present = 0;
         make_value(value, bytes, key, less);
         EXPECT(less > 0 ? TERN_OK : TERN_ERR_UNSUPPORTED,
-               tern_hashtable_insert_many(f.worker, table, &key, value, 1, rw, call, &stored));
+               tern_hashtable_insert_many(f.worker, table, &key, value, 1, call, &stored));
         CU_ASSERT_EQUAL(stored, less > 0);
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, call, NULL));
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, &key, value, 1, rw, TERN_VIA_AUTO,
-                                             &stored));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, call, NULL));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, &key, value, 1, TERN_AUTO, &stored));
         CU_ASSERT_EQUAL(stored, 1);
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, &key, 1, rw, TERN_VIA_AUTO, found, NULL,
-                                           &present));
+        EXPECT_OK(
+            tern_hashtable_find_many(f.worker, table, &key, 1, TERN_AUTO, found, NULL, &present));
         CU_ASSERT(present == 1 && memcmp(value, found, bytes) == 0);
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
@@ -442,19 +436,17 @@ static void all_futures_are_held(void) {
     hold_all_futures(&f, other, held);
     if (f.size > 1) {
         EXPECT(TERN_ERR_AGAIN,
-               tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, call, &there));
+               tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, call, &there));
         CU_ASSERT_EQUAL(there, 0);
-        EXPECT(TERN_ERR_AGAIN, tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, call,
-                                                        found, NULL, &there));
+        EXPECT(TERN_ERR_AGAIN,
+               tern_hashtable_find_many(f.worker, table, keys, KEYS, call, found, NULL, &there));
     }
-    EXPECT_OK(
-        tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, TERN_VIA_AUTO, &there));
+    EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, TERN_AUTO, &there));
     CU_ASSERT_EQUAL(there, KEYS);
-    EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, TERN_VIA_AUTO, found, NULL,
-                                       &there));
-    CU_ASSERT(there == KEYS && memcmp(values, found, sizeof found) == 0);
     EXPECT_OK(
-        tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, rw, TERN_VIA_AUTO, &there));
+        tern_hashtable_find_many(f.worker, table, keys, KEYS, TERN_AUTO, found, NULL, &there));
+    CU_ASSERT(there == KEYS && memcmp(values, found, sizeof found) == 0);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, TERN_AUTO, &there));
     CU_ASSERT_EQUAL(there, KEYS);
     let_futures_go(&f, held);
     EXPECT_OK(tern_barrier(f.worker));
@@ -472,11 +464,11 @@ static tern_status use_batches_in_handler(tern_call_info *info, const void *argu
                                           size_t bytes) {
     uint64_t key = 1, value = 2;
     (void)arguments, (void)bytes;
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        handled.insert[via] = tern_hashtable_insert_many(info->worker, handled.table, &key, &value,
-                                                         1, rw, (tern_via)via, NULL);
-        handled.find[via] = tern_hashtable_find_many(info->worker, handled.table, &key, 1, rw,
-                                                     (tern_via)via, &value, NULL, NULL);
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        handled.insert[via == TERN_BY_CALL] =
+            tern_hashtable_insert_many(info->worker, handled.table, &key, &value, 1, via, NULL);
+        handled.find[via == TERN_BY_CALL] =
+            tern_hashtable_find_many(info->worker, handled.table, &key, 1, via, &value, NULL, NULL);
     }
     return TERN_OK;
 }
@@ -491,9 +483,9 @@ static void in_a_handler(void) {
         &handled.table));
     EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){f.rank, 0},
                                &use_batches_in_handler_function, NULL, 0, NULL, 0, NULL));
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        CU_ASSERT_EQUAL(handled.insert[via], TERN_ERR_STATE);
-        CU_ASSERT_EQUAL(handled.find[via], TERN_ERR_STATE);
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        CU_ASSERT_EQUAL(handled.insert[via == TERN_BY_CALL], TERN_ERR_STATE);
+        CU_ASSERT_EQUAL(handled.find[via == TERN_BY_CALL], TERN_ERR_STATE);
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, handled.table));

@@ -19,7 +19,6 @@ static void a_rank_dies(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 1000},
         &table));
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint32_t victim = f.size - 1;
     uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS], of_dead = 0;
     unsigned char found[KEYS];
@@ -32,28 +31,26 @@ static void a_rank_dies(void) {
         tear_bucket(&f, table, &held, &held);
     fixture_lose(&f, victim);
 
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         double start = MPI_Wtime();
         size_t stored = 99, present = 99;
         uint64_t with_held[3] = {keys[0], held, keys[1]}, out[3];
-        EXPECT(TERN_ERR_PEER, tern_hashtable_insert_many(f.worker, table, with_held, values, 3, rw,
-                                                         (tern_via)via, &stored));
+        EXPECT(TERN_ERR_PEER,
+               tern_hashtable_insert_many(f.worker, table, with_held, values, 3, via, &stored));
         EXPECT_DETAIL("has died");
         CU_ASSERT(stored == 1 || (stored == 2 && !fixture_all_near(&f)));
-        EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, with_held, 3, rw,
-                                                       (tern_via)via, out, found, &present));
+        EXPECT(TERN_ERR_PEER,
+               tern_hashtable_find_many(f.worker, table, with_held, 3, via, out, found, &present));
         EXPECT_DETAIL("has died");
-        if (via == TERN_VIA_CALL)
-            EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, &of_dead, 1, rw,
-                                                           (tern_via)via, out, found, &present));
+        if (via == TERN_BY_CALL)
+            EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, &of_dead, 1, via, out,
+                                                           found, &present));
         CU_ASSERT_EQUAL(present, 99);
         CU_ASSERT(MPI_Wtime() - start < 5);
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, rw, (tern_via)via,
-                                             &stored));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
         CU_ASSERT_EQUAL(stored, KEYS);
         uint64_t got[KEYS];
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, rw, (tern_via)via, got,
-                                           found, &present));
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, via, got, found, &present));
         CU_ASSERT(present == KEYS && memcmp(got, values, sizeof got) == 0);
     }
     /* What was buffered for the dead is told, once; the rest is there. */
@@ -69,7 +66,7 @@ static void a_rank_dies(void) {
     CU_ASSERT(refused == 0 && MPI_Wtime() - start < 5);
     EXPECT_OK(tern_hashtable_buffer_flush(f.worker, buffer, &refused));
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
-    EXPECT_OK(tern_hashtable_find(f.worker, table, &fresh, rw, TERN_VIA_RMA, &got));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &fresh, TERN_BY_RMA, &got));
     CU_ASSERT_EQUAL(got, fresh);
     /* The others may still call this rank. */
     fixture_meet_living(&f);

@@ -84,8 +84,8 @@ static void inserts_keep_their_order(void) {
         for (uint64_t i = 0; i < EACH; i++) {
             uint64_t number = (f.rank + 1) % f.size * EACH + i;
             make_key(key, 12, number);
-            tern_status status = tern_hashtable_find(f.worker, table, key, TERN_PROMISE_READ_ONLY,
-                                                     TERN_VIA_RMA, value);
+            tern_status status =
+                tern_hashtable_find(f.worker, table, key, TERN_READ_ONLY | TERN_BY_RMA, value);
             CU_ASSERT_EQUAL(status, all[number] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND);
             CU_ASSERT(status != TERN_OK || is_value(value, VALUE, number, all[number]));
         }
@@ -113,8 +113,7 @@ static void adds_are_counted_once(void) {
         EXPECT_OK(tern_hashtable_buffer_add(f.worker, buffer, &key, delta));
         bool directly_too = below(&random, 4) == 0;
         if (directly_too)
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, TERN_PROMISE_READ_WRITE,
-                                         any_via(&random), NULL));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), NULL));
         sum[key] += delta + directly_too;
     }
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
@@ -124,8 +123,8 @@ static void adds_are_counted_once(void) {
         bool there = false;
         for (uint32_t r = 0; r < f.size; r++)
             wanted += all[r * KEYS + key];
-        there = tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA,
-                                    &count) == TERN_OK;
+        there = tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_RMA, &count) ==
+                TERN_OK;
         CU_ASSERT(there || wanted == 0);
         CU_ASSERT_EQUAL(count, wanted);
     }
@@ -158,8 +157,7 @@ static void refusals_are_told_once(void) {
         uint64_t present = 0;
         for (uint64_t key = 0; key < KEYS; key++) {
             uint64_t value = 1000;
-            present += tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_WRITE,
-                                           TERN_VIA_CALL, &value) == TERN_OK;
+            present += tern_hashtable_find(f.worker, table, &key, TERN_BY_CALL, &value) == TERN_OK;
             CU_ASSERT(value == key || value == 1000);
         }
         CU_ASSERT_EQUAL(present, KEYS - refused);
@@ -200,8 +198,7 @@ static void all_futures_are_held(void) {
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     for (int i = 0; i < 3; i++) {
         uint64_t value = 0;
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], TERN_PROMISE_READ_WRITE,
-                                      TERN_VIA_CALL, &value));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], TERN_BY_CALL, &value));
         CU_ASSERT_EQUAL(value, keys[i]);
     }
     EXPECT_OK(tern_barrier(f.worker));

@@ -5,8 +5,6 @@
 
 #include "table_tools.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 static tern_hashtable *make(fixture *f, size_t value_bytes, uint64_t capacity) {
     tern_hashtable *table = NULL;
     tern_hashtable_options options = {.key_bytes = 8,
@@ -33,34 +31,31 @@ static void arguments_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    const tern_promise reads = TERN_PROMISE_READ_ONLY;
-    const tern_via rma = TERN_VIA_RMA;
+    const tern_flags reads = TERN_READ_ONLY;
+    const tern_flags rma = TERN_BY_RMA;
     tern_worker *w = f.worker;
     tern_hashtable *values = make(&f, 8, 10), *counters = make(&f, 0, 10);
     uint64_t key = 1, before = 77;
     int existed = 77;
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_insert_new(w, values, &key, &key, reads, (tern_via)via, &existed));
-        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, &key, reads, (tern_via)via));
-        EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
+               tern_hashtable_insert_new(w, values, &key, &key, reads | via, &existed));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, &key, reads | via));
+        EXPECT_DETAIL("TERN_READ_ONLY");
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_compare_swap(w, counters, &key, 0, 1, reads, (tern_via)via, &before));
+               tern_hashtable_compare_swap(w, counters, &key, 0, 1, reads | via, &before));
     }
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_new(w, values, &key, NULL, rw, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_new(w, values, &key, NULL, rma, NULL));
     EXPECT_DETAIL("value is NULL");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_new(w, counters, &key, &key, rw, rma, NULL));
-    EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_hashtable_compare_swap(w, values, &key, 0, 1, rw, rma, &before));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, NULL, rw, rma));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_new(w, counters, &key, &key, rma, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_compare_swap(w, values, &key, 0, 1, rma, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, NULL, rma));
     const uint64_t limit = UINT64_C(1) << 61;
-    EXPECT(TERN_ERR_RANGE,
-           tern_hashtable_compare_swap(w, counters, &key, limit, 1, rw, rma, &before));
+    EXPECT(TERN_ERR_RANGE, tern_hashtable_compare_swap(w, counters, &key, limit, 1, rma, &before));
     EXPECT_DETAIL("2305843009213693952");
-    EXPECT(TERN_ERR_RANGE,
-           tern_hashtable_compare_swap(w, counters, &key, 1, ~limit, rw, rma, &before));
+    EXPECT(TERN_ERR_RANGE, tern_hashtable_compare_swap(w, counters, &key, 1, ~limit, rma, &before));
     EXPECT(TERN_ERR_NOT_FOUND,
-           tern_hashtable_compare_swap(w, counters, &key, 1 - limit, limit - 1, rw, rma, &before));
+           tern_hashtable_compare_swap(w, counters, &key, 1 - limit, limit - 1, rma, &before));
     CU_ASSERT_EQUAL(before, 77);
     CU_ASSERT_EQUAL(existed, 77);
     CU_ASSERT_EQUAL(total_keys(&f, values) + total_keys(&f, counters), 0);
@@ -75,33 +70,33 @@ enum { EACH = 12 };
 static void one_change(fixture *f, tern_hashtable *table, size_t bytes, uint64_t *random,
                        uint64_t *versions, uint64_t *newest) {
     uint64_t k = below(random, EACH), key = k * f->size + f->rank;
-    tern_via via = bytes > 1024 ? TERN_VIA_RMA : any_via(random);
-    tern_promise promise = any_writer(random);
+    const tern_flags via = bytes > 1024 ? TERN_BY_RMA : any_via(random),
+                     flags = any_writer(random) | via;
     static unsigned char value[VALUE_MAX];
     int existed = 77;
     switch (below(random, 4)) {
     case 0:
         make_value(value, bytes, key, ++*newest);
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, promise, via, &existed));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, flags, &existed));
         CU_ASSERT_EQUAL(existed, versions[k] != 0);
         versions[k] = *newest;
         break;
     case 1:
         make_value(value, bytes, key, ++*newest);
-        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &key, value, promise, via, &existed));
+        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &key, value, flags, &existed));
         CU_ASSERT_EQUAL(existed, versions[k] != 0);
         versions[k] = versions[k] != 0 ? versions[k] : *newest;
         break;
     case 2:
         EXPECT(versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_erase(f->worker, table, &key, promise, via));
+               tern_hashtable_erase(f->worker, table, &key, flags));
         versions[k] = 0;
         break;
     default:
         /* What was written in a phase is there for the other phases only behind its end. */
         EXPECT_OK(tern_flush_all(f->worker));
         EXPECT(versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f->worker, table, &key, rw, via, value));
+               tern_hashtable_find(f->worker, table, &key, via, value));
         if (versions[k] != 0)
             CU_ASSERT(is_value(value, bytes, key, versions[k]));
     }
@@ -130,8 +125,7 @@ static void values_follow_a_model(void) {
             static unsigned char value[VALUE_MAX];
             uint64_t key = k * f.size + f.rank;
             EXPECT(versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA,
-                                       value));
+                   tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_RMA, value));
         }
         end(&f, table);
     }
@@ -148,46 +142,44 @@ static void counters_follow_a_model(void) {
     for (int i = fixture_times(&f, 800); i > 0; i--) {
         uint64_t k = below(&random, EACH), key = k * f.size + f.rank, before = 77;
         uint64_t delta = below(&random, 3) - 1, wanted = count[k] + below(&random, 2);
-        tern_via via = any_via(&random);
-        tern_promise promise = any_writer(&random);
+        const tern_flags flags = any_writer(&random) | any_via(&random);
         switch (below(&random, 5)) {
         case 0:
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, delta, promise, via, &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, delta, flags, &before));
             CU_ASSERT_EQUAL(before, there[k] ? count[k] : 0);
             count[k] = (there[k] ? count[k] : 0) + delta;
             there[k] = true;
             break;
         case 1:
-            EXPECT_OK(tern_hashtable_add_many(f.worker, table, &key, 1, delta, promise, via, NULL));
+            EXPECT_OK(tern_hashtable_add_many(f.worker, table, &key, 1, delta, flags, NULL));
             count[k] = (there[k] ? count[k] : 0) + delta;
             there[k] = true;
             break;
         case 2:
             EXPECT(there[k] ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_compare_swap(f.worker, table, &key, wanted, 100 + delta, promise,
-                                               via, &before));
+                   tern_hashtable_compare_swap(f.worker, table, &key, wanted, 100 + delta, flags,
+                                               &before));
             CU_ASSERT_EQUAL(before, there[k] ? count[k] : 77);
             if (there[k] && wanted == count[k])
                 count[k] = 100 + delta;
             break;
         case 3:
             EXPECT(there[k] ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_erase(f.worker, table, &key, promise, via));
+                   tern_hashtable_erase(f.worker, table, &key, flags));
             there[k] = false;
             break;
         default:
             EXPECT_OK(tern_flush_all(f.worker));
             EXPECT(there[k] ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, rw, via, &before));
+                   tern_hashtable_find(f.worker, table, &key, flags & TERN_WAYS, &before));
             CU_ASSERT_EQUAL(before, there[k] ? count[k] : 77);
         }
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t k = 0; k < EACH; k++) {
         uint64_t key = k * f.size + f.rank, now = 77;
-        EXPECT(
-            there[k] ? TERN_OK : TERN_ERR_NOT_FOUND,
-            tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA, &now));
+        EXPECT(there[k] ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_RMA, &now));
         CU_ASSERT_EQUAL(now, there[k] ? count[k] : 77);
     }
     end(&f, table);
@@ -202,20 +194,19 @@ static void counters_at_their_limits(void) {
     tern_hashtable *table = make(&f, 0, 10 * f.size);
     const uint64_t top = (UINT64_C(1) << 61) - 1;
     uint64_t key = f.rank, before = 77;
-    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
-    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, top, rw, rma, &before));
-    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, rw, call, &before));
+    const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, top, rma, &before));
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, call, &before));
     CU_ASSERT_EQUAL(before, top);
-    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, rma, &before));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rma, &before));
     CU_ASSERT_EQUAL(before, ~top);
-    EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, rma));
-    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rw, rma, &before));
+    EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rma));
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rma, &before));
     CU_ASSERT_EQUAL(before, 0);
-    EXPECT_OK(
-        tern_hashtable_compare_swap(f.worker, table, &key, UINT64_MAX, ~top, rw, call, &before));
+    EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, UINT64_MAX, ~top, call, &before));
     CU_ASSERT_EQUAL(before, UINT64_MAX);
-    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rw, rma, &before));
-    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, call, &before));
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rma, &before));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, call, &before));
     CU_ASSERT_EQUAL(before, top);
     end(&f, table);
     fixture_close(&f);
@@ -233,11 +224,11 @@ static void erased_keys_come_back(void) {
             uint64_t value[2];
             int existed = 77;
             make_value(value, 16, key, version);
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw,
-                                            version % 2 ? TERN_VIA_RMA : TERN_VIA_CALL, &existed));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
+                                            version % 2 ? TERN_BY_RMA : TERN_BY_CALL, &existed));
             CU_ASSERT_EQUAL(existed, 0);
-            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw,
-                                           version % 3 ? TERN_VIA_RMA : TERN_VIA_CALL));
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key,
+                                           version % 3 ? TERN_BY_RMA : TERN_BY_CALL));
         }
     }
     CU_ASSERT_EQUAL(total_keys(&f, table), 0);
@@ -267,17 +258,17 @@ static void inserts_and_erases_take_turns(void) {
             switch (below(&random, 3)) {
             case 0:
                 make_value(value, bytes, key, (uint64_t)i);
-                EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &key, value, rw,
-                                                    any_via(&random), &existed));
+                EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &key, value, any_via(&random),
+                                                    &existed));
                 count[key] += existed == 0;
                 break;
             case 1:
-                status = tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random));
+                status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
                 count[KEYS + key] += status == TERN_OK;
                 break;
             default:
-                status = tern_hashtable_find(f.worker, table, &key, rw, any_via(&random), value);
+                status = tern_hashtable_find(f.worker, table, &key, any_via(&random), value);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
                 uint64_t version = 0;
                 memcpy(&version, value, bytes < 8 ? 0 : 8);
@@ -292,8 +283,7 @@ static void inserts_and_erases_take_turns(void) {
                 inserted += all[r][key];
                 erased += all[r][KEYS + key];
             }
-            tern_status status =
-                tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, value);
+            tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, value);
             CU_ASSERT_EQUAL(inserted - erased, status == TERN_OK);
         }
         end(&f, table);
@@ -315,17 +305,17 @@ static void counters_live_and_die(void) {
         tern_status status;
         switch (below(&random, 4)) {
         case 0:
-            status = tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random));
+            status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             count[KEYS + key] += status == TERN_OK;
             break;
         case 1:
-            status = tern_hashtable_compare_swap(f.worker, table, &key, 5, 6, rw, any_via(&random),
-                                                 &before);
+            status =
+                tern_hashtable_compare_swap(f.worker, table, &key, 5, 6, any_via(&random), &before);
             CU_ASSERT(status == TERN_ERR_NOT_FOUND || (before > 0 && status == TERN_OK));
             break;
         default:
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, rw, any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), &before));
             count[key] += before == 0;
         }
     }
@@ -336,7 +326,7 @@ static void counters_live_and_die(void) {
             begun += all[r][key];
             ended += all[r][KEYS + key];
         }
-        tern_status status = tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &now);
+        tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &now);
         CU_ASSERT_EQUAL(begun - ended, status == TERN_OK);
         CU_ASSERT(status != TERN_OK || now > 0);
     }
@@ -352,12 +342,12 @@ static void compare_swap_loses_nothing(void) {
     tern_hashtable *table = make(&f, 0, 4);
     uint64_t random = fixture_seed(&f, 40), key = 9, mine = 0, all[64], sum = 0, count = 77;
     if (f.rank == 0)
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 0, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 0, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_barrier(f.worker));
     uint64_t expected = 0;
     for (int i = fixture_times(&f, 1000); i > 0; i--) {
         uint64_t before = 77;
-        EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1, rw,
+        EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1,
                                               any_via(&random), &before));
         mine += before == expected;
         expected = before == expected ? expected + 1 : before;
@@ -365,7 +355,7 @@ static void compare_swap_loses_nothing(void) {
     fixture_share(&f, &mine, sizeof mine, all);
     for (uint32_t r = 0; r < f.size; r++)
         sum += all[r];
-    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &count));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &count));
     CU_ASSERT_EQUAL(count, sum);
     end(&f, table);
     fixture_close(&f);

@@ -74,47 +74,44 @@ static void choose_keys(const tern_hashtable *table, uint32_t owner, uint64_t st
 }
 
 static void insert_all(fixture *f, tern_hashtable *table, const uint64_t *keys, uint64_t version,
-                       tern_promise promise, tern_via via) {
+                       tern_flags flags) {
     for (int i = 0; i < KEYS; i++) {
         uint64_t value[2];
         make_value(value, 16, keys[i], version);
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[i], value, promise, via, NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[i], value, flags, NULL));
     }
 }
 
-static void find_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_promise promise,
-                     tern_via via, tern_status wanted) {
+static void find_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_flags flags,
+                     tern_status wanted) {
     for (int i = 0; i < KEYS; i++) {
         uint64_t value[2];
-        EXPECT(wanted, tern_hashtable_find(f->worker, table, &keys[i], promise, via, value));
+        EXPECT(wanted, tern_hashtable_find(f->worker, table, &keys[i], flags, value));
     }
 }
 
-static void add_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_promise promise,
-                    tern_via via) {
+static void add_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_flags flags) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_hashtable_add(f->worker, table, &keys[i], 1, promise, via, NULL));
+        EXPECT_OK(tern_hashtable_add(f->worker, table, &keys[i], 1, flags, NULL));
 }
 
-static void erase_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_via via,
+static void erase_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_flags via,
                       tern_status wanted) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT(wanted,
-               tern_hashtable_erase(f->worker, table, &keys[i], TERN_PROMISE_READ_WRITE, via));
+        EXPECT(wanted, tern_hashtable_erase(f->worker, table, &keys[i], via));
 }
 
 static void insert_all_new(fixture *f, tern_hashtable *table, const uint64_t *keys, bool there) {
     for (int i = 0; i < KEYS; i++) {
         uint64_t value[2] = {1, 2};
         int existed = 77;
-        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &keys[i], value,
-                                            TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, &existed));
+        EXPECT_OK(
+            tern_hashtable_insert_new(f->worker, table, &keys[i], value, TERN_BY_RMA, &existed));
         CU_ASSERT_EQUAL(existed, there);
     }
 }
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
 /* While no keys are moved, a table that grows costs the same but in phases. */
 static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
@@ -124,42 +121,42 @@ static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     choose_keys(table, owner, 10000, phase);
     choose_keys(table, owner, 20000, absent);
     begin(f);
-    insert_all(f, table, keys, 0, rw, rma);
+    insert_all(f, table, keys, 0, rma);
     CU_ASSERT(costs(f, KEYS, (cost){.atomics = 1, .puts = 1, .flushes = 1}, "insert"));
     begin(f);
-    insert_all(f, table, phase, 0, TERN_PROMISE_WRITE_ONLY, rma);
+    insert_all(f, table, phase, 0, TERN_WRITE_ONLY | rma);
     CU_ASSERT(
         costs(f, KEYS, (cost){.atomics = 1, .puts = 1, .flushes = grows}, "insert in a phase"));
     EXPECT_OK(tern_flush_all(f->worker));
 
     /* The first one does not expect to meet its key: a CAS too much. */
     uint64_t value[2] = {0, 0};
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, &phase[0], value, rw, rma, NULL));
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, &phase[0], value, rma, NULL));
     tern_transport transport = TERN_SHM;
     EXPECT_OK(tern_context_transport(f->context, owner, &transport));
     for (uint64_t version = 1; version < 3; version++) {
         begin(f);
-        insert_all(f, table, keys, version, rw, rma);
+        insert_all(f, table, keys, version, rma);
         CU_ASSERT(costs(
             f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = transport == TERN_RMA},
             "insert of a known key"));
     }
     begin(f);
-    find_all(f, table, keys, rw, rma, TERN_OK);
+    find_all(f, table, keys, rma, TERN_OK);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find"));
     begin(f);
-    find_all(f, table, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "find of an absent key"));
     begin(f);
-    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
+    find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_OK);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find in a phase"));
     begin(f);
-    find_all(f, table, absent, TERN_PROMISE_READ_ONLY, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, absent, TERN_READ_ONLY | rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(
         costs(f, KEYS, (cost){.gets = 1, .atomics = grows}, "find of an absent key in a phase"));
     begin(f);
-    insert_all(f, table, absent, 0, rw, call);
-    find_all(f, table, absent, rw, call, TERN_OK);
+    insert_all(f, table, absent, 0, call);
+    find_all(f, table, absent, call, TERN_OK);
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.calls = 1}, "by call"));
 }
 
@@ -182,13 +179,13 @@ static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
     erase_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "erase of an absent key"));
     begin(f);
-    find_all(f, table, keys, rw, rma, TERN_ERR_NOT_FOUND);
-    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, keys, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1}, "find of an erased key"));
 
     /* The first one does not expect to meet its key: a CAS too much. */
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[0], value, rw, rma, NULL));
-    EXPECT_OK(tern_hashtable_erase(f->worker, table, &keys[0], rw, rma));
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[0], value, rma, NULL));
+    EXPECT_OK(tern_hashtable_erase(f->worker, table, &keys[0], rma));
     begin(f);
     insert_all_new(f, table, keys, false);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences},
@@ -206,35 +203,35 @@ static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
     choose_keys(table, owner, 0, keys);
     choose_keys(table, owner, 20000, absent);
     begin(f);
-    add_all(f, table, keys, TERN_PROMISE_WRITE_ONLY, rma);
+    add_all(f, table, keys, TERN_WRITE_ONLY | rma);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1}, "add of a new key"));
     EXPECT_OK(tern_flush_all(f->worker));
     begin(f);
-    add_all(f, table, keys, rw, rma);
+    add_all(f, table, keys, rma);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add"));
     begin(f);
-    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, KEYS, 1, rw, rma, NULL));
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, KEYS, 1, rma, NULL));
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add of many"));
     begin(f);
-    find_all(f, table, keys, rw, rma, TERN_OK);
-    find_all(f, table, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, table, keys, rma, TERN_OK);
+    find_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "find of a counter"));
     begin(f);
-    find_all(f, table, keys, TERN_PROMISE_READ_ONLY, rma, TERN_OK);
+    find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_OK);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find of a counter in a phase"));
     begin(f);
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_hashtable_compare_swap(f->worker, table, &keys[i], 3, 4, rw, rma, NULL));
+        EXPECT_OK(tern_hashtable_compare_swap(f->worker, table, &keys[i], 3, 4, rma, NULL));
     erase_all(f, table, keys, rma, TERN_OK);
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "compare_swap and erase"));
     begin(f);
-    add_all(f, table, keys, rw, rma);
+    add_all(f, table, keys, rma);
     CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2}, "add to an erased counter"));
     begin(f);
-    add_all(f, table, keys, rw, call);
+    add_all(f, table, keys, call);
     CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "add by call"));
     begin(f);
-    EXPECT_OK(tern_hashtable_add_many(f->worker, table, absent, KEYS, 1, rw, call, NULL));
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, absent, KEYS, 1, call, NULL));
     CU_ASSERT(costs(f, 1, (cost){.calls = 1}, "add of many by call"));
 }
 
@@ -288,7 +285,7 @@ static void a_full_part(void) {
         tern_status status = TERN_OK;
         while (status == TERN_OK) {
             key = number_owned_by(table, owner, key + 1);
-            status = tern_hashtable_insert(f.worker, table, &key, value, rw, call, NULL);
+            status = tern_hashtable_insert(f.worker, table, &key, value, call, NULL);
             last = status == TERN_OK ? key : last;
             inside += status == TERN_OK;
         }
@@ -298,13 +295,12 @@ static void a_full_part(void) {
             tern_stats after;
             begin(&f);
             if (turn < 2)
-                EXPECT(
-                    turn == 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                    tern_hashtable_find(f.worker, table, turn == 0 ? &last : &key, rw, rma, value));
+                EXPECT(turn == 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
+                       tern_hashtable_find(f.worker, table, turn == 0 ? &last : &key, rma, value));
             else
                 EXPECT(turn == 2 ? TERN_OK : TERN_ERR_FULL,
-                       tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value, rw,
-                                             rma, NULL));
+                       tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value, rma,
+                                             NULL));
             tern_stats_get(f.worker, &after);
             CU_ASSERT(after.gets - before.gets + after.atomics - before.atomics < 32);
         }
@@ -336,14 +332,14 @@ static void by_load_and_store(void) {
     begin(&f);
     if (fixture_all_near(&f)) {
         choose_keys(values, (f.rank + 1) % f.size, 0, keys);
-        insert_all(&f, values, keys, 0, rw, rma);
-        insert_all(&f, values, keys, 1, rw, rma);
-        find_all(&f, values, keys, rw, rma, TERN_OK);
+        insert_all(&f, values, keys, 0, rma);
+        insert_all(&f, values, keys, 1, rma);
+        find_all(&f, values, keys, rma, TERN_OK);
     }
     choose_keys(counters, f.rank, 0, keys);
-    add_all(&f, counters, keys, rw, call);
-    EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, rw, call, NULL));
-    find_all(&f, counters, keys, rw, call, TERN_OK);
+    add_all(&f, counters, keys, call);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, call, NULL));
+    find_all(&f, counters, keys, call, TERN_OK);
     CU_ASSERT(costs(&f, 1, (cost){0}, "by load and store"));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));

@@ -11,9 +11,8 @@ static void ask_each_other(fixture *f, tern_hashtable *table, const uint64_t hel
     double start = MPI_Wtime();
     for (int i = 0; i < 20 && f->rank < 2; i++) {
         uint64_t value[2];
-        CU_ASSERT(told_soon(tern_hashtable_find(f->worker, table, &held[1 - f->rank],
-                                                TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, value),
-                            start));
+        CU_ASSERT(told_soon(
+            tern_hashtable_find(f->worker, table, &held[1 - f->rank], TERN_BY_RMA, value), start));
     }
 }
 
@@ -32,7 +31,6 @@ static void a_rank_dies_holding_buckets(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = 1000},
         &values));
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint32_t victim = f.size - 1;
     uint64_t begun = number_owned_by(counters, 0, 0), locked = number_owned_by(values, 0, 100);
     const uint64_t held[2] = {number_owned_by(values, 0, 300), number_owned_by(values, 1, 300)};
@@ -42,7 +40,7 @@ static void a_rank_dies_holding_buckets(void) {
         tear_bucket(&f, values, &locked, value);
         for (int i = 0; i < 2; i++)
             tear_bucket(&f, values, &held[i], value);
-        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, TERN_BY_RMA, NULL));
         uint64_t hash = hash_of(counters, &begun);
         EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(counters, &begun), TERN_FREE,
                                   tern_state_taken(hash, f.rank), &seen));
@@ -51,30 +49,24 @@ static void a_rank_dies_holding_buckets(void) {
 
     if (f.size > 2)
         ask_each_other(&f, values, held);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         double start = MPI_Wtime();
         size_t added = 77;
-        CU_ASSERT(told_soon(
-            tern_hashtable_add(f.worker, counters, &begun, 1, rw, (tern_via)via, NULL), start));
+        CU_ASSERT(told_soon(tern_hashtable_add(f.worker, counters, &begun, 1, via, NULL), start));
         EXPECT_DETAIL("has died");
-        CU_ASSERT(told_soon(
-            tern_hashtable_add_many(f.worker, counters, &begun, 1, 1, rw, (tern_via)via, &added),
-            start));
+        CU_ASSERT(told_soon(tern_hashtable_add_many(f.worker, counters, &begun, 1, 1, via, &added),
+                            start));
         CU_ASSERT_EQUAL(added, 0);
-        CU_ASSERT(told_soon(
-            tern_hashtable_find(f.worker, values, &locked, rw, (tern_via)via, value), start));
-        CU_ASSERT(told_soon(
-            tern_hashtable_insert(f.worker, values, &locked, value, rw, (tern_via)via, NULL),
-            start));
+        CU_ASSERT(told_soon(tern_hashtable_find(f.worker, values, &locked, via, value), start));
         CU_ASSERT(
-            told_soon(tern_hashtable_erase(f.worker, values, &locked, rw, (tern_via)via), start));
-        EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, counters, &begun, rw, (tern_via)via, &count));
-        EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, rw, (tern_via)via, value));
+            told_soon(tern_hashtable_insert(f.worker, values, &locked, value, via, NULL), start));
+        CU_ASSERT(told_soon(tern_hashtable_erase(f.worker, values, &locked, via), start));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, counters, &begun, via, &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, via, value));
         make_value(value, 16, whole, 2 + f.rank);
-        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, rw, (tern_via)via, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, via, NULL));
         uint64_t other = number_owned_by(counters, 0, 300);
-        EXPECT_OK(tern_hashtable_add(f.worker, counters, &other, 1, rw, (tern_via)via, NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, counters, &other, 1, via, NULL));
     }
     /* The others may still call this rank. */
     fixture_meet_living(&f);

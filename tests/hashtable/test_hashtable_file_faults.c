@@ -20,8 +20,8 @@ static char folder[64], path[96];
 static bool insert_all(const fixture *f, tern_hashtable *table) {
     for (uint64_t key = f->rank + 1; key <= KEYS; key += f->size) {
         int existed = 0;
-        if (!EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, TERN_PROMISE_WRITE_ONLY,
-                                             TERN_VIA_AUTO, &existed)))
+        if (!EXPECT_OK(
+                tern_hashtable_insert(f->worker, table, &key, &key, TERN_WRITE_ONLY, &existed)))
             return false;
     }
     return true;

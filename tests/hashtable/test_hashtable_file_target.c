@@ -33,7 +33,7 @@ static tern_hashtable *begin(fixture *f) {
         &table));
     uint64_t key = 1, value = 2;
     if (f->rank == 0)
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &value, 0, TERN_VIA_AUTO, NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &value, 0, NULL));
     return table;
 }
 

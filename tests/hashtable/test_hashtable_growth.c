@@ -9,8 +9,6 @@
 
 #include "hashtable/table.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 static tern_hashtable *make(fixture *f, size_t key_bytes, size_t value_bytes, bool counter,
                             uint64_t capacity) {
     tern_hashtable *table = NULL;
@@ -117,17 +115,17 @@ static void one_step(model *m, uint64_t k) {
     static unsigned char value[VALUE_MAX];
     tern_worker *w = m->f->worker;
     uint64_t key = k * m->f->size + m->f->rank, *version = &m->versions[k];
-    tern_via via = any_via(&m->random);
+    tern_flags via = any_via(&m->random);
     int existed = 77;
     switch (below(&m->random, 8)) {
     case 0:
         EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_erase(w, m->table, &key, any_writer(&m->random), via));
+               tern_hashtable_erase(w, m->table, &key, any_writer(&m->random) | via));
         *version = 0;
         break;
     case 1:
         make_value(value, m->bytes, key, ++m->newest);
-        EXPECT_OK(tern_hashtable_insert_new(w, m->table, &key, value, any_writer(&m->random), via,
+        EXPECT_OK(tern_hashtable_insert_new(w, m->table, &key, value, any_writer(&m->random) | via,
                                             &existed));
         CU_ASSERT_EQUAL(existed, *version != 0);
         *version = *version != 0 ? *version : m->newest;
@@ -136,14 +134,14 @@ static void one_step(model *m, uint64_t k) {
     case 3:
         EXPECT_OK(tern_flush_all(w));
         EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(w, m->table, &key, rw, via, value));
+               tern_hashtable_find(w, m->table, &key, via, value));
         if (*version != 0)
             CU_ASSERT(is_value(value, m->bytes, key, *version));
         break;
     default:
         make_value(value, m->bytes, key, ++m->newest);
-        EXPECT_OK(
-            tern_hashtable_insert(w, m->table, &key, value, any_writer(&m->random), via, &existed));
+        EXPECT_OK(tern_hashtable_insert(w, m->table, &key, value, any_writer(&m->random) | via,
+                                        &existed));
         CU_ASSERT_EQUAL(existed, *version != 0);
         *version = m->newest;
     }
@@ -156,7 +154,7 @@ static void check_model(model *m) {
     for (uint64_t k = 0; k < m->each; k++) {
         uint64_t key = k * m->f->size + m->f->rank;
         tern_status status = tern_hashtable_find(
-            m->f->worker, m->table, &key, any_reader(&m->random), any_via(&m->random), value);
+            m->f->worker, m->table, &key, any_reader(&m->random) | any_via(&m->random), value);
         missing += status != (m->versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND);
         wrong += status == TERN_OK && !is_value(value, m->bytes, key, m->versions[k]);
     }
@@ -221,13 +219,13 @@ static void one_insert_is_the_first(void) {
     for (uint64_t i = 0; i < keys; i++) {
         uint64_t number = (start + i) % keys, value = number ^ 99, found = 0;
         int existed = 77;
-        EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &number, &value, rw, any_via(&random),
+        EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &number, &value, any_via(&random),
                                             &existed));
         first[number] = existed == 0;
         number = (start + below(&random, i + 1)) % keys;
-        missed += tern_hashtable_find(f.worker, table, &number, rw, any_via(&random), &found) !=
-                      TERN_OK ||
-                  found != (number ^ 99);
+        missed +=
+            tern_hashtable_find(f.worker, table, &number, any_via(&random), &found) != TERN_OK ||
+            found != (number ^ 99);
     }
     CU_ASSERT_EQUAL(missed, 0);
     fixture_share(&f, first, keys, all);
@@ -261,24 +259,24 @@ static void every_count_once(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t i = 0; i < each; i++) {
         uint64_t key = HOT + i * f.size + f.rank, before = UINT64_MAX;
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, rw, any_via(&random), &before));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_via(&random), &before));
         CU_ASSERT_EQUAL(before, 0);
         if (below(&random, 4) == 0) {
-            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random)));
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, rw, any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, any_via(&random)));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_via(&random), &before));
             CU_ASSERT_EQUAL(before, 0);
         }
         key = 0;
         if (below(&random, 3) > 0) {
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_writer(&random),
-                                         any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1,
+                                         any_writer(&random) | any_via(&random), &before));
         } else {
             uint64_t expected = 0;
             tern_status status =
-                tern_hashtable_find(f.worker, table, &key, rw, any_via(&random), &expected);
+                tern_hashtable_find(f.worker, table, &key, any_via(&random), &expected);
             if (status == TERN_ERR_NOT_FOUND)
                 continue;
-            EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1, rw,
+            EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1,
                                                   any_via(&random), &before));
             if (before != expected)
                 continue;
@@ -302,7 +300,7 @@ static void every_count_once(void) {
     CU_ASSERT_EQUAL(wrong, 0);
     for (uint64_t i = 0; i < each; i++) {
         uint64_t key = HOT + i * f.size + f.rank, count = 99;
-        wrong += tern_hashtable_find(f.worker, table, &key, any_reader(&random), any_via(&random),
+        wrong += tern_hashtable_find(f.worker, table, &key, any_reader(&random) | any_via(&random),
                                      &count) != TERN_OK ||
                  count != i;
     }
@@ -329,8 +327,8 @@ static void batches_and_buffers_of_counts(void) {
         size_t count = below(&random, BATCH), added = 0;
         for (size_t k = 0; k < count; k++)
             keys[k] = below(&random, (i + 1) * most / times);
-        EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, 3, any_writer(&random),
-                                          any_via(&random), &added));
+        EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, 3,
+                                          any_writer(&random) | any_via(&random), &added));
         CU_ASSERT_EQUAL(added, count);
         mine += 3 * count;
         for (size_t k = 0; k < count / 8; k++)
@@ -375,7 +373,7 @@ static void batches_of_values(void) {
             values[k] = newest[number] = i * BATCH + k + 1;
         }
         EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count,
-                                             any_writer(&random), any_via(&random), &done));
+                                             any_writer(&random) | any_via(&random), &done));
         CU_ASSERT_EQUAL(done, count);
         EXPECT_OK(tern_flush_all(f.worker));
         for (size_t k = 0; k < count; k++) {
@@ -383,8 +381,8 @@ static void batches_of_values(void) {
             keys[k] = number * f.size + f.rank;
             wanted += newest[number] != 0;
         }
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, count, rw, any_via(&random),
-                                           values, found, &done));
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, count, any_via(&random), values,
+                                           found, &done));
         CU_ASSERT_EQUAL(done, wanted);
         for (size_t k = 0; k < count; k++)
             wrong +=
@@ -412,14 +410,12 @@ static void keys_come_and_go(void) {
         for (uint64_t i = 0; i < times; i++) {
             uint64_t key = i * f.size + f.rank;
             if (counter)
-                EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, rw, any_via(&random), NULL));
+                EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), NULL));
             else
-                EXPECT_OK(
-                    tern_hashtable_insert(f.worker, table, &key, &i, rw, any_via(&random), NULL));
+                EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, any_via(&random), NULL));
             key -= LIVE * f.size;
             if (i >= LIVE)
-                wrong +=
-                    tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random)) != TERN_OK;
+                wrong += tern_hashtable_erase(f.worker, table, &key, any_via(&random)) != TERN_OK;
         }
         CU_ASSERT_EQUAL(wrong, 0);
         CU_ASSERT_EQUAL(total_keys(&f, table), (times < LIVE ? times : LIVE) * f.size);
@@ -440,7 +436,7 @@ static void a_grown_table_is_saved(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t i = 0; i < each; i++) {
         uint64_t key = i * f.size + f.rank;
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, rw, TERN_VIA_AUTO, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, TERN_AUTO, NULL));
     }
     EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
     const tern_hashtable_options options = {.grow = 1};
@@ -448,11 +444,10 @@ static void a_grown_table_is_saved(void) {
     for (uint64_t i = 0; i < 4 * each; i++) {
         uint64_t key = i * f.size + f.rank, value = UINT64_MAX;
         if (i < each)
-            wrong +=
-                tern_hashtable_find(f.worker, loaded, &key, rw, TERN_VIA_AUTO, &value) != TERN_OK ||
-                value != i;
+            wrong += tern_hashtable_find(f.worker, loaded, &key, TERN_AUTO, &value) != TERN_OK ||
+                     value != i;
         else
-            EXPECT_OK(tern_hashtable_insert(f.worker, loaded, &key, &i, rw, TERN_VIA_AUTO, NULL));
+            EXPECT_OK(tern_hashtable_insert(f.worker, loaded, &key, &i, TERN_AUTO, NULL));
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(total_keys(&f, loaded), 4 * each * f.size);
@@ -482,8 +477,7 @@ static void a_large_array_is_on_its_way(void) {
         for (uint64_t step = 0, count; step < STEPS; step++) {
             for (uint64_t i = 0; i < STEP; i++) {
                 uint64_t key = (step * STEP + i) * f.size + f.rank;
-                EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
-                                                TERN_PROMISE_READ_WRITE, TERN_VIA_RMA, NULL));
+                EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL));
             }
             tern_progress(f.worker);
             EXPECT_OK(tern_hashtable_size(f.worker, table, &count));

@@ -7,8 +7,6 @@
 #include "bucket_tools.h"
 #include "survivors.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 static tern_hashtable *make(fixture *f, uint64_t capacity) {
     tern_hashtable *table = NULL;
     EXPECT_OK(tern_hashtable_create(
@@ -31,7 +29,7 @@ static void take_and_tear(fixture *f, tern_hashtable *table, const uint64_t *beg
     make_value(value, 16, *torn, 1);
     tear_bucket(f, table, torn, value);
     make_value(value, 16, *whole, 1);
-    EXPECT_OK(tern_hashtable_insert(f->worker, table, whole, value, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_hashtable_insert(f->worker, table, whole, value, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_atomic_cas(f->worker, bucket_of(table, begun), TERN_FREE,
                               tern_state_taken(hash, f->rank), &seen));
     CU_ASSERT_EQUAL(seen, TERN_FREE);
@@ -78,26 +76,23 @@ static void a_rank_dies_holding_buckets(void) {
     for (uint64_t i = 0; i < KEYS; i++) {
         uint64_t key = number_owned_by(table, 0, 2000 * (f.rank + 1) * (i + 1));
         make_value(value, 16, key, 1);
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL));
     }
     serve_for(&f, 0.5);
     if (f.rank == 0)
         CU_ASSERT(tern_table_part_of(table, 0)->generation > 0);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         start = MPI_Wtime();
-        EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, table, &special[0], rw, (tern_via)via, value));
-        CU_ASSERT(told_soon(
-            tern_hashtable_find(f.worker, table, &special[1], rw, (tern_via)via, value), start));
-        CU_ASSERT(told_soon(
-            tern_hashtable_insert(f.worker, table, &special[1], value, rw, (tern_via)via, NULL),
-            start));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &special[2], rw, (tern_via)via, value));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &special[0], via, value));
+        CU_ASSERT(told_soon(tern_hashtable_find(f.worker, table, &special[1], via, value), start));
+        CU_ASSERT(told_soon(tern_hashtable_insert(f.worker, table, &special[1], value, via, NULL),
+                            start));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &special[2], via, value));
         CU_ASSERT(is_value(value, 16, special[2], 1));
     }
     for (uint64_t i = 0; i < KEYS; i++) {
         uint64_t key = number_owned_by(table, 0, 2000 * (f.rank + 1) * (i + 1));
-        wrong += tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, value) != TERN_OK ||
+        wrong += tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, value) != TERN_OK ||
                  !is_value(value, 16, key, 1);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -105,7 +100,7 @@ static void a_rank_dies_holding_buckets(void) {
     start = MPI_Wtime();
     for (uint64_t i = 0, key = 0; i < KEYS && status == TERN_OK; i++, key++) {
         key = number_owned_by(table, victim, key);
-        status = tern_hashtable_insert(f.worker, table, &key, value, rw, TERN_VIA_RMA, NULL);
+        status = tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL);
     }
     CU_ASSERT(told_soon(status, start));
     EXPECT_DETAIL("has died");

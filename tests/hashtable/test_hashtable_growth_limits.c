@@ -10,7 +10,7 @@
 #include "hashtable/growth/growth.h"
 #include "tern/hashtable_modify.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_flags rw = TERN_READ_WRITE;
 
 static tern_hashtable *make_of(fixture *f, tern_hashtable_options options) {
     tern_hashtable *table = NULL;
@@ -25,7 +25,7 @@ static void end(fixture *f, tern_hashtable *table) {
 }
 
 /* A segment holds only so much: then inserts are refused, and nothing else changes. */
-static void a_segment_is_full(tern_via via) {
+static void a_segment_is_full(tern_flags via) {
     fixture f;
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -42,7 +42,7 @@ static void a_segment_is_full(tern_via via) {
     for (uint64_t i = 0; i < MOST && refused < 20; i++) {
         uint64_t key = i * f.size + f.rank;
         make_value(value, VALUE, key, 1);
-        tern_status status = tern_hashtable_insert(f.worker, table, &key, value, rw, via, NULL);
+        tern_status status = tern_hashtable_insert(f.worker, table, &key, value, via, NULL);
         if (status == TERN_OK) {
             stored++;
             continue;
@@ -50,7 +50,7 @@ static void a_segment_is_full(tern_via via) {
         refused++;
         wrong += status != TERN_ERR_FULL;
         EXPECT_DETAIL("TERN_SEGMENT_SIZE");
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, rw, via, value));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, via, value));
     }
     CU_ASSERT_EQUAL(refused, 20);
     CU_ASSERT_EQUAL(wrong, 0);
@@ -70,14 +70,14 @@ static void a_segment_is_full(tern_via via) {
         CU_ASSERT(after.in_use < before.in_use);
     EXPECT_OK(tern_hashtable_clear(f.worker, table));
     uint64_t key = f.rank;
-    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, via, NULL));
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, via, NULL));
     end(&f, table);
     fixture_close(&f);
 }
 
-static void a_segment_is_full_by_rma(void) { a_segment_is_full(TERN_VIA_RMA); }
+static void a_segment_is_full_by_rma(void) { a_segment_is_full(TERN_BY_RMA); }
 
-static void a_segment_is_full_by_call(void) { a_segment_is_full(TERN_VIA_CALL); }
+static void a_segment_is_full_by_call(void) { a_segment_is_full(TERN_BY_CALL); }
 
 /* What a table takes in the segment is given back. */
 static void memory_is_given_back(void) {
@@ -92,7 +92,7 @@ static void memory_is_given_back(void) {
         EXPECT_OK(tern_barrier(f.worker));
         for (int i = fixture_times(&f, 1000); i > 0; i--) {
             uint64_t key = (uint64_t)i * f.size + f.rank;
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, rw, TERN_VIA_AUTO, NULL));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, TERN_AUTO, NULL));
         }
         end(&f, table);
     }
@@ -118,13 +118,13 @@ static void sizes(size_t key_bytes, size_t value_bytes, int call_only, uint64_t 
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t i = 0; i < each; i++) {
         uint64_t number = i * f.size + f.rank;
-        tern_via via = call_only ? TERN_VIA_CALL : calls ? any_via(&random) : TERN_VIA_RMA;
+        tern_flags via = call_only ? TERN_BY_CALL : calls ? any_via(&random) : TERN_BY_RMA;
         make_key(key, key_bytes, number);
         make_value(value, value_bytes, number, i);
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, key, value, rw, via, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, key, value, via, NULL));
         uint64_t k = below(&random, i + 1);
         make_key(key, key_bytes, k * f.size + f.rank);
-        EXPECT_OK(tern_hashtable_find(f.worker, table, key, rw, via, value));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, key, via, value));
         wrong += !is_value(value, value_bytes, k * f.size + f.rank, k);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -167,7 +167,7 @@ static void modifiers_lose_nothing(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t key = 0; key < keys; key++)
-        wrong += tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &value) != TERN_OK ||
+        wrong += tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &value) != TERN_OK ||
                  value != 2 * f.size;
     CU_ASSERT_EQUAL(wrong, 0);
     end(&f, table);
@@ -205,7 +205,7 @@ static void a_lock_is_held(void) {
     uint64_t hash = hash_of(table, keys);
     const uint64_t locked = tern_state_locked(hash, holder), there = tern_state_taken(hash, holder);
     if (f.rank == holder) {
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, keys, keys, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, keys, keys, TERN_BY_RMA, NULL));
         EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, keys), there, locked, &seen));
         CU_ASSERT_EQUAL(seen, there);
     }
@@ -213,11 +213,10 @@ static void a_lock_is_held(void) {
     if (f.rank == holder)
         for (size_t i = 1; i < KEYS / 2; i++)
             EXPECT_OK(
-                tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], rw, TERN_VIA_RMA, NULL));
+                tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], TERN_BY_RMA, NULL));
     EXPECT_OK(tern_barrier(f.worker));
     for (size_t i = 0; i < KEYS / 2; i++)
-        missing +=
-            tern_hashtable_find(f.worker, table, &keys[i], rw, TERN_VIA_RMA, &value) != TERN_OK;
+        missing += tern_hashtable_find(f.worker, table, &keys[i], TERN_BY_RMA, &value) != TERN_OK;
     CU_ASSERT_EQUAL(missing, 0);
     if (f.rank == owner)
         CU_ASSERT(!grew(&f, table, 0.05));
@@ -231,11 +230,9 @@ static void a_lock_is_held(void) {
     if (f.rank == owner)
         CU_ASSERT(grew(&f, table, 10));
     for (size_t i = KEYS / 2; i < KEYS; i++)
-        EXPECT_OK(
-            tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], rw, TERN_VIA_AUTO, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], TERN_AUTO, NULL));
     for (size_t i = 0; i < KEYS; i++)
-        missing +=
-            tern_hashtable_find(f.worker, table, &keys[i], rw, TERN_VIA_AUTO, &value) != TERN_OK;
+        missing += tern_hashtable_find(f.worker, table, &keys[i], TERN_AUTO, &value) != TERN_OK;
     CU_ASSERT_EQUAL(missing, 0);
     CU_ASSERT_EQUAL(total_keys(&f, table), KEYS);
     end(&f, table);

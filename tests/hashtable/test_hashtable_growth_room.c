@@ -13,7 +13,7 @@
 
 enum { OWNER = 0, MOST = 256 };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_flags rw = TERN_READ_WRITE;
 
 typedef struct scene {
     fixture f;
@@ -33,20 +33,19 @@ static uint64_t new_key(scene *s) {
 }
 
 /* Puts a key that may be there, or adds nothing to it. */
-static void put(scene *s, uint64_t key, tern_via via) {
+static void put(scene *s, uint64_t key, tern_flags via) {
     if (s->counts)
-        EXPECT_OK(tern_hashtable_add(s->f.worker, s->table, &key, 0, rw, via, NULL));
+        EXPECT_OK(tern_hashtable_add(s->f.worker, s->table, &key, 0, via, NULL));
     else
-        EXPECT_OK(tern_hashtable_insert(s->f.worker, s->table, &key, &key, rw, via, NULL));
+        EXPECT_OK(tern_hashtable_insert(s->f.worker, s->table, &key, &key, via, NULL));
 }
 
-static void put_many(scene *s, const uint64_t *keys, size_t count, tern_via via) {
+static void put_many(scene *s, const uint64_t *keys, size_t count, tern_flags via) {
     size_t done = 0;
     if (s->counts)
-        EXPECT_OK(tern_hashtable_add_many(s->f.worker, s->table, keys, count, 0, rw, via, &done));
+        EXPECT_OK(tern_hashtable_add_many(s->f.worker, s->table, keys, count, 0, via, &done));
     else
-        EXPECT_OK(
-            tern_hashtable_insert_many(s->f.worker, s->table, keys, keys, count, rw, via, &done));
+        EXPECT_OK(tern_hashtable_insert_many(s->f.worker, s->table, keys, keys, count, via, &done));
     CU_ASSERT_EQUAL(done, count);
 }
 
@@ -83,11 +82,11 @@ static void begin_move(scene *s) {
     do
         s->locked = new_key(s);
     while (tern_hash_bucket(s->table, hash_of(s->table, &s->locked)) != buckets - 1);
-    put(s, s->locked, TERN_VIA_RMA);
+    put(s, s->locked, TERN_BY_RMA);
     change_lock(s, true);
     for (s->all = 1; 4 * s->all < 3 * buckets; s->all++) {
         uint64_t key = new_key(s);
-        put(s, key, TERN_VIA_RMA);
+        put(s, key, TERN_BY_RMA);
     }
     EXPECT_OK(tern_put(s->f.worker, tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, wish)),
                        &wish, 1));
@@ -120,13 +119,13 @@ static bool open_scene(scene *s, bool counts) {
 /* All ranks put one key, which nobody else took, again and again. False: nothing more can be tried
  * without waiting for ever. */
 static bool one_key_takes_one_place(scene *s) {
-    static const tern_via vias[] = {TERN_VIA_RMA, TERN_VIA_CALL, TERN_VIA_AUTO};
+    static const tern_flags vias[] = {TERN_BY_RMA, TERN_BY_CALL, TERN_AUTO};
     const int64_t before = room(s);
     CU_ASSERT(before > 2 && before < MOST);
     s->keys[s->count++] = new_key(s);
     s->all++;
     if (s->f.rank == s->f.size - 1)
-        put(s, s->keys[0], TERN_VIA_RMA);
+        put(s, s->keys[0], TERN_BY_RMA);
     CU_ASSERT_EQUAL(room(s), before - 1);
     for (size_t i = 0; i < 3; i++) {
         put(s, s->keys[0], vias[i]);
@@ -142,9 +141,9 @@ static void take_the_rest(scene *s) {
     for (int64_t left = room(s); left > 0; left--) {
         const uint64_t key = s->keys[s->count] = new_key(s);
         if (s->f.rank == s->f.size - 1 && s->count % 2 == 0)
-            put(s, key, (tern_via)(s->count / 2 % 3));
+            put(s, key, fixture_way(s->count / 2));
         else if (s->f.rank == s->f.size - 1)
-            put_many(s, &key, 1, (tern_via)(s->count / 2 % 3));
+            put_many(s, &key, 1, fixture_way(s->count / 2));
         s->count++;
         s->all++;
     }
@@ -153,7 +152,8 @@ static void take_the_rest(scene *s) {
 
 /* All ranks at once. None may wait: the move does not go on before. */
 static void put_all_again(scene *s) {
-    for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_AUTO; via++) {
+    for (uint64_t way = 0; way < 3; way++) {
+        const tern_flags via = fixture_way(way);
         for (size_t i = 0; i < s->count; i++)
             put(s, s->keys[(i + 7 * s->f.rank) % s->count], via);
         put_many(s, s->keys, s->count, via);
@@ -167,8 +167,8 @@ static void put_all_again(scene *s) {
 /* Erased keys keep their buckets, and come back to them. */
 static void erase_and_put_back(scene *s) {
     for (size_t i = s->f.rank; i < s->count; i += s->f.size) {
-        EXPECT_OK(tern_hashtable_erase(s->f.worker, s->table, &s->keys[i], rw, (tern_via)(i % 3)));
-        put(s, s->keys[i], (tern_via)(i / 3 % 3));
+        EXPECT_OK(tern_hashtable_erase(s->f.worker, s->table, &s->keys[i], fixture_way(i)));
+        put(s, s->keys[i], fixture_way(i / 3));
     }
     CU_ASSERT_EQUAL(room(s), 0);
 }
@@ -179,16 +179,16 @@ static void one_more_waits(scene *s) {
     s->keys[s->count++] = key;
     s->all++;
     if (s->f.rank == s->f.size - 1 && s->f.size > 1)
-        put(s, key, s->counts ? TERN_VIA_CALL : TERN_VIA_RMA);
+        put(s, key, s->counts ? TERN_BY_CALL : TERN_BY_RMA);
     if (s->f.rank == OWNER) {
         uint64_t found = 0;
         for (double limit = MPI_Wtime() + 0.02; MPI_Wtime() < limit;)
-            found += tern_hashtable_find(s->f.worker, s->table, &key, rw, TERN_VIA_CALL, &value) !=
+            found += tern_hashtable_find(s->f.worker, s->table, &key, TERN_BY_CALL, &value) !=
                      TERN_ERR_NOT_FOUND;
         CU_ASSERT_EQUAL(found, 0);
         change_lock(s, false);
         if (s->f.size == 1)
-            put(s, key, TERN_VIA_RMA);
+            put(s, key, TERN_BY_RMA);
     }
     EXPECT_OK(tern_barrier(s->f.worker));
 }
@@ -196,8 +196,8 @@ static void one_more_waits(scene *s) {
 static void close_scene(scene *s) {
     uint64_t wrong = 0, value = 0;
     for (size_t i = 0; i < s->count; i++)
-        wrong += tern_hashtable_find(s->f.worker, s->table, &s->keys[i], rw, TERN_VIA_RMA,
-                                     &value) != TERN_OK ||
+        wrong += tern_hashtable_find(s->f.worker, s->table, &s->keys[i], TERN_BY_RMA, &value) !=
+                     TERN_OK ||
                  value != (s->counts ? 0 : s->keys[i]);
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(total_keys(&s->f, s->table), s->all);

@@ -22,21 +22,20 @@ static void *work(void *argument) {
     tern_worker *worker = NULL;
     j->failures += tern_worker_adopt(j->f->context, j->index, &worker) != TERN_OK;
     uint64_t random = fixture_seed(j->f, j->index * 1000);
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     const uint64_t lanes = j->f->size * THREADS, lane = j->f->rank * THREADS + j->index - 1;
     for (uint64_t i = 0; i < j->times && j->failures == 0; i++) {
-        tern_via via = any_via(&random);
+        tern_flags via = any_via(&random);
         uint64_t keys[20], key = i * lanes + lane, value = 0;
         size_t added = 0;
         for (int k = 0; k < 20; k++)
             keys[k] = below(&random, (i + 1) * 10);
         j->failures +=
-            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, rw, via, &added) != TERN_OK;
+            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, via, &added) != TERN_OK;
         j->added += added;
-        j->failures += tern_hashtable_insert(worker, j->values, &key, &i, rw, via, NULL) != TERN_OK;
+        j->failures += tern_hashtable_insert(worker, j->values, &key, &i, via, NULL) != TERN_OK;
         const uint64_t earlier = below(&random, i + 1);
         key = earlier * lanes + lane;
-        j->failures += tern_hashtable_find(worker, j->values, &key, rw, via, &value) != TERN_OK ||
+        j->failures += tern_hashtable_find(worker, j->values, &key, via, &value) != TERN_OK ||
                        value != earlier;
     }
     j->failures += tern_worker_release(worker) != TERN_OK;
@@ -123,8 +122,7 @@ static void walk_while_keys_move(void) {
         tern_hashtable *values = make(&f, false);
         for (uint64_t n = 1; n <= 256; n++) {
             const uint64_t key = (uint64_t)f.rank << 32 | n;
-            EXPECT_OK(tern_hashtable_insert(f.worker, values, &key, &n, TERN_PROMISE_READ_WRITE,
-                                            TERN_VIA_AUTO, NULL));
+            EXPECT_OK(tern_hashtable_insert(f.worker, values, &key, &n, 0, NULL));
             if ((n & (n - 1)) != 0)
                 continue;
             EXPECT_OK(tern_barrier(f.worker));

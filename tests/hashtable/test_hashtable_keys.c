@@ -10,8 +10,6 @@
 
 enum { WORD = 12, WORDS = 40 };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 static atomic_bool unaligned;
 
 /* The argument tells how much of a word the hash looks at. */
@@ -64,20 +62,20 @@ static void values(fixture *f, size_t hashed) {
             uint64_t number = i * f->size + f->rank, value = number + turn, found = 77;
             int existed = 77;
             spell(word, number, tern_test_random(&random));
-            EXPECT_OK(tern_hashtable_insert(f->worker, table, word, &value, rw, any_via(&random),
-                                            &existed));
+            EXPECT_OK(
+                tern_hashtable_insert(f->worker, table, word, &value, any_via(&random), &existed));
             CU_ASSERT_EQUAL(existed, turn == 1);
             spell(word, number, tern_test_random(&random));
-            EXPECT_OK(tern_hashtable_insert_new(f->worker, table, word, &found, rw,
-                                                any_via(&random), &existed));
+            EXPECT_OK(tern_hashtable_insert_new(f->worker, table, word, &found, any_via(&random),
+                                                &existed));
             CU_ASSERT_EQUAL(existed, 1);
-            EXPECT_OK(tern_hashtable_find(f->worker, table, word, rw, any_via(&random), &found));
+            EXPECT_OK(tern_hashtable_find(f->worker, table, word, any_via(&random), &found));
             CU_ASSERT_EQUAL(found, value);
             if (turn == 1) {
                 spell(word, number, tern_test_random(&random));
-                EXPECT_OK(tern_hashtable_erase(f->worker, table, word, rw, any_via(&random)));
+                EXPECT_OK(tern_hashtable_erase(f->worker, table, word, any_via(&random)));
                 EXPECT(TERN_ERR_NOT_FOUND,
-                       tern_hashtable_find(f->worker, table, word, rw, any_via(&random), &found));
+                       tern_hashtable_find(f->worker, table, word, any_via(&random), &found));
             }
         }
     EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
@@ -98,16 +96,16 @@ static void counters(fixture *f, size_t hashed) {
     for (int turn = 0; turn < TURNS; turn++) {
         for (uint64_t i = 0; i < WORDS; i++)
             spell(words + i * WORD, i, tern_test_random(&random));
-        EXPECT_OK(tern_hashtable_add_many(f->worker, table, words, WORDS, 2, rw,
-                                          turn % 2 ? TERN_VIA_CALL : TERN_VIA_RMA, NULL));
-        EXPECT_OK(tern_hashtable_add(f->worker, table, words, 1, rw, any_via(&random), NULL));
+        EXPECT_OK(tern_hashtable_add_many(f->worker, table, words, WORDS, 2,
+                                          turn % 2 ? TERN_BY_CALL : TERN_BY_RMA, NULL));
+        EXPECT_OK(tern_hashtable_add(f->worker, table, words, 1, any_via(&random), NULL));
     }
     EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
     CU_ASSERT_EQUAL(size, WORDS);
     for (uint64_t i = 0; i < WORDS; i += 7) {
         spell(words, i, tern_test_random(&random));
-        EXPECT_OK(tern_hashtable_find(f->worker, table, words, TERN_PROMISE_READ_ONLY,
-                                      any_via(&random), &count));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, words, TERN_READ_ONLY | any_via(&random),
+                                      &count));
         CU_ASSERT_EQUAL(count, TURNS * f->size * (i == 0 ? 3 : 2));
     }
     EXPECT_OK(tern_barrier(f->worker));
@@ -132,14 +130,14 @@ static void batches(fixture *f, size_t hashed) {
             EXPECT_OK(tern_hashtable_buffer_insert(f->worker, buffer, words + i * WORD, &given[i]));
         EXPECT_OK(tern_hashtable_buffer_destroy(f->worker, buffer, NULL));
         if (turn % 2 == 0) {
-            EXPECT_OK(tern_hashtable_insert_many(f->worker, table, words, given, WORDS, rw,
-                                                 (tern_via)(turn / 2 % 3), &stored));
+            EXPECT_OK(tern_hashtable_insert_many(f->worker, table, words, given, WORDS,
+                                                 fixture_way((uint64_t)turn / 2), &stored));
             CU_ASSERT_EQUAL(stored, WORDS);
         }
         for (uint64_t i = 0; i < WORDS; i++)
             spell(words + i * WORD, i * f->size + f->rank, tern_test_random(&random));
-        EXPECT_OK(tern_hashtable_find_many(f->worker, table, words, WORDS, rw, (tern_via)(turn % 3),
-                                           found, there, &present));
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, words, WORDS,
+                                           fixture_way((uint64_t)turn), found, there, &present));
         CU_ASSERT_EQUAL(present, WORDS);
         CU_ASSERT(memcmp(given, found, sizeof found) == 0);
     }
@@ -174,18 +172,17 @@ static void one_hash_for_all(void) {
     char word[WORD];
     uint64_t value = 5 + f.rank, found = 77;
     spell(word, f.rank, f.rank);
-    EXPECT_OK(tern_hashtable_insert(f.worker, table, word, &value, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, word, &value, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_barrier(f.worker));
     for (uint32_t r = 0; r < f.size; r++) {
         spell(word, r, r);
-        EXPECT_OK(tern_hashtable_find(f.worker, table, word, rw,
-                                      r % 2 ? TERN_VIA_RMA : TERN_VIA_CALL, &found));
+        EXPECT_OK(
+            tern_hashtable_find(f.worker, table, word, r % 2 ? TERN_BY_RMA : TERN_BY_CALL, &found));
         CU_ASSERT_EQUAL(found, 5 + r);
     }
     /* Without an equality, bytes are compared. */
     spell(word, f.rank, f.rank + 1);
-    EXPECT(TERN_ERR_NOT_FOUND,
-           tern_hashtable_find(f.worker, table, word, rw, TERN_VIA_RMA, &found));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, word, TERN_BY_RMA, &found));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);

@@ -11,7 +11,7 @@
 
 enum { INTERVAL = 1000 /* ns between two questions */ };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_flags rw = TERN_READ_WRITE;
 
 /* Workers of each process, besides its service threads. */
 typedef struct crowd {
@@ -59,14 +59,13 @@ static void scribble(uint64_t *word, uint64_t value) {
 }
 
 static tern_status insert(fixture *f, tern_hashtable *table, uint64_t key, uint64_t value) {
-    return tern_hashtable_insert(f->worker, table, &key, &value, rw, TERN_VIA_RMA, NULL);
+    return tern_hashtable_insert(f->worker, table, &key, &value, TERN_BY_RMA, NULL);
 }
 
 /* UINT64_MAX: it is not there. */
 static uint64_t value_of(fixture *f, tern_hashtable *table, uint64_t key) {
     uint64_t value = 0;
-    const tern_status status =
-        tern_hashtable_find(f->worker, table, &key, rw, TERN_VIA_RMA, &value);
+    const tern_status status = tern_hashtable_find(f->worker, table, &key, TERN_BY_RMA, &value);
     CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
     return status == TERN_OK ? value : UINT64_MAX;
 }
@@ -176,12 +175,12 @@ static void others_of_a_crowd_are_named(crowd crowd) {
         CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
         CU_ASSERT_EQUAL(value_of(&f, table, key), named + 10);
         /* That the key is erased, the entry says. */
-        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_RMA));
+        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
         scribble(state, tern_state_locked(hash, named));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_RMA));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
         int existed = 77;
         scribble(state, tern_state_locked(hash, named));
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, rw, TERN_VIA_RMA, &existed));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_RMA, &existed));
         CU_ASSERT_EQUAL(existed, 0);
     }
     end(&f, table);

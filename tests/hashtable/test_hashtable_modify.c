@@ -8,7 +8,7 @@ typedef struct tally {
     uint64_t count, sum, twice; /* twice the sum: a torn value shows */
 } tally;
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
+static const tern_flags rw = TERN_READ_WRITE;
 
 /* Adds the numbers that the argument holds; gives the tally. */
 static tern_status count_numbers(tern_modify_info *info, void *value) {
@@ -98,9 +98,9 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, (tern_absent)2, rw,
                                                     NULL, 0, NULL, NULL));
     EXPECT_DETAIL("absent 2");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, in,
-                                                    TERN_PROMISE_READ_ONLY, NULL, 0, NULL, NULL));
-    EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_READ_ONLY,
+                                                    NULL, 0, NULL, NULL));
+    EXPECT_DETAIL("TERN_READ_ONLY");
     EXPECT(TERN_ERR_UNSUPPORTED,
            tern_hashtable_modify(w, counters, &key, m, NULL, 0, in, rw, NULL, 0, NULL, NULL));
     EXPECT_DETAIL("tern_hashtable_compare_swap");
@@ -133,8 +133,7 @@ static void one_key_after_the_other(void) {
                tern_hashtable_modify(f.worker, table, &key, &refuse_modifier, NULL, 0,
                                      TERN_ABSENT_INSERT, rw, NULL, 0, NULL, &existed));
         CU_ASSERT_EQUAL(existed, 77);
-        EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &found));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &found));
         EXPECT_OK(count(&f, table, key, 5, TERN_ABSENT_INSERT, &now, &existed));
         CU_ASSERT_EQUAL(existed, 0);
         EXPECT(TERN_ERR_UNSUPPORTED,
@@ -142,10 +141,10 @@ static void one_key_after_the_other(void) {
                                      TERN_ABSENT_FAIL, rw, NULL, 0, NULL, NULL));
         EXPECT_OK(count(&f, table, key, 6, TERN_ABSENT_FAIL, &now, &existed));
         CU_ASSERT_EQUAL(existed, 1);
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &found));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &found));
         CU_ASSERT(found.count == 2 && found.sum == 11 && found.twice == 22);
         CU_ASSERT(memcmp(&found, &now, sizeof now) == 0);
-        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_RMA));
+        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
         EXPECT(TERN_ERR_NOT_FOUND, count(&f, table, key, 1, TERN_ABSENT_FAIL, &now, &existed));
         EXPECT_OK(count(&f, table, key, 7, TERN_ABSENT_INSERT, &now, &existed));
         CU_ASSERT(existed == 0 && now.count == 1 && now.sum == 7);
@@ -203,12 +202,11 @@ static void nothing_comes_in_between(void) {
             if (t.count <= 4 * MOST && t.count > 0)
                 seen[key][t.count - 1]++;
         } else {
-            tern_status status =
-                tern_hashtable_find(f.worker, table, &key, rw, any_via(&random), &t);
+            tern_status status = tern_hashtable_find(f.worker, table, &key, any_via(&random), &t);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             int existed = 0;
             EXPECT(TERN_OK, status == TERN_OK
-                                ? tern_hashtable_insert_new(f.worker, table, &key, &t, rw,
+                                ? tern_hashtable_insert_new(f.worker, table, &key, &t,
                                                             any_via(&random), &existed)
                                 : TERN_OK);
             CU_ASSERT_EQUAL(existed, status == TERN_OK);
@@ -251,7 +249,7 @@ static void modified_keys_come_and_go(void) {
             CU_ASSERT_EQUAL(existed, t.count > 1);
             ends[0] += existed == 0;
         } else {
-            tern_status status = tern_hashtable_erase(f.worker, table, &key, rw, any_via(&random));
+            tern_status status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             ends[1] += status == TERN_OK;
         }
@@ -261,7 +259,7 @@ static void modified_keys_come_and_go(void) {
         begun += all[r][0];
         ended += all[r][1];
     }
-    tern_status status = tern_hashtable_find(f.worker, table, &key, rw, TERN_VIA_RMA, &t);
+    tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &t);
     CU_ASSERT_EQUAL(begun - ended, status == TERN_OK);
     end(&f, table);
     fixture_close(&f);

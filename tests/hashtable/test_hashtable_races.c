@@ -38,8 +38,8 @@ static void one_insert_is_the_first(void) {
         uint64_t number = (start + i) % keys, value[2];
         make_value(value, 16, number, f.rank);
         int existed = -1;
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, TERN_PROMISE_READ_WRITE,
-                                        any_via(&random), &existed));
+        EXPECT_OK(
+            tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), &existed));
         first[number] = existed == 0;
     }
     fixture_share(&f, first, sizeof first, all);
@@ -70,8 +70,8 @@ static void every_count_once(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (int i = 0; i < times; i++) {
         uint64_t key = below(&random, KEYS), before = UINT64_MAX;
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_writer(&random),
-                                     any_via(&random), &before));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1,
+                                     any_writer(&random) | any_via(&random), &before));
         CU_ASSERT(before < 4 * MOST);
         if (before < 4 * MOST)
             seen[key][before]++;
@@ -93,8 +93,8 @@ static void every_count_once(void) {
             wrong += times_seen != (b < sum);
         }
         CU_ASSERT_EQUAL(wrong, 0);
-        tern_status status = tern_hashtable_find(f.worker, table, &k, TERN_PROMISE_READ_ONLY,
-                                                 any_via(&random), &count);
+        tern_status status =
+            tern_hashtable_find(f.worker, table, &k, TERN_READ_ONLY | any_via(&random), &count);
         CU_ASSERT(status == (sum > 0 ? TERN_OK : TERN_ERR_NOT_FOUND));
         CU_ASSERT_EQUAL(count, sum);
     }
@@ -123,12 +123,12 @@ static void values_are_never_torn(void) {
             uint64_t number = below(&random, KEYS), found;
             if (below(&random, 2)) {
                 make_value(value, bytes, number, (uint64_t)f.rank << 32 | ++version);
-                EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value,
-                                                TERN_PROMISE_READ_WRITE, any_via(&random), NULL));
+                EXPECT_OK(
+                    tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), NULL));
                 continue;
             }
-            tern_status status = tern_hashtable_find(
-                f.worker, table, &number, TERN_PROMISE_READ_WRITE, any_via(&random), value);
+            tern_status status =
+                tern_hashtable_find(f.worker, table, &number, any_via(&random), value);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             if (status != TERN_OK)
                 continue;
@@ -162,13 +162,12 @@ static void own_writes_are_seen(void) {
         if (below(&random, 2)) {
             make_value(value, 24, number, ++version[k]);
             int existed = -1;
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value,
-                                            TERN_PROMISE_READ_WRITE, any_via(&random), &existed));
+            EXPECT_OK(
+                tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), &existed));
             CU_ASSERT_EQUAL(existed, version[k] > 1);
         }
         EXPECT(version[k] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, table, &number, TERN_PROMISE_READ_WRITE,
-                                   any_via(&random), value));
+               tern_hashtable_find(f.worker, table, &number, any_via(&random), value));
         if (version[k] > 0)
             CU_ASSERT(is_value(value, 24, number, version[k]));
     }
@@ -198,14 +197,13 @@ static void batches(size_t key_bytes, int salt) {
             make_key(keys + k * key_bytes, key_bytes, number);
             mine[number] += delta;
         }
-        EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, delta, any_writer(&random),
-                                          any_via(&random), &added));
+        EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, delta,
+                                          any_writer(&random) | any_via(&random), &added));
         CU_ASSERT_EQUAL(added, count);
         uint64_t number = below(&random, number_of_keys);
         make_key(key, key_bytes, number);
         mine[number] += 1;
-        EXPECT_OK(tern_hashtable_add(f.worker, table, key, 1, TERN_PROMISE_READ_WRITE,
-                                     any_via(&random), NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, key, 1, any_via(&random), NULL));
     }
     fixture_share(&f, mine, sizeof mine, all);
     uint64_t expected_keys = 0;
@@ -217,8 +215,8 @@ static void batches(size_t key_bytes, int salt) {
         make_key(key, key_bytes, number);
         if (number % f.size != f.rank)
             continue;
-        tern_status status = tern_hashtable_find(f.worker, table, key, TERN_PROMISE_READ_ONLY,
-                                                 any_via(&random), &count);
+        tern_status status =
+            tern_hashtable_find(f.worker, table, key, TERN_READ_ONLY | any_via(&random), &count);
         wrong += count != sum || (status != TERN_OK && status != TERN_ERR_NOT_FOUND);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -274,14 +272,13 @@ static void serve_for(fixture *f, double seconds) {
 }
 
 /* The last rank holds an insert in the middle: finds do not see the key, adds wait for it. */
-static void an_insert_on_its_way(tern_via via) {
+static void an_insert_on_its_way(tern_flags via) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
     enum { BATCH = 700, BUSY = 300 };
     tern_hashtable *table = make(&f, 8, 0, 10000);
     uint32_t writer = f.size - 1, owner = f.size / 2;
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t keys[BATCH], count = 99;
     for (size_t i = 0; i < BATCH; i++)
         keys[i] = number_owned_by(table, owner, i == 0 ? 0 : keys[i - 1] + 1);
@@ -300,12 +297,12 @@ static void an_insert_on_its_way(tern_via via) {
     } else {
         uint64_t key = keys[BATCH - 1];
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, rw, via, &count));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, via, &count));
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == 0)
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, rw, via, NULL));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, via, NULL));
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, via, &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, &count));
         CU_ASSERT_EQUAL(count, 5);
 
         /* In the middle of a batch: what was done before it is not done again. */
@@ -313,12 +310,12 @@ static void an_insert_on_its_way(tern_via via) {
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == 0) {
-            EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, BATCH, 1, rw, via, &added));
+            EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, BATCH, 1, via, &added));
             CU_ASSERT_EQUAL(added, BATCH);
         }
         EXPECT_OK(tern_barrier(f.worker));
         for (size_t i = 0; i < BATCH; i += 10) {
-            EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], rw, via, &count));
+            EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], via, &count));
             CU_ASSERT_EQUAL(count, 1);
         }
     }
@@ -327,9 +324,9 @@ static void an_insert_on_its_way(tern_via via) {
     fixture_close(&f);
 }
 
-static void an_insert_on_its_way_by_rma(void) { an_insert_on_its_way(TERN_VIA_RMA); }
+static void an_insert_on_its_way_by_rma(void) { an_insert_on_its_way(TERN_BY_RMA); }
 
-static void an_insert_on_its_way_by_call(void) { an_insert_on_its_way(TERN_VIA_CALL); }
+static void an_insert_on_its_way_by_call(void) { an_insert_on_its_way(TERN_BY_CALL); }
 
 /* An update held in the middle: finds and inserts wait for its lock. */
 static void an_update_on_its_way(void) {
@@ -338,15 +335,14 @@ static void an_update_on_its_way(void) {
         return;
     tern_hashtable *table = make(&f, 8, 16, 1000);
     uint32_t writer = f.size - 1;
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t key = number_owned_by(table, f.size / 2, 0), value[2], entry[4];
     uint64_t hash = hash_of(table, &key);
     if (f.rank == writer) {
         make_value(value, 16, key, 1);
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL && f.size > 1; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.size > 1; via *= 2) {
         uint64_t locked = tern_state_locked(hash, writer), seen;
         if (f.rank == writer) {
             tern_ptr bucket =
@@ -371,14 +367,13 @@ static void an_update_on_its_way(void) {
             EXPECT_OK(tern_barrier(f.worker));
             int existed = 0;
             if (f.rank == 0)
-                EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, (tern_via)via, value));
+                EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, value));
             make_value(value, 16, key, 2 + f.rank);
-            EXPECT_OK(
-                tern_hashtable_insert(f.worker, table, &key, value, rw, (tern_via)via, &existed));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, via, &existed));
             CU_ASSERT_EQUAL(existed, 1);
         }
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rw, (tern_via)via, value));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, value));
         CU_ASSERT(value[0] >= 2 && is_value(value, 16, key, value[0]));
         EXPECT_OK(tern_barrier(f.worker));
     }

@@ -8,8 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
 static tern_hashtable *make_table(fixture *f, size_t key_bytes, size_t value_bytes, int counter,
                                   uint64_t capacity) {
@@ -40,22 +39,22 @@ static void arguments_are_checked(void) {
     uint64_t key = 1, out = 77, result = 5;
     int done = 7;
     tern_hashtable_request r = {{0}}, busy = {{1}};
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(NULL, values, &key, rw, rma, &out, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, NULL, &key, rw, rma, &out, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, NULL, rw, rma, &out, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rw, rma, NULL, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rw, rma, &out, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(NULL, values, &key, rma, &out, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, NULL, &key, rma, &out, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, NULL, rma, &out, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rma, NULL, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rma, &out, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_find_start(w, values, &key, TERN_PROMISE_WRITE_ONLY, rma, &out, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rw, rma, &out, &busy));
+           tern_hashtable_find_start(w, values, &key, TERN_WRITE_ONLY | rma, &out, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, &key, rma, &out, &busy));
     EXPECT_DETAIL("under way");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_start(w, values, &key, NULL, rw, rma, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_start(w, values, &key, NULL, rma, &r));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_start(w, values, &key, &key, TERN_PROMISE_READ_ONLY, rma, &r));
+           tern_hashtable_insert_start(w, values, &key, &key, TERN_READ_ONLY | rma, &r));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_insert_new_start(w, values, &key, &key, rw, (tern_via)9, &r));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_start(w, counters, &key, &key, rw, rma, &r));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add_start(w, values, &key, 1, rw, rma, &r));
+           tern_hashtable_insert_new_start(w, values, &key, &key, TERN_BY_RMA | TERN_BY_CALL, &r));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_start(w, counters, &key, &key, rma, &r));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add_start(w, values, &key, 1, rma, &r));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_test(w, NULL, &done));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_test(w, &r, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_wait(NULL, &r, NULL));
@@ -72,7 +71,7 @@ static void arguments_are_checked(void) {
 }
 
 /* The life of a key, one request after the other. */
-static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, tern_via via) {
+static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags via) {
     tern_hashtable *table = make_table(f, key_bytes, value_bytes, 0, 100);
     char *key = malloc(key_bytes), *value = malloc(value_bytes + 1), *out = malloc(value_bytes + 1);
     tern_hashtable_request r = {{0}};
@@ -80,34 +79,34 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
     tern_worker *w = f->worker;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
         make_key(key, key_bytes, n);
-        EXPECT_OK(tern_hashtable_find_start(w, table, key, any_reader(&random), via, out, &r));
+        EXPECT_OK(tern_hashtable_find_start(w, table, key, any_reader(&random) | via, out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
         EXPECT_DETAIL("no such key");
         for (uint64_t version = 0; version < 3; version++) {
             make_value(value, value_bytes, n, version);
             EXPECT_OK(
-                tern_hashtable_insert_start(w, table, key, value, any_writer(&random), via, &r));
+                tern_hashtable_insert_start(w, table, key, value, any_writer(&random) | via, &r));
             EXPECT_OK(outcome(f, &r, &result, n % 2));
             CU_ASSERT_EQUAL(result, version > 0);
             EXPECT_OK(tern_flush_all(w));
-            EXPECT_OK(tern_hashtable_find_start(w, table, key, rw, via, out, &r));
+            EXPECT_OK(tern_hashtable_find_start(w, table, key, via, out, &r));
             EXPECT_OK(outcome(f, &r, &result, n % 2));
             CU_ASSERT(is_value(out, value_bytes, n, version));
         }
-        EXPECT_OK(tern_hashtable_insert_new_start(w, table, key, out, rw, via, &r));
+        EXPECT_OK(tern_hashtable_insert_new_start(w, table, key, out, via, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 1);
-        EXPECT_OK(tern_hashtable_erase(w, table, key, rw, via));
-        EXPECT_OK(tern_hashtable_find_start(w, table, key, rw, via, out, &r));
+        EXPECT_OK(tern_hashtable_erase(w, table, key, via));
+        EXPECT_OK(tern_hashtable_find_start(w, table, key, via, out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
         EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(w, &r, NULL));
         make_value(value, value_bytes, n, 7);
         EXPECT_OK((n % 2 ? tern_hashtable_insert_new_start
-                         : tern_hashtable_insert_start)(w, table, key, value, rw, via, &r));
+                         : tern_hashtable_insert_start)(w, table, key, value, via, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
         memset(out, 0, value_bytes);
-        EXPECT_OK(tern_hashtable_find(w, table, key, rw, via, out));
+        EXPECT_OK(tern_hashtable_find(w, table, key, via, out));
         CU_ASSERT(is_value(out, value_bytes, n, 7));
     }
     CU_ASSERT_EQUAL(total_keys(f, table), 5 * f->size);
@@ -117,27 +116,27 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
     free(out);
 }
 
-static void life_of_a_counter(fixture *f, tern_via via) {
+static void life_of_a_counter(fixture *f, tern_flags via) {
     tern_hashtable *table = make_table(f, 8, 0, 1, 100);
     tern_hashtable_request r = {{0}};
     uint64_t result = 9, out = 0;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 3, rw, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 3, via, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 4, rw, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 4, via, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 3);
-        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, rw, via, &out, &r));
+        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, via, &out, &r));
         EXPECT_OK(outcome(f, &r, NULL, n % 2));
         CU_ASSERT_EQUAL(out, 7);
-        EXPECT_OK(tern_hashtable_erase(f->worker, table, &n, rw, via));
-        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, rw, via, &out, &r));
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &n, via));
+        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, via, &out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 5, rw, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 5, via, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
-        EXPECT_OK(tern_hashtable_find(f->worker, table, &n, rw, via, &out));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, &n, via, &out));
         CU_ASSERT_EQUAL(out, 5);
     }
     EXPECT_OK(tern_barrier(f->worker));
@@ -148,11 +147,12 @@ static void one_after_the_other(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_AUTO; via++) {
-        life_of_a_value(&f, 8, 8, (tern_via)via);
-        life_of_a_value(&f, 13, 0, (tern_via)via);
-        life_of_a_value(&f, 5, 1000, (tern_via)via);
-        life_of_a_counter(&f, (tern_via)via);
+    for (uint64_t way = 0; way < 3; way++) {
+        const tern_flags via = fixture_way(way);
+        life_of_a_value(&f, 8, 8, via);
+        life_of_a_value(&f, 13, 0, via);
+        life_of_a_value(&f, 5, 1000, via);
+        life_of_a_counter(&f, via);
     }
     life_of_a_value(&f, 1024, 65536, rma);
     fixture_close(&f);
@@ -207,16 +207,16 @@ static void begin(player *p, slot *s) {
         make_value(s->value, VALUE, s->key, s->version);
     }
     tern_status status = TERN_ERR_AGAIN;
-    const tern_via via = any_via(&p->random);
+    const tern_flags via = any_via(&p->random);
     s->what = find ? FINDS : below(&p->random, 3) ? INSERTS : INSERTS_NEW;
     uint64_t key = s->key; /* which is copied */
     if (s->what == FINDS)
         status =
-            tern_hashtable_find_start(p->f->worker, p->table, &key, rw, via, s->value, &s->request);
+            tern_hashtable_find_start(p->f->worker, p->table, &key, via, s->value, &s->request);
     else
         status =
             (s->what == INSERTS ? tern_hashtable_insert_start : tern_hashtable_insert_new_start)(
-                p->f->worker, p->table, &key, s->value, rw, via, &s->request);
+                p->f->worker, p->table, &key, s->value, via, &s->request);
     key = UINT64_MAX;
     EXPECT_OK(status);
     p->reads[own] += find;
@@ -229,28 +229,27 @@ static void do_something_else(player *p) {
     if (p->writes[own] + p->reads[own] > 0)
         return;
     int existed = 9;
-    const tern_via via = any_via(&p->random);
+    const tern_flags via = any_via(&p->random);
     switch (below(&p->random, 4)) {
     case 0:
         EXPECT(p->version[own] == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_hashtable_erase(p->f->worker, p->table, &key, rw, via));
+               tern_hashtable_erase(p->f->worker, p->table, &key, via));
         p->version[own] = 0;
         break;
     case 1:
         EXPECT(p->version[own] == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_hashtable_find(p->f->worker, p->table, &key, rw, via, value));
+               tern_hashtable_find(p->f->worker, p->table, &key, via, value));
         CU_ASSERT(p->version[own] == 0 || is_value(value, VALUE, key, p->version[own]));
         break;
     case 2:
         make_value(value, VALUE, key, ++p->last[own]);
-        EXPECT_OK(tern_hashtable_insert(p->f->worker, p->table, &key, value, rw, via, &existed));
+        EXPECT_OK(tern_hashtable_insert(p->f->worker, p->table, &key, value, via, &existed));
         CU_ASSERT_EQUAL(existed, p->version[own] > 0);
         p->version[own] = p->last[own];
         break;
     default:
         make_value(value, VALUE, key, ++p->last[own]);
-        EXPECT_OK(
-            tern_hashtable_insert_many(p->f->worker, p->table, &key, value, 1, rw, via, NULL));
+        EXPECT_OK(tern_hashtable_insert_many(p->f->worker, p->table, &key, value, 1, via, NULL));
         p->version[own] = p->last[own];
     }
 }
@@ -280,7 +279,7 @@ static void many_under_way(void) {
         uint64_t key = f.rank * MINE + own;
         there += p.version[own] > 0;
         EXPECT(p.version[own] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, p.table, &key, TERN_PROMISE_READ_ONLY, rma, value));
+               tern_hashtable_find(f.worker, p.table, &key, TERN_READ_ONLY | rma, value));
         CU_ASSERT(p.version[own] == 0 || is_value(value, VALUE, key, p.version[own]));
     }
     fixture_share(&f, &there, sizeof there, all);
@@ -307,16 +306,15 @@ static void all_want_the_same_keys(void) {
         for (uint64_t i = 0; i < COUNT; i++) {
             uint64_t key = i % KEYS, other = 100 + key;
             make_value(given[i], 16, other, f.rank * 64 + i);
-            EXPECT_OK(tern_hashtable_insert_new_start(f.worker, values, &key, given[i], rw,
+            EXPECT_OK(tern_hashtable_insert_new_start(f.worker, values, &key, given[i],
                                                       any_via(&random), &fresh[i]));
-            EXPECT_OK(tern_hashtable_insert_start(f.worker, values, &other, given[i], rw,
+            EXPECT_OK(tern_hashtable_insert_start(f.worker, values, &other, given[i],
                                                   any_via(&random), &inserts[i]));
             EXPECT_OK(
-                tern_hashtable_find_start(f.worker, values, &other, rw, rma, taken[i], &finds[i]));
+                tern_hashtable_find_start(f.worker, values, &other, rma, taken[i], &finds[i]));
             tern_status status = TERN_ERR_AGAIN;
-            while ((status = tern_hashtable_add_start(f.worker, sums, &key, i + 1, rw,
-                                                      any_via(&random), &adds[i])) ==
-                   TERN_ERR_AGAIN) {
+            while ((status = tern_hashtable_add_start(f.worker, sums, &key, i + 1, any_via(&random),
+                                                      &adds[i])) == TERN_ERR_AGAIN) {
                 tern_progress(f.worker);
                 sched_yield();
             }
@@ -340,9 +338,9 @@ static void all_want_the_same_keys(void) {
             for (uint64_t i = key; i < (uint64_t)f.size * COUNT; i += KEYS)
                 winners += all[i] == 0;
             CU_ASSERT_EQUAL(winners, 1);
-            EXPECT_OK(tern_hashtable_find(f.worker, sums, &key, rw, rma, &sum));
+            EXPECT_OK(tern_hashtable_find(f.worker, sums, &key, rma, &sum));
             CU_ASSERT_EQUAL(sum, wanted);
-            EXPECT_OK(tern_hashtable_find(f.worker, values, &other, rw, rma, value));
+            EXPECT_OK(tern_hashtable_find(f.worker, values, &other, rma, value));
             CU_ASSERT(is_value(value, 16, other, value[0]) && value[0] % 64 % KEYS == key);
         }
         CU_ASSERT_EQUAL(total_keys(&f, values), 2 * KEYS);
@@ -363,15 +361,15 @@ static void who_waits_elsewhere_moves_on(void) {
     uint64_t values[KEYS], got;
     for (uint64_t k = 0; k < KEYS; k++) {
         values[k] = f.rank;
-        EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &k, &values[k], rw, rma, &r[k]));
+        EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &k, &values[k], rma, &r[k]));
         if (f.rank > 0)
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &k, &values[k], rw, rma, NULL));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &k, &values[k], rma, NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_request_wait_all(f.worker, r, KEYS));
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t k = 0; k < KEYS; k++) {
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &k, rw, rma, &got));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &k, rma, &got));
         CU_ASSERT(got < f.size);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -391,10 +389,9 @@ static void limits(void) {
     uint64_t key, refused = 0, out[MORE];
     const uint32_t next = (f.rank + 1) % f.size;
     memset(r, 0, sizeof r);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL && f.rank == 0; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.rank == 0; via *= 2) {
         for (key = 0; key < KEYS; key++) {
-            EXPECT_OK(
-                tern_hashtable_insert_start(f.worker, table, &key, &key, rw, (tern_via)via, &one));
+            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &key, via, &one));
             tern_status status = tern_hashtable_request_wait(f.worker, &one, NULL);
             refused += status == TERN_ERR_FULL;
             if (status == TERN_ERR_FULL)
@@ -406,12 +403,12 @@ static void limits(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     key = number_owned_by(table, next, 1000);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_status status = TERN_OK;
         int started = 0;
         for (; started < MORE && status == TERN_OK; started++)
-            status = tern_hashtable_find_start(f.worker, table, &key, rw, (tern_via)via,
-                                               &out[started], &r[started]);
+            status =
+                tern_hashtable_find_start(f.worker, table, &key, via, &out[started], &r[started]);
         if (status != TERN_OK) {
             EXPECT(TERN_ERR_AGAIN, status);
             EXPECT_DETAIL("wait for one");
@@ -424,9 +421,8 @@ static void limits(void) {
     tern_future held[TERN_FUTURES];
     hold_all_futures(&f, next, held);
     if (next != f.rank)
-        EXPECT(TERN_ERR_AGAIN,
-               tern_hashtable_find_start(f.worker, table, &key, rw, call, out, &one));
-    EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, rw, TERN_VIA_AUTO, out, &one));
+        EXPECT(TERN_ERR_AGAIN, tern_hashtable_find_start(f.worker, table, &key, call, out, &one));
+    EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, TERN_AUTO, out, &one));
     EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(f.worker, &one, NULL));
     let_futures_go(&f, held);
     EXPECT_OK(tern_barrier(f.worker));
@@ -450,12 +446,11 @@ static tern_status look_inside(tern_call_info *info, const void *arguments, size
     int done = 7;
     tern_worker *w = info->worker;
     const tern_status wanted = inside.far ? TERN_ERR_STATE : TERN_OK;
-    EXPECT(wanted, tern_hashtable_find_start(w, inside.table, &key, rw, rma, &out, &r));
+    EXPECT(wanted, tern_hashtable_find_start(w, inside.table, &key, rma, &out, &r));
     if (wanted == TERN_OK)
         EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(w, &r, NULL));
     if (inside.owner != tern_worker_self(w).rank)
-        EXPECT(TERN_ERR_STATE,
-               tern_hashtable_insert_start(w, inside.table, &key, &key, rw, call, &r));
+        EXPECT(TERN_ERR_STATE, tern_hashtable_insert_start(w, inside.table, &key, &key, call, &r));
     EXPECT_OK(tern_hashtable_request_test(w, inside.under_way, &done));
     if (!done)
         EXPECT(TERN_ERR_STATE, tern_hashtable_request_wait(w, inside.under_way, NULL));
@@ -480,7 +475,7 @@ static void in_a_handler(void) {
     inside.under_way = &r;
     inside.ran = 0;
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, rw, call, &out, &r));
+    EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, call, &out, &r));
     EXPECT_OK(
         tern_call(f.worker, (tern_worker_id){.rank = f.rank}, &look_inside_function, NULL, 0));
     EXPECT_OK(tern_quiesce(f.worker));
@@ -497,18 +492,17 @@ static void destroyed_under_way(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { KEYS = 30 };
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_hashtable *table = make_table(&f, 8, 8, 0, 1000);
         tern_hashtable_request r[KEYS] = {0};
         uint64_t values[KEYS];
         for (uint64_t k = 0; k < KEYS; k++) {
             uint64_t key = f.rank * KEYS + k;
             values[k] = key;
-            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &values[k], rw,
-                                                  (tern_via)via, &r[k]));
+            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &values[k], via, &r[k]));
         }
         /* By call they have to be waited for: the owner may be done with the table. */
-        if (via == TERN_VIA_CALL)
+        if (via == TERN_BY_CALL)
             EXPECT_OK(tern_hashtable_request_wait_all(f.worker, r, KEYS));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
         int done = 0;

@@ -27,27 +27,26 @@ static void expect_told(fixture *f, tern_status started, tern_hashtable_request 
 
 static void survive(fixture *f, tern_hashtable *table, uint64_t held, uint64_t claimed,
                     uint64_t of_dead) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    const tern_via rma = TERN_VIA_RMA;
+    const tern_flags rma = TERN_BY_RMA;
     double start = MPI_Wtime();
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        tern_status find = tern_hashtable_find_start(f->worker, table, &held, rw, (tern_via)via,
-                                                     &under_way.taken, &under_way.find);
-        tern_status update = tern_hashtable_insert_start(f->worker, table, &held, &held, rw,
-                                                         (tern_via)via, &under_way.update);
-        tern_status claim = tern_hashtable_insert_start(f->worker, table, &claimed, &held, rw,
-                                                        (tern_via)via, &under_way.held);
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        tern_status find = tern_hashtable_find_start(f->worker, table, &held, via, &under_way.taken,
+                                                     &under_way.find);
+        tern_status update =
+            tern_hashtable_insert_start(f->worker, table, &held, &held, via, &under_way.update);
+        tern_status claim =
+            tern_hashtable_insert_start(f->worker, table, &claimed, &held, via, &under_way.held);
         expect_told(f, find, &under_way.find, start);
         expect_told(f, update, &under_way.update, start);
         expect_told(f, claim, &under_way.held, start);
     }
-    tern_status late = tern_hashtable_find_start(f->worker, table, &of_dead, rw, TERN_VIA_CALL,
+    tern_status late = tern_hashtable_find_start(f->worker, table, &of_dead, TERN_BY_CALL,
                                                  &under_way.taken, &under_way.find);
     expect_told(f, late, &under_way.find, start);
     for (uint64_t k = 0, key = 1000; k < KEYS; k++, key++) {
         key = number_owned_by(table, 0, key + 100 * f->rank);
         under_way.values[k] = key * 3;
-        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &key, &under_way.values[k], rw, rma,
+        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &key, &under_way.values[k], rma,
                                               &under_way.alive[k]));
     }
     EXPECT_OK(tern_hashtable_request_wait_all(f->worker, under_way.alive, KEYS));
@@ -71,7 +70,6 @@ static void a_rank_dies(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 4000},
         &table));
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     const uint32_t victim = f.size - 1;
     uint64_t held = number_owned_by(table, 0, 0), claimed = number_owned_by(table, 0, 100),
              of_dead = number_owned_by(table, victim, 5000), seen;
@@ -84,9 +82,9 @@ static void a_rank_dies(void) {
     fixture_lose(&f, victim);
     /* Under way while it dies, as far as it is not done at once. */
     double start = MPI_Wtime();
-    tern_status by_rma = tern_hashtable_insert_start(f.worker, table, &of_dead, &of_dead, rw,
-                                                     TERN_VIA_RMA, &under_way.dead[0]);
-    tern_status by_call = tern_hashtable_find_start(f.worker, table, &of_dead, rw, TERN_VIA_CALL,
+    tern_status by_rma = tern_hashtable_insert_start(f.worker, table, &of_dead, &of_dead,
+                                                     TERN_BY_RMA, &under_way.dead[0]);
+    tern_status by_call = tern_hashtable_find_start(f.worker, table, &of_dead, TERN_BY_CALL,
                                                     &under_way.taken_of_dead, &under_way.dead[1]);
     survive(&f, table, held, claimed, of_dead);
     expect_told(&f, by_rma, &under_way.dead[0], start);

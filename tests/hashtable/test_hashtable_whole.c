@@ -4,8 +4,6 @@
 
 #include "table_tools.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 enum { EACH = 150, BYTES = 40 };
 
 typedef struct visited {
@@ -36,20 +34,20 @@ static tern_hashtable *make(fixture *f, bool counters) {
 
 /* Own keys, in a phase; some are then erased. */
 static uint64_t fill(fixture *f, tern_hashtable *table, bool counters, uint64_t step) {
-    const tern_promise writes = TERN_PROMISE_WRITE_ONLY;
+    const tern_flags writes = TERN_WRITE_ONLY;
     for (uint64_t i = 0; i < EACH; i += step) {
         uint64_t key = i * f->size + f->rank;
         unsigned char value[BYTES];
         make_value(value, BYTES, key, 1);
-        tern_via via = i % 2 ? TERN_VIA_RMA : TERN_VIA_CALL;
+        tern_flags via = i % 2 ? TERN_BY_RMA : TERN_BY_CALL;
         EXPECT_OK(counters
-                      ? tern_hashtable_add(f->worker, table, &key, key + 7, writes, via, NULL)
-                      : tern_hashtable_insert(f->worker, table, &key, value, writes, via, NULL));
+                      ? tern_hashtable_add(f->worker, table, &key, key + 7, writes | via, NULL)
+                      : tern_hashtable_insert(f->worker, table, &key, value, writes | via, NULL));
     }
     uint64_t left = (EACH + step - 1) / step;
     for (uint64_t i = 0; i < EACH; i += 3 * step, left--) {
         uint64_t key = i * f->size + f->rank;
-        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, writes, TERN_VIA_RMA));
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, writes | TERN_BY_RMA));
     }
     return left * f->size;
 }
@@ -73,8 +71,7 @@ static void one_kind(fixture *f, bool counters) {
         EXPECT_OK(tern_hashtable_clear(f->worker, table));
         uint64_t key = f->rank;
         unsigned char value[BYTES];
-        EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f->worker, table, &key, rw, TERN_VIA_RMA, value));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f->worker, table, &key, TERN_BY_RMA, value));
         EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
         CU_ASSERT_EQUAL(size, 0);
     }
@@ -123,9 +120,9 @@ static void a_clear_gives_room_back(void) {
         tern_status status = TERN_OK;
         for (; status == TERN_OK; others++) {
             key = number_owned_by(table, f.rank, key + 1);
-            status = tern_hashtable_add(f.worker, table, &key, 1, rw, TERN_VIA_RMA, NULL);
+            status = tern_hashtable_add(f.worker, table, &key, 1, TERN_BY_RMA, NULL);
             if (status == TERN_OK)
-                EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rw, TERN_VIA_CALL));
+                EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_CALL));
         }
         EXPECT_DETAIL("erased");
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);

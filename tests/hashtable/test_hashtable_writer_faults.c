@@ -9,8 +9,6 @@
 
 #include "hashtable/near/probe.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 static unsigned char value[1024];
 
 /* Ranks 1, its owner, and 3 update the value while the others find it, often torn. */
@@ -18,13 +16,12 @@ static void share_a_value(fixture *f, tern_hashtable *table, uint64_t key) {
     uint64_t failures = 0;
     double end = MPI_Wtime() + 0.5;
     for (uint64_t round = 2; MPI_Wtime() < end && failures == 0; round++) {
-        const tern_via via = round % 8 == 0 ? TERN_VIA_CALL : TERN_VIA_RMA;
+        const tern_flags via = round % 8 == 0 ? TERN_BY_CALL : TERN_BY_RMA;
         if (f->rank % 2 == 1) {
             memset(value, (int)(round % 256), sizeof value);
-            failures +=
-                !EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, rw, via, NULL));
+            failures += !EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, via, NULL));
         } else {
-            failures += !EXPECT_OK(tern_hashtable_find(f->worker, table, &key, rw, via, value));
+            failures += !EXPECT_OK(tern_hashtable_find(f->worker, table, &key, via, value));
             failures += memcmp(value, value + 1, sizeof value - 1) != 0;
         }
         tern_progress(f->worker);
@@ -74,12 +71,12 @@ static void others_update_when_rank_0_is_dead(void) {
     EXPECT_OK(tern_hashtable_create(f.worker, &small, &inserted));
     const uint64_t key = number_owned_by(table, 1, 0), of_dead = number_owned_by(table, 0, 0);
     for (int i = 0; i < 2 && f.rank == 1; i++)
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL));
     if (f.rank == 0)
-        EXPECT_OK(tern_hashtable_insert(f.worker, inserted, &key, value, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, inserted, &key, value, TERN_BY_RMA, NULL));
     fixture_lose(&f, 0);
     start_clock();
-    TOLD(0, tern_hashtable_find(f.worker, table, &of_dead, rw, TERN_VIA_CALL, value));
+    TOLD(0, tern_hashtable_find(f.worker, table, &of_dead, TERN_BY_CALL, value));
     /* The death is known from here on. */
     wait_for_the_first_update(&f, inserted, key);
     share_a_value(&f, table, key);

@@ -8,8 +8,8 @@ static tern_status run_insert(tern_worker *worker, const history_target *target,
     char value[TERN_RESULT_MAX];
     int existed = -1;
     history_fill(value, target->bytes, o->object, o->argument[0]);
-    tern_status status = tern_hashtable_insert(worker, target->table, &o->object, value, o->promise,
-                                               o->via, &existed);
+    tern_status status =
+        tern_hashtable_insert(worker, target->table, &o->object, value, o->flags, &existed);
     o->result = (uint64_t)existed;
     return status;
 }
@@ -26,8 +26,8 @@ static tern_status run_insert_new(tern_worker *worker, const history_target *tar
     char value[TERN_RESULT_MAX];
     int existed = -1;
     history_fill(value, target->bytes, o->object, o->argument[0]);
-    tern_status status = tern_hashtable_insert_new(worker, target->table, &o->object, value,
-                                                   o->promise, o->via, &existed);
+    tern_status status =
+        tern_hashtable_insert_new(worker, target->table, &o->object, value, o->flags, &existed);
     o->result = (uint64_t)existed;
     return status;
 }
@@ -38,7 +38,7 @@ bool history_step_insert_new(history_state *state, const history_operation *o) {
 
 static tern_status run_erase(tern_worker *worker, const history_target *target,
                              history_operation *o) {
-    return tern_hashtable_erase(worker, target->table, &o->object, o->promise, o->via);
+    return tern_hashtable_erase(worker, target->table, &o->object, o->flags);
 }
 
 bool history_step_erase(history_state *state, const history_operation *o) {
@@ -68,7 +68,7 @@ static tern_status run_modify(tern_worker *worker, const history_target *target,
     history_fill(value, target->bytes, o->object, o->argument[0]);
     tern_status status = tern_hashtable_modify(
         worker, target->table, &o->object, &history_replace_modifier, value, target->bytes,
-        TERN_ABSENT_INSERT, o->promise, &o->result, sizeof o->result, NULL, &existed);
+        TERN_ABSENT_INSERT, o->flags & TERN_PROMISES, &o->result, sizeof o->result, NULL, &existed);
     if (!existed)
         o->result = WAS_ABSENT;
     return status;
@@ -85,8 +85,7 @@ static bool step_modify(history_state *state, const history_operation *o) {
 static tern_status run_find(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     char value[TERN_RESULT_MAX];
-    tern_status status =
-        tern_hashtable_find(worker, target->table, &o->object, o->promise, o->via, value);
+    tern_status status = tern_hashtable_find(worker, target->table, &o->object, o->flags, value);
     if (status == TERN_OK)
         o->result = history_number(value, target->bytes, o->object);
     return status;
@@ -117,9 +116,9 @@ static size_t run_insert_many(tern_worker *worker, const history_target *target,
         keys[i] = o[i].object;
         history_fill(at, target->bytes, keys[i], o[i].argument[0]);
     }
-    share_status(o, count,
-                 tern_hashtable_insert_many(worker, target->table, keys, values, count, o->promise,
-                                            o->via, NULL));
+    share_status(
+        o, count,
+        tern_hashtable_insert_many(worker, target->table, keys, values, count, o->flags, NULL));
     return count;
 }
 
@@ -131,8 +130,8 @@ static size_t run_find_many(tern_worker *worker, const history_target *target, h
     uint64_t keys[HISTORY_MANY] = {0};
     for (size_t i = 0; i < count; i++)
         keys[i] = o[i].object;
-    tern_status status = tern_hashtable_find_many(worker, target->table, keys, count, o->promise,
-                                                  o->via, values, found, NULL);
+    tern_status status =
+        tern_hashtable_find_many(worker, target->table, keys, count, o->flags, values, found, NULL);
     for (size_t i = 0; i < count; i++, at += target->bytes) {
         o[i].chain = 0;
         o[i].status = status != TERN_OK || found[i] ? status : TERN_ERR_NOT_FOUND;
@@ -174,7 +173,7 @@ const history_kinds history_of_values = KINDS(value_kinds);
 
 static tern_status run_add(tern_worker *worker, const history_target *target,
                            history_operation *o) {
-    return tern_hashtable_add(worker, target->table, &o->object, o->argument[0], o->promise, o->via,
+    return tern_hashtable_add(worker, target->table, &o->object, o->argument[0], o->flags,
                               &o->result);
 }
 
@@ -187,7 +186,7 @@ static bool step_add(history_state *state, const history_operation *o) {
 
 static tern_status run_count(tern_worker *worker, const history_target *target,
                              history_operation *o) {
-    return tern_hashtable_find(worker, target->table, &o->object, o->promise, o->via, &o->result);
+    return tern_hashtable_find(worker, target->table, &o->object, o->flags, &o->result);
 }
 
 /* It expects what the thread last saw, of whatever key. */
@@ -196,9 +195,8 @@ static _Thread_local uint64_t last_seen;
 static tern_status run_swap(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     o->argument[1] = last_seen;
-    tern_status status =
-        tern_hashtable_compare_swap(worker, target->table, &o->object, o->argument[1],
-                                    o->argument[0], o->promise, o->via, &o->result);
+    tern_status status = tern_hashtable_compare_swap(
+        worker, target->table, &o->object, o->argument[1], o->argument[0], o->flags, &o->result);
     if (status == TERN_OK)
         last_seen = o->result == o->argument[1] ? o->argument[0] : o->result;
     return status;
@@ -228,7 +226,7 @@ static size_t run_add_many(tern_worker *worker, const history_target *target, hi
     }
     share_status(o, count,
                  tern_hashtable_add_many(worker, target->table, keys, count, o->argument[0],
-                                         o->promise, o->via, NULL));
+                                         o->flags, NULL));
     return count;
 }
 

@@ -23,7 +23,7 @@ static tern_status run_insert(tern_worker *worker, const history_target *target,
     size_t bytes = size_of(o->argument[0]);
     history_fill(value, bytes, o->object, o->argument[0]);
     tern_status status = tern_map_insert(worker, target->map, key, make_key(key, o->object), value,
-                                         bytes, o->promise, o->via, &existed);
+                                         bytes, o->flags, &existed);
     o->result = (uint64_t)existed;
     return status;
 }
@@ -35,7 +35,7 @@ static tern_status run_insert_new(tern_worker *worker, const history_target *tar
     size_t bytes = size_of(o->argument[0]);
     history_fill(value, bytes, o->object, o->argument[0]);
     tern_status status = tern_map_insert_new(worker, target->map, key, make_key(key, o->object),
-                                             value, bytes, o->promise, o->via, &existed);
+                                             value, bytes, o->flags, &existed);
     o->result = (uint64_t)existed;
     return status;
 }
@@ -43,15 +43,15 @@ static tern_status run_insert_new(tern_worker *worker, const history_target *tar
 static tern_status run_erase(tern_worker *worker, const history_target *target,
                              history_operation *o) {
     char key[64];
-    return tern_map_erase(worker, target->map, key, make_key(key, o->object), o->promise, o->via);
+    return tern_map_erase(worker, target->map, key, make_key(key, o->object), o->flags);
 }
 
 static tern_status run_find(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     char key[64], value[HISTORY_BYTES];
     size_t bytes = 0;
-    tern_status status = tern_map_find(worker, target->map, key, make_key(key, o->object),
-                                       o->promise, o->via, value, sizeof value, &bytes);
+    tern_status status = tern_map_find(worker, target->map, key, make_key(key, o->object), o->flags,
+                                       value, sizeof value, &bytes);
     if (status != TERN_OK)
         return status;
     o->result = bytes >= 8 ? history_number(value, bytes, o->object) : UINT64_MAX;

@@ -36,20 +36,18 @@ static tern_status push(tern_worker *worker, tern_queue *queue, const history_ta
     char item[TERN_RESULT_MAX];
     history_fill(item, target->bytes, 0, o->argument[0]);
     if (how == TRY)
-        return tern_queue_try_push(worker, queue, item, o->promise, o->via);
-    return how == WAIT
-               ? tern_queue_push(worker, queue, item, o->promise, o->via)
-               : tern_queue_push_timed(worker, queue, item, some_seconds(o), o->promise, o->via);
+        return tern_queue_try_push(worker, queue, item, o->flags);
+    return how == WAIT ? tern_queue_push(worker, queue, item, o->flags)
+                       : tern_queue_push_timed(worker, queue, item, some_seconds(o), o->flags);
 }
 
 static tern_status pop(tern_worker *worker, const history_target *target, history_operation *o,
                        how how) {
     char item[TERN_RESULT_MAX];
-    tern_status status =
-        how == TRY    ? tern_queue_try_pop(worker, target->queue, item, o->promise, o->via)
-        : how == WAIT ? tern_queue_pop(worker, target->queue, item, o->promise, o->via)
-                      : tern_queue_pop_timed(worker, target->queue, item, some_seconds(o),
-                                             o->promise, o->via);
+    tern_status status = how == TRY    ? tern_queue_try_pop(worker, target->queue, item, o->flags)
+                         : how == WAIT ? tern_queue_pop(worker, target->queue, item, o->flags)
+                                       : tern_queue_pop_timed(worker, target->queue, item,
+                                                              some_seconds(o), o->flags);
     if (status == TERN_OK)
         o->result = history_number(item, target->bytes, 0);
     return status;
@@ -95,8 +93,7 @@ static size_t run_push_many(tern_worker *worker, const history_target *target, h
     size_t done;
     for (size_t i = 0; i < count; i++)
         history_fill(items + i * target->bytes, target->bytes, 0, o[i].argument[0]);
-    tern_status status =
-        tern_queue_push_many(worker, target->queue, items, count, o->promise, o->via, &done);
+    tern_status status = tern_queue_push_many(worker, target->queue, items, count, o->flags, &done);
     return fell_short(o, count, done, status, TERN_ERR_FULL);
 }
 
@@ -104,8 +101,7 @@ static size_t run_pop_many(tern_worker *worker, const history_target *target, hi
                            size_t count) {
     char items[HISTORY_MANY * TERN_RESULT_MAX] = {0};
     size_t done;
-    tern_status status =
-        tern_queue_pop_many(worker, target->queue, items, count, o->promise, o->via, &done);
+    tern_status status = tern_queue_pop_many(worker, target->queue, items, count, o->flags, &done);
     for (size_t i = 0; i < done; i++)
         o[i].result = history_number(items + i * target->bytes, target->bytes, 0);
     return fell_short(o, count, done, status, TERN_ERR_EMPTY);
@@ -149,8 +145,8 @@ static size_t run_pop_any(tern_worker *worker, const history_target *target, his
     char items[HISTORY_MANY * TERN_RESULT_MAX] = {0};
     const uint64_t first = o->object - o->object % PARTS_MAX;
     size_t done;
-    tern_status status = tern_distributed_queue_pop_many(worker, target->parts, items, count,
-                                                         o->promise, o->via, &done);
+    tern_status status =
+        tern_distributed_queue_pop_many(worker, target->parts, items, count, o->flags, &done);
     for (size_t i = 0; i < done; i++) {
         o[i].status = TERN_OK;
         o[i].result = history_number(items + i * target->bytes, target->bytes, 0);

@@ -88,15 +88,13 @@ static void churn(history_actor *actor, const history_target *target) {
     char value[TERN_RESULT_MAX] = {0};
     for (uint64_t i = 0; i < target->churn; i++) {
         uint64_t key = ~next_argument(actor), before;
-        tern_promise promise = TERN_PROMISE_READ_WRITE;
-        tern_via via = (tern_via)below(&actor->random, TERN_VIA_AUTO + 1);
+        const tern_flags flags = fixture_way(below(&actor->random, 3));
         tern_status status =
             target->counts
-                ? tern_hashtable_add(actor->worker, target->table, &key, 1, promise, via, &before)
-                : tern_hashtable_insert(actor->worker, target->table, &key, value, promise, via,
-                                        NULL);
+                ? tern_hashtable_add(actor->worker, target->table, &key, 1, flags, &before)
+                : tern_hashtable_insert(actor->worker, target->table, &key, value, flags, NULL);
         if (status == TERN_OK)
-            status = tern_hashtable_erase(actor->worker, target->table, &key, promise, via);
+            status = tern_hashtable_erase(actor->worker, target->table, &key, flags);
         if (status != TERN_OK)
             abort();
     }
@@ -147,8 +145,8 @@ static bool fits(const history_kind *kind, history_phase phase) {
 
 static uint8_t any_promise(history_actor *actor, history_phase phase, bool uniform) {
     if (phase == PHASE_MIXED || (!uniform && below(&actor->random, 4) == 0))
-        return TERN_PROMISE_READ_WRITE;
-    return phase == PHASE_WRITES ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_ONLY;
+        return TERN_READ_WRITE;
+    return phase == PHASE_WRITES ? TERN_WRITE_ONLY : TERN_READ_ONLY;
 }
 
 static history_operation any_operation(history_actor *actor, const history_part *part,
@@ -157,8 +155,9 @@ static history_operation any_operation(history_actor *actor, const history_part 
     history_operation o = {.object = part->first_object + below(&actor->random, part->objects),
                            .kind = (uint16_t)kind,
                            .actor = actor->number,
-                           .promise = any_promise(actor, part->phase, part->uniform || waits),
-                           .via = (uint8_t)below(&actor->random, TERN_VIA_AUTO + 1)};
+                           .flags =
+                               (uint8_t)(any_promise(actor, part->phase, part->uniform || waits) |
+                                         fixture_way(below(&actor->random, 3)))};
     o.argument[0] = next_argument(actor);
     return o;
 }
@@ -227,10 +226,18 @@ static int by_object(const void *a, const void *b) {
     return (x->object > y->object) - (x->object < y->object);
 }
 
+static const char *promise_name(tern_flags flags) {
+    return flags & TERN_WRITE_ONLY  ? "write only"
+           : flags & TERN_READ_ONLY ? "read only"
+                                    : "read/write";
+}
+
+static const char *way_name(tern_flags flags) {
+    return flags & TERN_BY_RMA ? "by RMA" : flags & TERN_BY_CALL ? "by call" : "by choice";
+}
+
 static void print_history(const history_operation *o, size_t count, const history_kinds *kinds,
                           size_t most) {
-    static const char *const promises[] = {"read/write", "write only", "read only"};
-    static const char *const vias[] = {"by RMA", "by call", "by choice"};
     printf("\nno order of these %zu operations explains them; %zu of them have one:\n", count,
            most);
     for (size_t i = 0; i < count; i++)
@@ -238,7 +245,7 @@ static void print_history(const history_operation *o, size_t count, const histor
                o[i].actor, (unsigned long long)(o[i].call - o[0].call),
                (unsigned long long)(o[i].done - o[0].call), (unsigned long long)o[i].object,
                kinds->kind[o[i].kind].name, (unsigned long long)o[i].argument[0],
-               (unsigned long long)o[i].argument[1], promises[o[i].promise], vias[o[i].via],
+               (unsigned long long)o[i].argument[1], promise_name(o[i].flags), way_name(o[i].flags),
                tern_strerror(o[i].status), (unsigned long long)o[i].result);
 }
 

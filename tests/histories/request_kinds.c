@@ -29,31 +29,29 @@ static tern_status start_insert(tern_worker *worker, const history_target *targe
                                 const history_operation *o, char *value,
                                 tern_hashtable_request *request) {
     history_fill(value, target->bytes, o->object, o->argument[0]);
-    return tern_hashtable_insert_start(worker, target->table, &o->object, value, o->promise, o->via,
-                                       request);
+    return tern_hashtable_insert_start(worker, target->table, &o->object, value, o->flags, request);
 }
 
 static tern_status start_insert_new(tern_worker *worker, const history_target *target,
                                     const history_operation *o, char *value,
                                     tern_hashtable_request *request) {
     history_fill(value, target->bytes, o->object, o->argument[0]);
-    return tern_hashtable_insert_new_start(worker, target->table, &o->object, value, o->promise,
-                                           o->via, request);
+    return tern_hashtable_insert_new_start(worker, target->table, &o->object, value, o->flags,
+                                           request);
 }
 
 static tern_status start_find(tern_worker *worker, const history_target *target,
                               const history_operation *o, char *value,
                               tern_hashtable_request *request) {
-    return tern_hashtable_find_start(worker, target->table, &o->object, o->promise, o->via, value,
-                                     request);
+    return tern_hashtable_find_start(worker, target->table, &o->object, o->flags, value, request);
 }
 
 static tern_status start_add(tern_worker *worker, const history_target *target,
                              const history_operation *o, char *value,
                              tern_hashtable_request *request) {
     (void)value;
-    return tern_hashtable_add_start(worker, target->table, &o->object, o->argument[0], o->promise,
-                                    o->via, request);
+    return tern_hashtable_add_start(worker, target->table, &o->object, o->argument[0], o->flags,
+                                    request);
 }
 
 size_t history_insert_requests(tern_worker *worker, const history_target *target,

@@ -38,8 +38,7 @@ static tern_hashtable *make(void) {
     tern_hashtable *table = NULL;
     EXPECT_OK(tern_hashtable_create(f.worker, &counters, &table));
     for (uint64_t kmer = 1; kmer <= KMERS; kmer++)
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &kmer, kmer, TERN_PROMISE_WRITE_ONLY,
-                                     TERN_VIA_AUTO, NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &kmer, kmer, TERN_WRITE_ONLY, NULL));
     return table;
 }
 

@@ -5,7 +5,6 @@
 #include "map_tools.h"
 #include "table_tools.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
 static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
     found[MAP_VALUE_ROOM + 8];
 
@@ -46,27 +45,28 @@ static void arguments_are_checked(void) {
                tern_map_create(w, &(tern_map_options){.capacity = 10 + f.rank}, &map));
     }
     map = make(&f, (tern_map_options){.capacity = 10});
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, NULL, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(NULL, map, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, NULL, 8, value, 8, rw, TERN_VIA_RMA, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, NULL, 8, rw, TERN_VIA_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, NULL, key, 8, value, 8, TERN_BY_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(NULL, map, key, 8, value, 8, TERN_BY_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, NULL, 8, value, 8, TERN_BY_RMA, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, NULL, 8, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_map_insert(w, map, key, 8, value, 8, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA, NULL));
-    EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, value, 8, rw, (tern_via)3, NULL));
+           tern_map_insert(w, map, key, 8, value, 8, TERN_READ_ONLY | TERN_BY_RMA, NULL));
+    EXPECT_DETAIL("TERN_READ_ONLY");
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_insert(w, map, key, 8, value, 8, TERN_WRITE_ONLY | TERN_READ_ONLY, NULL));
     EXPECT(TERN_ERR_RANGE,
-           tern_map_insert(w, map, key, TERN_MAP_KEY_MAX + 1, value, 8, rw, TERN_VIA_RMA, NULL));
+           tern_map_insert(w, map, key, TERN_MAP_KEY_MAX + 1, value, 8, TERN_BY_RMA, NULL));
     EXPECT_DETAIL("65537");
-    EXPECT(TERN_ERR_RANGE, tern_map_insert_new(w, map, key, 8, value, TERN_MAP_VALUE_MAX + 1ul, rw,
-                                               TERN_VIA_CALL, NULL));
+    EXPECT(TERN_ERR_RANGE, tern_map_insert_new(w, map, key, 8, value, TERN_MAP_VALUE_MAX + 1ul,
+                                               TERN_BY_CALL, NULL));
     EXPECT_DETAIL("1073741825");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_map_find(w, map, key, 8, TERN_PROMISE_WRITE_ONLY, TERN_VIA_RMA, found, 8, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, key, 8, rw, TERN_VIA_RMA, NULL, 8, &bytes));
+           tern_map_find(w, map, key, 8, TERN_WRITE_ONLY | TERN_BY_RMA, found, 8, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, key, 8, TERN_BY_RMA, NULL, 8, &bytes));
     EXPECT(TERN_ERR_RANGE,
-           tern_map_find(w, map, key, TERN_MAP_KEY_MAX + 1, rw, TERN_VIA_RMA, found, 8, &bytes));
-    EXPECT(TERN_ERR_RANGE, tern_map_erase(w, map, key, TERN_MAP_KEY_MAX + 1, rw, TERN_VIA_RMA));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, NULL, 1, rw, TERN_VIA_RMA));
+           tern_map_find(w, map, key, TERN_MAP_KEY_MAX + 1, TERN_BY_RMA, found, 8, &bytes));
+    EXPECT(TERN_ERR_RANGE, tern_map_erase(w, map, key, TERN_MAP_KEY_MAX + 1, TERN_BY_RMA));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, NULL, 1, TERN_BY_RMA));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_for_each(w, map, NULL, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_local_size(w, map, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_size(w, NULL, NULL));
@@ -82,42 +82,43 @@ static void arguments_are_checked(void) {
 
 /* One key of one size with one value of another, through its whole life. */
 static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_bytes,
-                     tern_via via) {
+                     tern_flags via) {
     tern_worker *w = f->worker;
     size_t bytes = 77;
     int existed = 77;
     fill_bytes(key, key_bytes, 1 + f->rank);
     fill_bytes(value, value_bytes, 2 + f->rank);
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, rw, via, found, 8, &bytes));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, rw, via));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, via, found, 8, &bytes));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, via));
     CU_ASSERT_EQUAL(bytes, 77);
-    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, rw, via, &existed));
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, via, &existed));
     CU_ASSERT_EQUAL(existed, 0);
-    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, rw, via, &existed));
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, via, &existed));
     CU_ASSERT_EQUAL(existed, 1);
-    for (tern_via by = TERN_VIA_RMA; by <= TERN_VIA_AUTO; by++) {
+    for (uint64_t way = 0; way < 3; way++) {
+        const tern_flags by = fixture_way(way);
         memset(found, 0xee, sizeof found);
-        EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, by, found, value_bytes, &bytes));
+        EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, value_bytes, &bytes));
         CU_ASSERT_EQUAL(bytes, value_bytes);
         CU_ASSERT(memcmp(found, value, value_bytes) == 0 && found[value_bytes] == 0xee);
         if (value_bytes > 0) {
             EXPECT(TERN_ERR_RANGE,
-                   tern_map_find(w, map, key, key_bytes, rw, by, found, value_bytes - 1, &bytes));
+                   tern_map_find(w, map, key, key_bytes, by, found, value_bytes - 1, &bytes));
             EXPECT_DETAIL("there is room for");
             CU_ASSERT_EQUAL(bytes, value_bytes);
         }
     }
-    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "other", 5, rw, via, &existed));
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "other", 5, via, &existed));
     CU_ASSERT_EQUAL(existed, 1);
-    EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, via, found, 5, &bytes));
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, via, found, 5, &bytes));
     CU_ASSERT(bytes == 5 && memcmp(found, "other", 5) == 0);
-    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, rw, via));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, rw, via, NULL, 0, NULL));
-    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, value_bytes, rw, via, &existed));
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, via));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, via, NULL, 0, NULL));
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, value_bytes, via, &existed));
     CU_ASSERT_EQUAL(existed, 0);
-    EXPECT_OK(tern_map_find(w, map, key, key_bytes, rw, via, found, sizeof found, &bytes));
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, via, found, sizeof found, &bytes));
     CU_ASSERT(bytes == value_bytes && memcmp(found, value, value_bytes) == 0);
-    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, rw, via));
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, via));
 }
 
 /* Short keys of two ranks may be the same one: rank 0 alone has them. */
@@ -136,7 +137,7 @@ static void sizes_at_the_limits(void) {
             make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
         size_t before = heap_at_first(&f);
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            tern_via via = (i + inline_bytes / 100 + f.rank) % 2 ? TERN_VIA_CALL : TERN_VIA_RMA;
+            tern_flags via = (i + inline_bytes / 100 + f.rank) % 2 ? TERN_BY_CALL : TERN_BY_RMA;
             if (f.rank == 0 || sizes[i].key >= 8)
                 one_life(&f, map, sizes[i].key, sizes[i].value, via);
         }
@@ -192,10 +193,10 @@ static size_t own_key(const fixture *f, uint64_t number) {
 }
 
 static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t number, uint64_t version,
-                     tern_promise promise, tern_via via) {
+                     tern_flags flags) {
     size_t bytes = 0;
     tern_status status =
-        tern_map_find(f->worker, map, key, key_bytes, promise, via, found, sizeof found, &bytes);
+        tern_map_find(f->worker, map, key, key_bytes, flags, found, sizeof found, &bytes);
     EXPECT(version == 0 ? TERN_ERR_NOT_FOUND : TERN_OK, status);
     if (status == TERN_OK)
         CU_ASSERT(is_map_value(found, bytes, number, version));
@@ -212,21 +213,21 @@ static void random_operations_match_a_model(void) {
     for (int i = fixture_times(&f, 2000); i > 0; i--) {
         uint64_t number = below(&random, KEYS), last = version[number];
         size_t key_bytes = own_key(&f, number);
-        tern_via via = any_via(&random);
+        tern_flags via = any_via(&random);
         int existed = 77, only_new = below(&random, 4) == 0;
         switch (below(&random, 4)) {
         case 0:
             EXPECT(last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-                   tern_map_erase(f.worker, map, key, key_bytes, any_writer(&random), via));
+                   tern_map_erase(f.worker, map, key, key_bytes, any_writer(&random) | via));
             version[number] = 0;
             break;
         case 1:
-            find_own(&f, map, key_bytes, number, last, rw, via);
+            find_own(&f, map, key_bytes, number, last, via);
             break;
         default: {
             size_t bytes = make_map_value(value, number, next);
             EXPECT_OK((only_new ? tern_map_insert_new : tern_map_insert)(
-                f.worker, map, key, key_bytes, value, bytes, any_writer(&random), via, &existed));
+                f.worker, map, key, key_bytes, value, bytes, any_writer(&random) | via, &existed));
             CU_ASSERT_EQUAL(existed, last != 0);
             version[number] = only_new && last != 0 ? last : next++;
         }
@@ -235,8 +236,8 @@ static void random_operations_match_a_model(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t number = 0; number < KEYS; number++) {
         size_t key_bytes = own_key(&f, number);
-        find_own(&f, map, key_bytes, number, version[number], any_reader(&random),
-                 any_via(&random));
+        find_own(&f, map, key_bytes, number, version[number],
+                 any_reader(&random) | any_via(&random));
         there += version[number] != 0;
     }
     uint64_t all[64], sizes[3] = {0};
@@ -276,20 +277,20 @@ static void everybody_replaces_and_finds(void) {
     for (int i = fixture_times(&f, 4000); i > 0; i--) {
         uint64_t number = 1 + below(&random, SHARED), what = below(&random, 8);
         size_t key_bytes = make_map_key(key, number), bytes = 0;
-        tern_via via = any_via(&random);
+        tern_flags via = any_via(&random);
         int existed = 1;
         if (what < 4) {
             tern_status status =
-                tern_map_find(f.worker, map, key, key_bytes, rw, via, found, sizeof found, &bytes);
+                tern_map_find(f.worker, map, key, key_bytes, via, found, sizeof found, &bytes);
             wrong += status == TERN_OK ? !is_some_map_value(found, bytes, number)
                                        : status != TERN_ERR_NOT_FOUND;
         } else if (what < 7) {
             bytes = make_map_value(value, number, (uint64_t)i * 64 + f.rank);
             EXPECT_OK((what == 4 ? tern_map_insert_new : tern_map_insert)(
-                f.worker, map, key, key_bytes, value, bytes, rw, via, &existed));
+                f.worker, map, key, key_bytes, value, bytes, via, &existed));
             lives[number - 1] += !existed;
         } else {
-            tern_status status = tern_map_erase(f.worker, map, key, key_bytes, rw, via);
+            tern_status status = tern_map_erase(f.worker, map, key, key_bytes, via);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             lives[number - 1] -= status == TERN_OK;
         }
@@ -301,9 +302,9 @@ static void everybody_replaces_and_finds(void) {
         for (uint32_t r = 0; r < f.size; r++)
             sum += all[r][k];
         size_t key_bytes = make_map_key(key, k + 1);
-        EXPECT(sum == 1 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_map_find(f.worker, map, key, key_bytes, rw, TERN_VIA_RMA, found, sizeof found,
-                             NULL));
+        EXPECT(
+            sum == 1 ? TERN_OK : TERN_ERR_NOT_FOUND,
+            tern_map_find(f.worker, map, key, key_bytes, TERN_BY_RMA, found, sizeof found, NULL));
         CU_ASSERT(sum == 0 || sum == 1);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -323,14 +324,14 @@ static void blocks_change_while_they_are_read(void) {
     size_t before = heap_at_first(&f), bytes = 0;
     uint64_t random = fixture_seed(&f, 3), wrong = 0;
     for (int i = fixture_times(&f, fixture_all_near(&f) ? 4000 : 600); i > 0; i--) {
-        tern_via via = below(&random, 8) ? TERN_VIA_RMA : TERN_VIA_CALL;
+        tern_flags via = below(&random, 8) ? TERN_BY_RMA : TERN_BY_CALL;
         if (f.rank % 2 == 0) {
             memset(value, (int)(i * 4) + (int)f.rank, LARGE);
-            EXPECT_OK(tern_map_insert(f.worker, map, "key", 3, value, LARGE, rw, via, NULL));
+            EXPECT_OK(tern_map_insert(f.worker, map, "key", 3, value, LARGE, via, NULL));
             continue;
         }
         tern_status status =
-            tern_map_find(f.worker, map, "key", 3, rw, via, found, sizeof found, &bytes);
+            tern_map_find(f.worker, map, "key", 3, via, found, sizeof found, &bytes);
         if (status != TERN_ERR_NOT_FOUND)
             wrong +=
                 status != TERN_OK || bytes != LARGE || memcmp(found, found + 1, LARGE - 1) != 0;
@@ -347,7 +348,7 @@ static void a_full_segment_changes_nothing(void) {
     fixture f;
     if (!open_with_segment(&f, (size_t)1 << 20))
         return;
-    for (tern_via via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_map *map = make(&f, (tern_map_options){.capacity = 1000});
         size_t before = heap_at_first(&f), bytes = 0;
         uint64_t stored = 0, number = (uint64_t)f.rank << 32, count = 0;
@@ -355,25 +356,24 @@ static void a_full_segment_changes_nothing(void) {
         memset(value, (int)f.rank, 20000);
         while (status == TERN_OK && stored < 1000) {
             number++;
-            status = tern_map_insert(f.worker, map, &number, 8, value, 20000, rw, via, NULL);
+            status = tern_map_insert(f.worker, map, &number, 8, value, 20000, via, NULL);
             stored += status == TERN_OK;
         }
         EXPECT(TERN_ERR_MEMORY, status);
         EXPECT_DETAIL("TERN_SEGMENT_SIZE");
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_find(f.worker, map, &number, 8, rw, via, found, sizeof found, NULL));
+               tern_map_find(f.worker, map, &number, 8, via, found, sizeof found, NULL));
         /* Once nobody gives anything back, what is full stays so. */
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t first = ((uint64_t)f.rank << 32) + 1;
         EXPECT_OK(tern_map_size(f.worker, map, &count));
-        if (via == TERN_VIA_RMA && stored > 0) {
+        if (via == TERN_BY_RMA && stored > 0) {
             EXPECT(TERN_ERR_MEMORY,
-                   tern_map_insert(f.worker, map, &first, 8, value, 20000, rw, via, NULL));
-            EXPECT_OK(
-                tern_map_find(f.worker, map, &first, 8, rw, via, found, sizeof found, &bytes));
+                   tern_map_insert(f.worker, map, &first, 8, value, 20000, via, NULL));
+            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, via, found, sizeof found, &bytes));
             CU_ASSERT(bytes == 20000 && memcmp(found, value, bytes) == 0);
-            EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, rw, via));
-            EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, value, 20000, rw, via, NULL));
+            EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, via));
+            EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, value, 20000, via, NULL));
         }
         uint64_t all[64], total = 0, now = 0;
         fixture_share(&f, &stored, sizeof stored, all);
@@ -394,16 +394,16 @@ static void a_map_by_call_only(void) {
     tern_map *map = make(&f, (tern_map_options){.capacity = 1000, .call_only = 1});
     size_t before = heap_at_first(&f);
     EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_map_insert(f.worker, map, key, 8, value, 8, rw, TERN_VIA_RMA, NULL));
+           tern_map_insert(f.worker, map, key, 8, value, 8, TERN_BY_RMA, NULL));
     EXPECT_DETAIL("call_only");
     for (uint64_t number = 0; number < KEYS; number++) {
         size_t key_bytes = own_key(&f, number), bytes = make_map_value(value, number, 1);
-        tern_via via = number % 2 ? TERN_VIA_CALL : TERN_VIA_AUTO;
-        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, rw, via, NULL));
-        find_own(&f, map, key_bytes, number, 1, rw, via);
+        tern_flags via = number % 2 ? TERN_BY_CALL : TERN_AUTO;
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, via, NULL));
+        find_own(&f, map, key_bytes, number, 1, via);
         bytes = make_map_value(value, number, 2);
-        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, rw, via, NULL));
-        find_own(&f, map, key_bytes, number, 2, rw, via);
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, via, NULL));
+        find_own(&f, map, key_bytes, number, 2, via);
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
@@ -432,13 +432,13 @@ static void archives_go_in_and_out(void) {
     EXPECT_OK(TERN_WRITE(&writer, samples, 500));
     EXPECT_OK(tern_writer_finish(&writer, &archive, &bytes));
     EXPECT_OK(
-        tern_map_insert(f.worker, map, name, strlen(name), archive, bytes, rw, TERN_VIA_RMA, NULL));
+        tern_map_insert(f.worker, map, name, strlen(name), archive, bytes, TERN_BY_RMA, NULL));
     tern_writer_close(&writer);
     EXPECT_OK(tern_barrier(f.worker));
     for (uint32_t r = 0; r < f.size; r++) {
         snprintf(name, sizeof name, "station %u", r);
-        EXPECT_OK(tern_map_find(f.worker, map, name, strlen(name), TERN_PROMISE_READ_ONLY,
-                                TERN_VIA_AUTO, room, sizeof room, &bytes));
+        EXPECT_OK(tern_map_find(f.worker, map, name, strlen(name), TERN_READ_ONLY, room,
+                                sizeof room, &bytes));
         EXPECT_OK(tern_reader_open(&reader, room, bytes));
         EXPECT_OK(tern_read_string(&reader, &text, NULL));
         EXPECT_OK(TERN_READ_ARRAY(&reader, &seen, &count));
@@ -454,12 +454,11 @@ static tern_status in_handler[3];
 
 static tern_status use_map(tern_call_info *call, const void *arguments, size_t bytes) {
     unsigned char room[8];
-    in_handler[0] = tern_map_insert(call->worker, map_of_handler, arguments, bytes, "a", 1, rw,
-                                    TERN_VIA_RMA, NULL);
-    in_handler[1] =
-        tern_map_erase(call->worker, map_of_handler, arguments, bytes, rw, TERN_VIA_RMA);
-    in_handler[2] = tern_map_find(call->worker, map_of_handler, arguments, bytes, rw, TERN_VIA_RMA,
-                                  room, sizeof room, NULL);
+    in_handler[0] =
+        tern_map_insert(call->worker, map_of_handler, arguments, bytes, "a", 1, TERN_BY_RMA, NULL);
+    in_handler[1] = tern_map_erase(call->worker, map_of_handler, arguments, bytes, TERN_BY_RMA);
+    in_handler[2] = tern_map_find(call->worker, map_of_handler, arguments, bytes, TERN_BY_RMA, room,
+                                  sizeof room, NULL);
     return TERN_OK;
 }
 TERN_FUNCTION(use_map)
@@ -472,8 +471,7 @@ static void handlers_only_find(void) {
     uint64_t mine = 0;
     while (tern_map_owner(map_of_handler, &mine, 8) != f.rank)
         mine++;
-    EXPECT_OK(
-        tern_map_insert(f.worker, map_of_handler, &mine, 8, "abc", 3, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_map_insert(f.worker, map_of_handler, &mine, 8, "abc", 3, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_call(f.worker, tern_worker_self(f.worker), &use_map_function, &mine, 8));
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(in_handler[0], TERN_ERR_STATE);

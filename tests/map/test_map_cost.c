@@ -13,8 +13,8 @@ typedef struct cost {
 
 enum { KEYS = 6, CAPACITY = 20000, SMALL = 16, LARGE = 500, LARGER = 5000 };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE, reads = TERN_PROMISE_READ_ONLY;
-static const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+static const tern_flags reads = TERN_READ_ONLY;
+static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 static tern_stats before;
 static unsigned char value[LARGER];
 
@@ -64,27 +64,27 @@ static void choose_keys(const tern_map *map, uint32_t owner, uint64_t start, uin
 }
 
 static void insert_all(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes,
-                       tern_via via) {
+                       tern_flags via) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_insert(f->worker, map, &keys[i], 8, value, bytes, rw, via, NULL));
+        EXPECT_OK(tern_map_insert(f->worker, map, &keys[i], 8, value, bytes, via, NULL));
 }
 
 static void insert_all_new(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_insert_new(f->worker, map, &keys[i], 8, value, bytes, rw, rma, NULL));
+        EXPECT_OK(tern_map_insert_new(f->worker, map, &keys[i], 8, value, bytes, rma, NULL));
 }
 
-static void find_all(fixture *f, tern_map *map, const uint64_t *keys, tern_promise promise,
-                     tern_via via, tern_status wanted) {
+static void find_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags flags,
+                     tern_status wanted) {
     static unsigned char found[LARGER];
     for (int i = 0; i < KEYS; i++)
         EXPECT(wanted,
-               tern_map_find(f->worker, map, &keys[i], 8, promise, via, found, sizeof found, NULL));
+               tern_map_find(f->worker, map, &keys[i], 8, flags, found, sizeof found, NULL));
 }
 
-static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_via via) {
+static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags via) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, rw, via));
+        EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, via));
 }
 
 /* The first insert of a row does not meet what the last one did: it is not counted. */
@@ -97,7 +97,7 @@ static void by_rma(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint
     begin(f);
     insert_all(f, map, keys, bytes, rma);
     CU_ASSERT(costs(f, (cost){.atomics = 1, .puts = 1}, "insert"));
-    EXPECT_OK(tern_map_insert(f->worker, map, &keys[0], 8, value, bytes, rw, rma, NULL));
+    EXPECT_OK(tern_map_insert(f->worker, map, &keys[0], 8, value, bytes, rma, NULL));
     begin(f);
     insert_all(f, map, keys, bytes, rma);
     CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1}, "insert of a known key"));
@@ -105,17 +105,17 @@ static void by_rma(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint
     insert_all_new(f, map, keys, bytes);
     CU_ASSERT(costs(f, (cost){.gets = 2}, "insert_new of a known key"));
     begin(f);
-    find_all(f, map, keys, rw, rma, TERN_OK);
+    find_all(f, map, keys, rma, TERN_OK);
     CU_ASSERT(costs(f, (cost){.gets = 1}, "find of own blocks"));
     begin(f);
     erase_all(f, map, absent, rma);
     CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1}, "erase"));
     choose_keys(map, owner, start + 200000, absent);
     begin(f);
-    find_all(f, map, absent, rw, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, map, absent, rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, (cost){.gets = 1, .atomics = 1}, "find of an absent key"));
     begin(f);
-    find_all(f, map, absent, reads, rma, TERN_ERR_NOT_FOUND);
+    find_all(f, map, absent, reads | rma, TERN_ERR_NOT_FOUND);
     CU_ASSERT(costs(f, (cost){.gets = 1}, "find of an absent key in a phase"));
 
     /* By call the block lies at the owner. */
@@ -123,11 +123,11 @@ static void by_rma(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint
     insert_all(f, map, absent, bytes, call);
     CU_ASSERT(costs(f, (cost){.calls = 1}, "insert by call"));
     begin(f);
-    find_all(f, map, absent, rw, rma, TERN_OK);
-    find_all(f, map, absent, reads, rma, TERN_OK);
+    find_all(f, map, absent, rma, TERN_OK);
+    find_all(f, map, absent, reads | rma, TERN_OK);
     CU_ASSERT(costs(f, (cost){.gets = 2 + 2 * blocks}, "find"));
     begin(f);
-    find_all(f, map, absent, rw, call, TERN_OK);
+    find_all(f, map, absent, call, TERN_OK);
     CU_ASSERT(costs(f, (cost){.calls = 1, .gets = bytes > 960}, "find by call"));
     begin(f);
     erase_all(f, map, absent, rma);
@@ -174,7 +174,7 @@ static void by_load_and_store(void) {
             insert_all(&f, map, keys, bytes, rma);
             insert_all(&f, map, keys, bytes, rma);
             insert_all_new(&f, map, keys, bytes);
-            find_all(&f, map, keys, rw, rma, TERN_OK);
+            find_all(&f, map, keys, rma, TERN_OK);
             erase_all(&f, map, keys, rma);
         }
         CU_ASSERT(costs(&f, (cost){0}, "by load and store"));

@@ -6,17 +6,16 @@
 #include "map_tools.h"
 
 static void fill(fixture *f, tern_map *map) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     static unsigned char value[3000], found[3000];
     for (uint64_t i = 0; i < 40; i++) {
         const uint64_t key = f->rank * 1000 + i;
-        const tern_via insert = (tern_via)(i % 2), find = (tern_via)(i / 2 % 2);
+        const tern_flags insert = fixture_way(i % 2), find = fixture_way(i / 2 % 2);
         size_t bytes = 0;
         if (tern_map_owner(map, &key, 8) == f->size - 1)
             continue;
         fill_bytes(value, sizeof value, key);
-        EXPECT_OK(tern_map_insert(f->worker, map, &key, 8, value, sizeof value, rw, insert, NULL));
-        EXPECT_OK(tern_map_find(f->worker, map, &key, 8, rw, find, found, sizeof found, &bytes));
+        EXPECT_OK(tern_map_insert(f->worker, map, &key, 8, value, sizeof value, insert, NULL));
+        EXPECT_OK(tern_map_find(f->worker, map, &key, 8, find, found, sizeof found, &bytes));
         CU_ASSERT(bytes == sizeof value && memcmp(found, value, bytes) == 0);
     }
 }

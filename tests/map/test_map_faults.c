@@ -6,18 +6,16 @@
 #include "map_tools.h"
 #include "survivors.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-
 enum { KEYS = 20, BYTES = 3000 };
 
 static unsigned char value[BYTES], found[BYTES];
 
-static void finds_are_told(fixture *f, tern_map *map, tern_via via) {
+static void finds_are_told(fixture *f, tern_map *map, tern_flags via) {
     for (uint64_t number = 0; number < (uint64_t)f->size * KEYS; number++) {
         double start = MPI_Wtime();
         size_t bytes = 0;
         tern_status status =
-            tern_map_find(f->worker, map, &number, 8, rw, via, found, sizeof found, &bytes);
+            tern_map_find(f->worker, map, &number, 8, via, found, sizeof found, &bytes);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
         CU_ASSERT(MPI_Wtime() - start < 30);
         fill_bytes(value, BYTES, number);
@@ -38,20 +36,20 @@ static void a_rank_dies_with_blocks(void) {
     for (uint64_t i = 0; i < KEYS; i++) {
         uint64_t number = f.rank * KEYS + i;
         fill_bytes(value, BYTES, number);
-        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, value, BYTES, rw, TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, value, BYTES, TERN_BY_RMA, NULL));
     }
     fixture_lose(&f, play.victim);
-    finds_are_told(&f, map, TERN_VIA_RMA);
-    finds_are_told(&f, map, TERN_VIA_CALL);
+    finds_are_told(&f, map, TERN_BY_RMA);
+    finds_are_told(&f, map, TERN_BY_CALL);
     meet_survivors(&f);
     /* Each survivor replaces and erases keys, among them the dead rank's, whose blocks are gone. */
     for (uint64_t i = f.rank; i < (uint64_t)f.size * KEYS; i += f.size - 1) {
         if (tern_map_owner(map, &i, 8) == f.size - 1)
             continue;
         int existed = 0;
-        EXPECT_OK(tern_map_insert(f.worker, map, &i, 8, &i, 8, rw, TERN_VIA_RMA, &existed));
+        EXPECT_OK(tern_map_insert(f.worker, map, &i, 8, &i, 8, TERN_BY_RMA, &existed));
         CU_ASSERT_EQUAL(existed, 1);
-        EXPECT_OK(tern_map_erase(f.worker, map, &i, 8, rw, TERN_VIA_CALL));
+        EXPECT_OK(tern_map_erase(f.worker, map, &i, 8, TERN_BY_CALL));
     }
     uint64_t count = 0;
     EXPECT(TERN_ERR_PEER, tern_map_size(f.worker, map, &count));

@@ -8,8 +8,7 @@
 #include "map/block.h"
 #include "tern/transfer.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via ways[] = {TERN_VIA_RMA, TERN_VIA_CALL};
+static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
 static unsigned char found[4096];
 
 static tern_map *make(fixture *f) {
@@ -32,15 +31,14 @@ static tern_map_key key_of(const tern_map *map, const uint64_t *number) {
 
 static void put_descriptor(fixture *f, const tern_map *map, const tern_map_key *key,
                            const tern_map_descriptor *d) {
-    EXPECT_OK(tern_hashtable_insert(f->worker, map->table, key->fingerprint, d->words, rw,
-                                    TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_hashtable_insert(f->worker, map->table, key->fingerprint, d->words, TERN_BY_RMA,
+                                    NULL));
 }
 
 static tern_map_descriptor descriptor_of(fixture *f, const tern_map *map, const uint64_t *number) {
     tern_map_key key = key_of(map, number);
     tern_map_descriptor d;
-    EXPECT_OK(
-        tern_hashtable_find(f->worker, map->table, key.fingerprint, rw, TERN_VIA_RMA, d.words));
+    EXPECT_OK(tern_hashtable_find(f->worker, map->table, key.fingerprint, TERN_BY_RMA, d.words));
     return d;
 }
 
@@ -68,16 +66,16 @@ static void fingerprints_meet(void) {
             EXPECT_OK(tern_block_make(f.worker, map, &others, found, value_bytes, &d));
         put_descriptor(&f, map, &key, &d);
         for (int way = 0; way < 2; way++) {
-            const tern_via via = ways[way];
+            const tern_flags via = ways[way];
             int existed = 77;
             EXPECT(TERN_ERR_NOT_FOUND,
-                   tern_map_find(f.worker, map, &number, 8, rw, via, found, sizeof found, NULL));
-            EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(f.worker, map, &number, 8, rw, via));
+                   tern_map_find(f.worker, map, &number, 8, via, found, sizeof found, NULL));
+            EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(f.worker, map, &number, 8, via));
             EXPECT(TERN_ERR_EXISTS,
-                   tern_map_insert(f.worker, map, &number, 8, found, 100, rw, via, &existed));
+                   tern_map_insert(f.worker, map, &number, 8, found, 100, via, &existed));
             EXPECT_DETAIL("the same fingerprint");
             EXPECT(TERN_ERR_EXISTS,
-                   tern_map_insert_new(f.worker, map, &number, 8, found, 100, rw, via, &existed));
+                   tern_map_insert_new(f.worker, map, &number, 8, found, 100, via, &existed));
             CU_ASSERT_EQUAL(existed, 77);
         }
         CU_ASSERT(memcmp(descriptor_of(&f, map, &number).words, d.words, 32) == 0);
@@ -103,7 +101,7 @@ static void tags_meet_too(void) {
     put_descriptor(&f, map, &key, &d);
     for (int way = 0; way < 2; way++)
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_find(f.worker, map, &number, 8, rw, ways[way], found, sizeof found, NULL));
+               tern_map_find(f.worker, map, &number, 8, ways[way], found, sizeof found, NULL));
     end(&f, map);
 }
 
@@ -116,7 +114,7 @@ static void memory_is_written_over(void) {
     tern_map *map = make(&f);
     uint64_t number = number_of(&f, map, 0), spoilt = 12345, right = 0;
     fill_bytes(found, 1000, number);
-    EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, found, 1000, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, found, 1000, TERN_BY_RMA, NULL));
     tern_map_descriptor d = descriptor_of(&f, map, &number);
     CU_ASSERT_EQUAL(tern_block_place(d.words).rank, f.rank);
     uint64_t *word = tern_local(f.context, tern_ptr_add(tern_block_place(d.words), 16));
@@ -125,13 +123,12 @@ static void memory_is_written_over(void) {
     size_t bytes = 77;
     double start = MPI_Wtime();
     EXPECT(TERN_ERR_CORRUPT,
-           tern_map_find(f.worker, map, &number, 8, rw, TERN_VIA_RMA, found, sizeof found, &bytes));
+           tern_map_find(f.worker, map, &number, 8, TERN_BY_RMA, found, sizeof found, &bytes));
     EXPECT_DETAIL("written over");
     CU_ASSERT(MPI_Wtime() - start < 30);
     CU_ASSERT_EQUAL(bytes, 77);
     *word = right;
-    EXPECT_OK(
-        tern_map_find(f.worker, map, &number, 8, rw, TERN_VIA_CALL, found, sizeof found, &bytes));
+    EXPECT_OK(tern_map_find(f.worker, map, &number, 8, TERN_BY_CALL, found, sizeof found, &bytes));
     CU_ASSERT_EQUAL(bytes, 1000);
     end(&f, map);
 }
@@ -147,13 +144,13 @@ static void a_block_goes_to_another_key(void) {
     static unsigned char old[1000], new[1000];
     fill_bytes(old, sizeof old, first);
     fill_bytes(new, sizeof new, second);
-    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, TERN_BY_RMA, NULL));
     tern_map_descriptor d = descriptor_of(&f, map, &first);
     tern_block_verdict verdict;
     EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
     CU_ASSERT(verdict == TERN_BLOCK_MINE && memcmp(found, old, sizeof old) == 0);
-    EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, rw, TERN_VIA_RMA));
-    EXPECT_OK(tern_map_insert(f.worker, map, &second, 8, new, sizeof new, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, TERN_BY_RMA));
+    EXPECT_OK(tern_map_insert(f.worker, map, &second, 8, new, sizeof new, TERN_BY_RMA, NULL));
     tern_map_descriptor now = descriptor_of(&f, map, &second);
     if (!tern_ptr_equal(tern_block_place(d.words), tern_block_place(now.words))) {
         tern_test_skip("the heap did not give the same block again");
@@ -164,8 +161,8 @@ static void a_block_goes_to_another_key(void) {
     CU_ASSERT_EQUAL(verdict, TERN_BLOCK_STALE);
     /* The old bytes in the old place are what the descriptor spoke of: it does not matter which
      * rank put them there. */
-    EXPECT_OK(tern_map_erase(f.worker, map, &second, 8, rw, TERN_VIA_RMA));
-    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, rw, TERN_VIA_RMA, NULL));
+    EXPECT_OK(tern_map_erase(f.worker, map, &second, 8, TERN_BY_RMA));
+    EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, old, sizeof old, TERN_BY_RMA, NULL));
     EXPECT_OK(tern_block_read(f.worker, map, d.words, &key, found, &verdict));
     CU_ASSERT_EQUAL(verdict, TERN_BLOCK_MINE);
     end(&f, map);
@@ -188,8 +185,8 @@ static void blocks_go_home_without_a_ring(void) {
         for (uint64_t key = 0; key < KEYS; key++) {
             memset(found, (int)(turn + key), BYTES);
             if ((key + turn) % f.size == f.rank)
-                EXPECT_OK(tern_map_insert(f.worker, map, &key, sizeof key, found, BYTES, rw,
-                                          TERN_VIA_RMA, NULL));
+                EXPECT_OK(tern_map_insert(f.worker, map, &key, sizeof key, found, BYTES,
+                                          TERN_BY_RMA, NULL));
         }
         EXPECT_OK(tern_barrier(f.worker));
     }

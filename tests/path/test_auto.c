@@ -1,7 +1,7 @@
 // tern-test: transports
 
 /*
- * TERN_VIA_AUTO: whatever way is taken, the containers hold what they should; what options or
+ * TERN_AUTO: whatever way is taken, the containers hold what they should; what options or
  * places leave one way for goes that way; measuring ends; and the way is the one that is explained.
  */
 
@@ -11,8 +11,7 @@
 
 #include <stdlib.h>
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via aut = TERN_VIA_AUTO;
+static const tern_flags aut = TERN_AUTO;
 
 static tern_hashtable *make_table(fixture *f, tern_hashtable_options options) {
     tern_hashtable *table = NULL;
@@ -52,12 +51,12 @@ static void values_against_a_model(int call_only, size_t value_bytes) {
         int existed = -1;
         if (below(&random, 2) == 0) {
             make_value(value, value_bytes, key, version[at] + 1);
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, rw, aut, &existed));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, aut, &existed));
             CU_ASSERT_EQUAL(existed, version[at] > 0);
             version[at]++;
         } else {
             EXPECT(version[at] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, rw, aut, value));
+                   tern_hashtable_find(f.worker, table, &key, aut, value));
             if (version[at] > 0)
                 CU_ASSERT(is_value(value, value_bytes, key, version[at]));
         }
@@ -93,19 +92,19 @@ static void counters_lose_nothing(void) {
     uint64_t random = fixture_seed(&f, 2), *keys = calloc(BATCH * 10, sizeof *keys);
     for (uint64_t i = 0; i < single; i++) {
         uint64_t key = below(&random, KEYS);
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, rw, aut, NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, aut, NULL));
     }
     for (size_t i = 0; i < many; i++)
         keys[i] = below(&random, KEYS);
     size_t added = 0;
-    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, many, 2, rw, aut, &added));
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, many, 2, aut, &added));
     CU_ASSERT_EQUAL(added, many);
-    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, 0, 2, rw, aut, &added));
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, 0, 2, aut, &added));
     CU_ASSERT_EQUAL(added, 0);
     EXPECT_OK(tern_barrier(f.worker));
     uint64_t sum = 0, count;
     for (uint64_t key = 0; key < KEYS; key++)
-        if (tern_hashtable_find(f.worker, table, &key, rw, aut, &count) == TERN_OK)
+        if (tern_hashtable_find(f.worker, table, &key, aut, &count) == TERN_OK)
             sum += count;
     CU_ASSERT_EQUAL(sum, f.size * (single + 2 * many));
     free(keys);
@@ -131,7 +130,7 @@ static void batches_tell_what_was_full(void) {
     size_t added = 0;
     if (f.rank == 0) {
         EXPECT(TERN_ERR_FULL,
-               tern_hashtable_add_many(f.worker, table, keys, count, 1, rw, aut, &added));
+               tern_hashtable_add_many(f.worker, table, keys, count, 1, aut, &added));
         EXPECT_DETAIL(told);
         CU_ASSERT(added >= 4 && added < count);
     }
@@ -154,12 +153,12 @@ static void items_come_out_once(int call_only) {
     for (uint64_t waits = 0; popped < mine && waits < 100000000; waits++) {
         uint64_t item = f.rank * 1000003 + pushed;
         if (pushed < mine) {
-            tern_status status = tern_queue_try_push(f.worker, queue, &item, rw, aut);
+            tern_status status = tern_queue_try_push(f.worker, queue, &item, aut);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
             pushed += status == TERN_OK;
             sums[0] += status == TERN_OK ? item * item : 0;
         }
-        tern_status status = tern_queue_try_pop(f.worker, queue, &item, rw, aut);
+        tern_status status = tern_queue_try_pop(f.worker, queue, &item, aut);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         popped += status == TERN_OK;
         sums[1] += status == TERN_OK ? item * item : 0;
@@ -188,7 +187,7 @@ static tern_status auto_handler(tern_call_info *call, const void *arguments, siz
     (void)bytes;
     uint64_t key;
     memcpy(&key, arguments, sizeof key);
-    tern_status status = tern_hashtable_insert(call->worker, of_handler, &key, &key, rw, aut, NULL);
+    tern_status status = tern_hashtable_insert(call->worker, of_handler, &key, &key, aut, NULL);
     memcpy(call->result, &status, sizeof status);
     call->result_bytes = sizeof status;
     return status == TERN_ERR_AGAIN ? status : TERN_OK;
@@ -210,7 +209,7 @@ static void without_calls(void) {
     EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){next, 0}, &auto_handler_function, &key,
                                sizeof key, &inside, sizeof inside, &got));
     CU_ASSERT_EQUAL(inside, TERN_OK);
-    EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, rw, aut, &value));
+    EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, aut, &value));
     CU_ASSERT_EQUAL(value, key);
     EXPECT_OK(tern_barrier(f.worker));
     static tern_future futures[TERN_FUTURES];
@@ -218,7 +217,7 @@ static void without_calls(void) {
         EXPECT_OK(tern_call_start(f.worker, (tern_worker_id){f.rank, 0}, &auto_handler_function,
                                   &key, sizeof key, &futures[i]));
     for (int i = 0; i < 100; i++)
-        if (!EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, rw, aut, &value)))
+        if (!EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, aut, &value)))
             break;
     for (int i = 0; i < TERN_FUTURES; i++)
         tern_ignore(tern_future_wait(f.worker, &futures[i], &inside, sizeof inside, &got));
@@ -250,14 +249,14 @@ static void measuring_a_call_ends(void) {
     EXPECT_OK(tern_barrier(f.worker));
     uint64_t item = 0;
     if (f.rank == 0 && f.size > 1) {
-        while (tern_queue_try_pop(f.worker, queue, &item, rw, TERN_VIA_RMA) == TERN_ERR_EMPTY)
+        while (tern_queue_try_pop(f.worker, queue, &item, TERN_BY_RMA) == TERN_ERR_EMPTY)
             (void)tern_progress(f.worker);
     } else if (f.rank == 1) {
         bool measured = false;
         for (int i = 0; i < 400 && !measured; i++)
             measured = tern_measure_call(f.worker, &target, &costs);
         CU_ASSERT(measured ? costs.call > 0 : costs.call >= 100000);
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, TERN_VIA_RMA));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, TERN_BY_RMA));
     }
     /* The caller itself always attends. */
     target.worker = (tern_worker_id){f.rank, 0};
@@ -296,7 +295,7 @@ static void explained_as_it_goes(fixture *f, tern_hashtable *table, uint32_t own
     for (int i = 0; i < 1000 && seen < 10; i++) {
         EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, before, sizeof before, NULL));
         const uint64_t sent = calls_sent(f), measured = c->measured;
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, rw, aut, NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, aut, NULL));
         const bool called = calls_sent(f) > sent;
         EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, after, sizeof after, NULL));
         const char *was = line_of(before, "insert: "), *is = line_of(after, "insert: ");

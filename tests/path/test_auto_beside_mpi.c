@@ -1,14 +1,13 @@
 // tern-test: ranks
 
 /*
- * Over shared memory a rank that waits in MPI keeps nobody waiting: operations by TERN_VIA_AUTO on
+ * Over shared memory a rank that waits in MPI keeps nobody waiting: operations by TERN_AUTO on
  * what it owns need no call, and so none of its progress.
  */
 
 #include "table_tools.h"
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via aut = TERN_VIA_AUTO;
+static const tern_flags aut = TERN_AUTO;
 
 /* In MPI_Barrier are all ranks but the last, which works on what rank 0 owns. */
 static void everything_by_auto(void) {
@@ -35,27 +34,27 @@ static void everything_by_auto(void) {
         uint64_t key = number_owned_by(values, 0, 0), value = 7, count, item;
         for (uint64_t i = 0, from = 0; i < MANY; i++, from = keys[i - 1] + 1)
             keys[i] = number_owned_by(values, 0, from);
-        EXPECT_OK(tern_hashtable_insert(f.worker, values, &key, &value, rw, aut, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &key, &value, aut, NULL));
         bool good = true;
         for (int i = 0; i < TIMES && good; i++) {
-            good = tern_hashtable_find(f.worker, values, &key, rw, aut, &value) == TERN_OK &&
-                   tern_hashtable_insert(f.worker, values, &key, &value, rw, aut, NULL) == TERN_OK;
-            good = good && tern_queue_push(f.worker, queue, &value, rw, aut) == TERN_OK &&
-                   tern_queue_pop(f.worker, queue, &item, rw, aut) == TERN_OK;
+            good = tern_hashtable_find(f.worker, values, &key, aut, &value) == TERN_OK &&
+                   tern_hashtable_insert(f.worker, values, &key, &value, aut, NULL) == TERN_OK;
+            good = good && tern_queue_push(f.worker, queue, &value, aut) == TERN_OK &&
+                   tern_queue_pop(f.worker, queue, &item, aut) == TERN_OK;
         }
         CU_ASSERT(good);
         CU_ASSERT_EQUAL(value, 7);
         size_t done;
         for (int i = 0; i < 20; i++) {
-            EXPECT_OK(tern_hashtable_insert_many(f.worker, values, keys, keys, MANY, rw,
-                                                 TERN_VIA_AUTO, &done));
-            EXPECT_OK(tern_hashtable_find_many(f.worker, values, keys, MANY, rw, aut, found, there,
-                                               &done));
+            EXPECT_OK(
+                tern_hashtable_insert_many(f.worker, values, keys, keys, MANY, TERN_AUTO, &done));
+            EXPECT_OK(
+                tern_hashtable_find_many(f.worker, values, keys, MANY, aut, found, there, &done));
             CU_ASSERT_EQUAL(done, MANY);
-            EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, MANY, 1, rw, aut, &done));
+            EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, MANY, 1, aut, &done));
             tern_hashtable_request request = {{0}};
             EXPECT_OK(
-                tern_hashtable_find_start(f.worker, counters, &keys[i], rw, aut, &count, &request));
+                tern_hashtable_find_start(f.worker, counters, &keys[i], aut, &count, &request));
             EXPECT_OK(tern_hashtable_request_wait(f.worker, &request, NULL));
             CU_ASSERT_EQUAL(count, i + 1);
         }

@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* Operations by TERN_VIA_AUTO that fail because of a death keep their detail, though they have
+/* Operations by TERN_AUTO that fail because of a death keep their detail, though they have
  * lasted long, after which costs are measured again. */
 
 #include "survivors.h"
@@ -16,7 +16,7 @@ static void a_late_failure_keeps_its_detail(void) {
     const tern_queue_options options = {.host = play.victim, .item_bytes = 8, .capacity = 4};
     EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
     const tern_path_target target = tern_queue_target(queue);
-    const tern_pick late = {TERN_VIA_CALL, tern_path_class_of(f.context, play.victim), 1,
+    const tern_pick late = {TERN_BY_CALL, tern_path_class_of(f.context, play.victim), 1,
                             tern_now() - 1000000000};
     lose_later(&f);
     while (!tern_test_dead((int)play.victim))

@@ -1,7 +1,7 @@
 // tern-test: unit
 
 /*
- * What the selector of TERN_VIA_AUTO decides (path/selector.h), on costs and times that are made
+ * What the selector of TERN_AUTO decides (path/selector.h), on costs and times that are made
  * up: nothing here reads a clock.
  */
 
@@ -29,17 +29,17 @@ static bool by_call(const tern_path_costs *c, tern_path_kind kind) {
 }
 
 static void the_cheaper_way_comes_first(void) {
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_AUTO, (tern_sums){100, 99}), TERN_VIA_CALL);
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_AUTO, (tern_sums){99, 100}), TERN_VIA_RMA);
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_AUTO, (tern_sums){100, 100}), TERN_VIA_RMA);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, (tern_sums){100, 99}), TERN_BY_CALL);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, (tern_sums){99, 100}), TERN_BY_RMA);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, (tern_sums){100, 100}), TERN_BY_RMA);
 }
 
 /* A way in use is left only for one that takes three quarters of its time or less. */
 static void a_change_needs_a_lead(void) {
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_RMA, (tern_sums){100, 76}), TERN_VIA_RMA);
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_RMA, (tern_sums){100, 74}), TERN_VIA_CALL);
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_CALL, (tern_sums){76, 100}), TERN_VIA_CALL);
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_CALL, (tern_sums){74, 100}), TERN_VIA_RMA);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_RMA, (tern_sums){100, 76}), TERN_BY_RMA);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_RMA, (tern_sums){100, 74}), TERN_BY_CALL);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_CALL, (tern_sums){76, 100}), TERN_BY_CALL);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_CALL, (tern_sums){74, 100}), TERN_BY_RMA);
     tern_path_costs c = measured_at(1, &network);
     CU_ASSERT(!by_call(&c, TERN_PATH_FIND));
     c.costs.get = 3000; /* twice, for a bucket of another key; a call takes 5,400 */
@@ -80,22 +80,20 @@ static void sums_are_the_models(void) {
     double rma, call;
     tern_costs there = network, here = own;
     there.passed = here.passed = 1;
-    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_INSERT, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA,
-                                       &there, &here, &rma),
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_INSERT, TERN_BY_RMA, &there, &here, &rma),
                     TERN_OK);
-    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_INSERT, TERN_PROMISE_READ_WRITE, TERN_VIA_CALL,
-                                       &there, &here, &call),
+    CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_INSERT, TERN_BY_CALL, &there, &here, &call),
                     TERN_OK);
     const tern_sums sums = tern_path_sums(TERN_PATH_INSERT, &network, &own);
     CU_ASSERT_EQUAL(sums.rma, rma);
     CU_ASSERT_EQUAL(sums.call, call + 300);
     tern_costs even = network;
     even.get = network.call / 2 + 150;
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_AUTO, tern_path_sums(TERN_PATH_FIND, &even, &own)),
-                    TERN_VIA_RMA);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, tern_path_sums(TERN_PATH_FIND, &even, &own)),
+                    TERN_BY_RMA);
     even.get = network.call / 2 + 250;
-    CU_ASSERT_EQUAL(tern_path_choose(TERN_VIA_AUTO, tern_path_sums(TERN_PATH_FIND, &even, &own)),
-                    TERN_VIA_CALL);
+    CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, tern_path_sums(TERN_PATH_FIND, &even, &own)),
+                    TERN_BY_CALL);
 }
 
 /* Calls that take so long, until the class is inattentive; 0: it is not, after many. */

@@ -31,10 +31,8 @@ static void stalled(int signal) {
 static void work(tern_worker *worker, tern_hashtable *table) {
     for (uint64_t key = 0; key < 200; key++) {
         uint64_t value = 0;
-        check(tern_hashtable_insert(worker, table, &key, &key, TERN_PROMISE_READ_WRITE,
-                                    TERN_VIA_CALL, NULL));
-        check(tern_hashtable_find(worker, table, &key, TERN_PROMISE_READ_WRITE, TERN_VIA_CALL,
-                                  &value));
+        check(tern_hashtable_insert(worker, table, &key, &key, TERN_BY_CALL, NULL));
+        check(tern_hashtable_find(worker, table, &key, TERN_BY_CALL, &value));
     }
 }
 

@@ -38,10 +38,8 @@ static inline void come_late(fixture *f) {
         for (uint64_t i = 0, key = f->rank * 1000; r != f->rank && i < 3; i++, key++) {
             uint64_t value = 0;
             key = number_owned_by(table, r, key);
-            EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, TERN_PROMISE_READ_WRITE,
-                                            TERN_VIA_CALL, NULL));
-            EXPECT_OK(tern_hashtable_find(f->worker, table, &key, TERN_PROMISE_READ_WRITE,
-                                          TERN_VIA_CALL, &value));
+            EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &key, TERN_BY_CALL, NULL));
+            EXPECT_OK(tern_hashtable_find(f->worker, table, &key, TERN_BY_CALL, &value));
             CU_ASSERT_EQUAL(value, key);
         }
     }

@@ -5,7 +5,7 @@
 
 #include "queue_tools.h"
 
-#define RW TERN_PROMISE_READ_WRITE
+#define RW TERN_READ_WRITE
 
 static tern_distributed_queue *make(fixture *f, uint64_t capacity) {
     tern_distributed_queue *queue = NULL;
@@ -40,15 +40,13 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_part(NULL, 0, &none));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_destroy(f.worker, part(queue, 0)));
     EXPECT_DETAIL("distributed");
+    EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_try_pop(f.worker, queue, NULL, TERN_BY_RMA));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_distributed_queue_try_pop(f.worker, queue, NULL, RW, TERN_VIA_RMA));
+           tern_distributed_queue_pop_many(f.worker, queue, &item, 1, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_distributed_queue_pop_many(f.worker, queue, &item, 1, RW, TERN_VIA_RMA, NULL));
-    EXPECT(TERN_ERR_ARGUMENT,
-           tern_distributed_queue_pop_many(f.worker, NULL, &item, 1, RW, TERN_VIA_RMA, &popped));
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
-        EXPECT(TERN_ERR_EMPTY,
-               tern_distributed_queue_try_pop(f.worker, queue, &item, RW, (tern_via)via));
+           tern_distributed_queue_pop_many(f.worker, NULL, &item, 1, TERN_BY_RMA, &popped));
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, &item, via));
         EXPECT_DETAIL("parts");
     }
     CU_ASSERT_EQUAL(item, 77);
@@ -67,21 +65,20 @@ static void half_is_stolen(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { ITEMS = 10 };
-    for (int way = TERN_VIA_RMA; way <= TERN_VIA_CALL; way++) {
-        tern_via via = (tern_via)way;
+    for (tern_flags way = TERN_BY_RMA; way <= TERN_BY_CALL; way *= 2) {
+        tern_flags via = way;
         tern_distributed_queue *queue = make(&f, ITEMS);
         uint64_t items[ITEMS] = {0}, size = 0;
         size_t popped = 0;
         for (uint64_t i = 0; f.rank == 0 && i < ITEMS; i++)
-            EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, RW, via));
+            EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, via));
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_distributed_queue_size(f.worker, queue, &size));
         CU_ASSERT_EQUAL(size, ITEMS);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t next = 0; f.rank == f.size - 1 && next < ITEMS; next += popped) {
             uint64_t left = ITEMS - next;
-            EXPECT_OK(
-                tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, RW, via, &popped));
+            EXPECT_OK(tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, via, &popped));
             CU_ASSERT_EQUAL(popped, f.size == 1 ? left : (left + 1) / 2);
             for (uint64_t i = 0; i < popped; i++)
                 CU_ASSERT_EQUAL(items[i], next + i);
@@ -89,7 +86,7 @@ static void half_is_stolen(void) {
                 break;
         }
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, RW, via));
+        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, via));
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_distributed_queue_destroy(f.worker, queue));
     }
@@ -114,8 +111,8 @@ static void grow(forest *t, uint64_t levels) {
         uint64_t below_it = levels - 1;
         uint32_t rank = below(&t->random, 3) ? t->f->rank : (uint32_t)below(&t->random, t->f->size);
         EXPECT_OK(tern_atomic_fetch_add(t->f->worker, t->waiting, 1, NULL));
-        tern_status status = tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it, RW,
-                                                 any_via(&t->random));
+        tern_status status =
+            tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it, any_via(&t->random));
         if (status == TERN_OK)
             continue;
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
@@ -138,13 +135,13 @@ static void everybody_steals(void) {
     uint64_t waiting = f.rank == 0, tasks[3], all[64] = {0}, leaves = 0;
     if (f.rank == 0) {
         EXPECT_OK(tern_atomic_store(f.worker, t.waiting, 1));
-        EXPECT_OK(tern_queue_try_push(f.worker, part(t.queue, 0), &levels, RW, TERN_VIA_RMA));
+        EXPECT_OK(tern_queue_try_push(f.worker, part(t.queue, 0), &levels, TERN_BY_RMA));
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (waiting = 1; waiting > 0;) {
         size_t got = 0;
-        tern_status status = tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, RW,
-                                                             any_via(&t.random), &got);
+        tern_status status =
+            tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, any_via(&t.random), &got);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         for (size_t i = 0; status == TERN_OK && i < got; i++) {
             grow(&t, tasks[i]);

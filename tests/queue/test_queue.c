@@ -67,46 +67,44 @@ static void arguments_are_checked(void) {
         return;
     tern_queue *queue = make(&f, 0, 8, 4, 0), *calls = make(&f, 0, 8, 4, 1);
     tern_queue *large = make(&f, 0, 65536, 2, 0);
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+    const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
     static char big[65536];
     uint64_t item = 77;
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(NULL, queue, &item, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, NULL, &item, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, queue, NULL, rw, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, NULL, rw, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(NULL, queue, &item, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, NULL, &item, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, queue, NULL, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, NULL, rma));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_push(f.worker, queue, &item, TERN_READ_ONLY | rma));
+    EXPECT_DETAIL("TERN_READ_ONLY");
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, TERN_WRITE_ONLY | call));
+    EXPECT_DETAIL("TERN_WRITE_ONLY");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_queue_try_push(f.worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
-    EXPECT_DETAIL("TERN_PROMISE_READ_ONLY");
-    EXPECT(TERN_ERR_ARGUMENT,
-           tern_queue_try_pop(f.worker, queue, &item, TERN_PROMISE_WRITE_ONLY, call));
-    EXPECT_DETAIL("TERN_PROMISE_WRITE_ONLY");
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, (tern_promise)-1, rma));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, rw, (tern_via)7));
-    EXPECT_DETAIL("via 7");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, calls, &item, rw, rma));
-    EXPECT_DETAIL("TERN_VIA_CALL");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, calls, &item, rw, rma));
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, large, big, rw, call));
+           tern_queue_try_pop(f.worker, queue, &item, TERN_READ_ONLY | TERN_LOCAL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_try_pop(f.worker, queue, &item, 1u << 20));
+    EXPECT_DETAIL("0x100000");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, calls, &item, rma));
+    EXPECT_DETAIL("TERN_BY_CALL");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, calls, &item, rma));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_push(f.worker, large, big, call));
     EXPECT_DETAIL("TERN_RING_SIZE");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, large, big, rw, call));
-    EXPECT_DETAIL("TERN_VIA_RMA");
-    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rw, rma));
-    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rw, call));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_queue_try_pop(f.worker, large, big, call));
+    EXPECT_DETAIL("TERN_BY_RMA");
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rma));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, call));
     size_t done = 9;
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f.worker, queue, &item, 1, rw, rma, &done));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f.worker, queue, &item, 1, rma, &done));
     CU_ASSERT_EQUAL(item, 77);
     CU_ASSERT_EQUAL(done, 0);
-    EXPECT_OK(tern_queue_push_many(f.worker, queue, NULL, 0, rw, rma, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, NULL, 1, rw, rma, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, &item, 1, rw, rma, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_many(f.worker, NULL, &item, 1, rw, rma, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_timed(f.worker, queue, &item, -1, rw, rma));
+    EXPECT_OK(tern_queue_push_many(f.worker, queue, NULL, 0, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, NULL, 1, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_push_many(f.worker, queue, &item, 1, rma, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_many(f.worker, NULL, &item, 1, rma, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_pop_timed(f.worker, queue, &item, -1, rma));
     EXPECT_DETAIL("seconds");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_queue_push_timed(f.worker, queue, &item, strtod("nan", NULL), rw, rma));
+           tern_queue_push_timed(f.worker, queue, &item, strtod("nan", NULL), rma));
     EXPECT(f.rank == 0 ? TERN_ERR_EMPTY : TERN_ERR_ARGUMENT,
-           tern_queue_pop(f.worker, queue, &item, TERN_PROMISE_LOCAL, rma));
+           tern_queue_pop(f.worker, queue, &item, TERN_LOCAL | rma));
     EXPECT_DETAIL(f.rank == 0 ? "empty" : "rank 0");
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_size(f.worker, queue, NULL));
     EXPECT_OK(tern_barrier(f.worker));
@@ -135,18 +133,18 @@ static void against_a_model(void) {
         uint32_t pushed = 0, popped = 0;
         uint32_t actor = (uint32_t)((s + 1) % f.size);
         for (int i = 0; i < times && f.rank == actor; i++) {
-            tern_via via = bytes > 1000 ? TERN_VIA_RMA : any_via(&random);
+            tern_flags via = bytes > 1000 ? TERN_BY_RMA : any_via(&random);
             bool fill = below(&random, 8) < (i / 30 % 2 ? 6 : 2);
             if (fill) {
                 make_item(item, bytes, 0, pushed);
                 bool full = pushed - popped == capacity;
                 EXPECT(full ? TERN_ERR_FULL : TERN_OK,
-                       tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via));
+                       tern_queue_try_push(f.worker, queue, item, via));
                 pushed += !full;
             } else {
                 bool empty = pushed == popped;
                 EXPECT(empty ? TERN_ERR_EMPTY : TERN_OK,
-                       tern_queue_try_pop(f.worker, queue, got, TERN_PROMISE_READ_WRITE, via));
+                       tern_queue_try_pop(f.worker, queue, got, via));
                 if (empty)
                     continue;
                 make_item(wanted, bytes, 0, popped++);
@@ -172,12 +170,12 @@ static void phases(void) {
     uint64_t random = fixture_seed(&f, 50);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint64_t item[3], mine[2] = {0, 0}, all[64][2], size = 0;
-        tern_promise writes = round % 2 ? TERN_PROMISE_READ_WRITE : TERN_PROMISE_WRITE_ONLY;
-        tern_promise reads = round % 2 ? TERN_PROMISE_READ_WRITE : TERN_PROMISE_READ_ONLY;
+        tern_flags writes = round % 2 ? TERN_READ_WRITE : TERN_WRITE_ONLY;
+        tern_flags reads = round % 2 ? TERN_READ_WRITE : TERN_READ_ONLY;
         tern_status status = TERN_OK;
         for (uint32_t i = 0; status == TERN_OK; i++) {
             make_item(item, 24, f.rank, round * 1000 + i);
-            status = tern_queue_try_push(f.worker, queue, item, writes, any_via(&random));
+            status = tern_queue_try_push(f.worker, queue, item, writes | any_via(&random));
             mine[0] += status == TERN_OK;
         }
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
@@ -186,7 +184,7 @@ static void phases(void) {
         CU_ASSERT_EQUAL(size, CAPACITY);
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t next[64] = {0};
-        while ((status = tern_queue_try_pop(f.worker, queue, item, reads, any_via(&random))) ==
+        while ((status = tern_queue_try_pop(f.worker, queue, item, reads | any_via(&random))) ==
                TERN_OK) {
             uint32_t producer, number;
             CU_ASSERT(read_item(item, 24, &producer, &number));
@@ -232,18 +230,16 @@ static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, in
         EXPECT_OK(tern_atomic_store(f.worker, counter, 0));
     fixture_share(&f, &counter, sizeof counter, places);
     for (uint64_t done = 0; done < total;) {
-        tern_via via = call_only ? TERN_VIA_CALL : any_via(&random);
+        tern_flags via = call_only ? TERN_BY_CALL : any_via(&random);
         if (pushed < each && below(&random, 2)) {
             make_item(item, bytes, f.rank, pushed);
-            tern_status status =
-                tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
+            tern_status status = tern_queue_try_push(f.worker, queue, item, via);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
             pushed += status == TERN_OK;
             if (status != TERN_ERR_FULL)
                 continue;
         }
-        tern_status status =
-            tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE, via);
+        tern_status status = tern_queue_try_pop(f.worker, queue, item, via);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         if (status == TERN_OK) {
             uint32_t producer = 0, number = 0;
@@ -274,7 +270,7 @@ static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, in
             wrong += seen[(size_t)r * MOST + i] != 1;
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT(TERN_ERR_EMPTY,
-           tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_ONLY, TERN_VIA_CALL));
+           tern_queue_try_pop(f.worker, queue, item, TERN_READ_ONLY | TERN_BY_CALL));
     free(seen);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_free(f.worker, counter));
@@ -299,21 +295,20 @@ static void one_to_one(void) {
     uint32_t consumer = f.size - 1;
     for (int way = 0; way < 4; way++) {
         tern_queue *queue = make(&f, consumer / 2, 16, 10, 0);
-        tern_via in = way & 1 ? TERN_VIA_CALL : TERN_VIA_RMA;
-        tern_via out = way & 2 ? TERN_VIA_CALL : TERN_VIA_RMA;
-        const tern_promise rw = TERN_PROMISE_READ_WRITE;
+        tern_flags in = way & 1 ? TERN_BY_CALL : TERN_BY_RMA;
+        tern_flags out = way & 2 ? TERN_BY_CALL : TERN_BY_RMA;
         uint64_t item[2], wrong = 0;
         int pushed = f.rank == 0 ? 0 : count, popped = f.rank == consumer ? 0 : count;
         while (pushed < count || popped < count) {
             tern_progress(f.worker); /* for the other's calls */
             if (pushed < count) {
                 make_item(item, 16, 0, (uint32_t)pushed);
-                tern_status status = tern_queue_try_push(f.worker, queue, item, rw, in);
+                tern_status status = tern_queue_try_push(f.worker, queue, item, in);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
                 pushed += status == TERN_OK;
             }
             if (popped < count) {
-                tern_status status = tern_queue_try_pop(f.worker, queue, item, rw, out);
+                tern_status status = tern_queue_try_pop(f.worker, queue, item, out);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
                 uint32_t producer, number;
                 if (status == TERN_OK) {

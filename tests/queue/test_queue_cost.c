@@ -33,21 +33,19 @@ static bool costs(fixture *f, cost wanted, const char *what) {
     return same;
 }
 
-typedef tern_status (*push_function)(tern_worker *, tern_queue *, const void *, tern_promise,
-                                     tern_via);
-typedef tern_status (*pop_function)(tern_worker *, tern_queue *, void *, tern_promise, tern_via);
+typedef tern_status (*push_function)(tern_worker *, tern_queue *, const void *, tern_flags);
+typedef tern_status (*pop_function)(tern_worker *, tern_queue *, void *, tern_flags);
 
 static void push(fixture *f, tern_queue *queue, int times, push_function function,
-                 tern_promise promise, tern_via via) {
+                 tern_flags flags) {
     for (uint64_t i = 0; i < (uint64_t)times; i++)
-        EXPECT_OK(function(f->worker, queue, &i, promise, via));
+        EXPECT_OK(function(f->worker, queue, &i, flags));
 }
 
-static void pop(fixture *f, tern_queue *queue, int times, pop_function function,
-                tern_promise promise, tern_via via) {
+static void pop(fixture *f, tern_queue *queue, int times, pop_function function, tern_flags flags) {
     for (uint64_t i = 0; i < (uint64_t)times; i++) {
         uint64_t item = UINT64_MAX;
-        EXPECT_OK(function(f->worker, queue, &item, promise, via));
+        EXPECT_OK(function(f->worker, queue, &item, flags));
         CU_ASSERT_EQUAL(item, i);
     }
 }
@@ -55,15 +53,15 @@ static void pop(fixture *f, tern_queue *queue, int times, pop_function function,
 /* A row of the table in tern/queue.h: a push and a pop. */
 typedef struct row {
     const char *name;
-    tern_promise push_promise, pop_promise;
+    tern_flags push_promise, pop_promise;
     push_function push;
     pop_function pop;
     cost push_cost, pop_cost;
 } row;
 
-#define RW TERN_PROMISE_READ_WRITE
-#define W TERN_PROMISE_WRITE_ONLY
-#define R TERN_PROMISE_READ_ONLY
+#define RW TERN_READ_WRITE
+#define W TERN_WRITE_ONLY
+#define R TERN_READ_ONLY
 
 #define PUSH_COST                                                                                  \
     { .atomics = 1, .puts = 1 }
@@ -86,11 +84,11 @@ static cost times(cost one, uint64_t n) {
 static void measure_row(fixture *f, const row *r, uint64_t each, tern_queue *queue) {
     const uint64_t n = each * TIMES;
     begin(f);
-    push(f, queue, TIMES, r->push, r->push_promise, TERN_VIA_RMA);
+    push(f, queue, TIMES, r->push, r->push_promise | TERN_BY_RMA);
     CU_ASSERT(costs(f, times(r->push_cost, n), r->name));
     EXPECT_OK(tern_barrier(f->worker));
     begin(f);
-    pop(f, queue, TIMES, r->pop, r->pop_promise, TERN_VIA_RMA);
+    pop(f, queue, TIMES, r->pop, r->pop_promise | TERN_BY_RMA);
     CU_ASSERT(costs(f, times(r->pop_cost, n), r->name));
     EXPECT_OK(tern_barrier(f->worker));
 }
@@ -134,7 +132,7 @@ static void alone(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    const tern_promise local = TERN_PROMISE_LOCAL;
+    const tern_flags local = TERN_LOCAL;
     tern_queue *queue = NULL;
     EXPECT_OK(tern_queue_create(
         f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = CAPACITY}, &queue));
@@ -142,10 +140,10 @@ static void alone(void) {
         uint64_t item;
         begin(&f);
         for (int lap = 0; lap < 3; lap++) {
-            push(&f, queue, CAPACITY, tern_queue_push, local, TERN_VIA_RMA);
-            EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local, TERN_VIA_RMA));
-            pop(&f, queue, CAPACITY, tern_queue_pop, local, TERN_VIA_RMA);
-            EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, local, TERN_VIA_RMA));
+            push(&f, queue, CAPACITY, tern_queue_push, local | TERN_BY_RMA);
+            EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local | TERN_BY_RMA));
+            pop(&f, queue, CAPACITY, tern_queue_pop, local | TERN_BY_RMA);
+            EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f.worker, queue, &item, local | TERN_BY_RMA));
         }
         CU_ASSERT(costs(&f, (cost){.gets = 0}, "local"));
     }
@@ -157,52 +155,50 @@ static void alone(void) {
 /* At the limits. each: what one operation counts, 0 for a worker that
  * reaches the host by load and store. */
 static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
-    const tern_via rma = TERN_VIA_RMA, call = TERN_VIA_CALL;
+    const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
     uint64_t item;
     begin(f);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, rw, rma));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "pop from an empty queue"));
     begin(f);
-    EXPECT(TERN_ERR_EMPTY,
-           tern_queue_try_pop(f->worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, TERN_READ_ONLY | rma));
     CU_ASSERT(costs(f, (cost){.gets = each}, "pop from an empty queue in a phase"));
     begin(f);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_PROMISE_READ_ONLY, rma));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_READ_ONLY | rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = 2 * each}, "a ticket given back"));
 
     /* From the second lap on, a get tells of a lap's turns. */
-    push(f, queue, CAPACITY, tern_queue_push, rw, rma);
-    pop(f, queue, CAPACITY, tern_queue_pop, rw, rma);
+    push(f, queue, CAPACITY, tern_queue_push, rma);
+    pop(f, queue, CAPACITY, tern_queue_pop, rma);
     begin(f);
-    push(f, queue, CAPACITY, tern_queue_push, rw, rma);
+    push(f, queue, CAPACITY, tern_queue_push, rma);
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each * CAPACITY, .puts = each * CAPACITY},
                     "push of a whole lap"));
     begin(f);
-    EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, queue, &item, rw, rma));
+    EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, queue, &item, rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "push to a full queue"));
     begin(f);
-    EXPECT(TERN_ERR_FULL, tern_queue_push(f->worker, queue, &item, TERN_PROMISE_WRITE_ONLY, rma));
+    EXPECT(TERN_ERR_FULL, tern_queue_push(f->worker, queue, &item, TERN_WRITE_ONLY | rma));
     CU_ASSERT(costs(f, (cost){.atomics = each}, "push to a full queue in a phase"));
-    pop(f, queue, CAPACITY, tern_queue_pop, rw, rma);
+    pop(f, queue, CAPACITY, tern_queue_pop, rma);
 
     uint64_t batch[CAPACITY] = {0};
     size_t done;
     begin(f);
-    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, rw, rma, &done));
+    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, rma, &done));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each, .puts = each}, "push of a batch"));
     begin(f);
-    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rw, rma, &done));
+    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rma, &done));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each, .puts = each}, "pop of a batch"));
 
     /* What was put is not left to the first wait for a reply. */
     EXPECT_OK(tern_flush_all(f->worker));
     begin(f);
-    push(f, queue, TIMES, tern_queue_push, rw, call);
-    pop(f, queue, TIMES, tern_queue_pop, rw, call);
-    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, rw, call));
-    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, rw, call, &done));
-    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rw, call, &done));
+    push(f, queue, TIMES, tern_queue_push, call);
+    pop(f, queue, TIMES, tern_queue_pop, call);
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, queue, &item, call));
+    EXPECT_OK(tern_queue_push_many(f->worker, queue, batch, CAPACITY, call, &done));
+    EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, call, &done));
     bool in_place = tern_worker_self(f->worker).rank == 0;
     /* The batch is popped in two pieces, for it wraps. */
     CU_ASSERT(costs(f, (cost){.calls = in_place ? 0 : 2 * TIMES + 4}, "by call"));

@@ -8,13 +8,12 @@ enum { ITEMS = 100 };
 
 /* One rank alone: once a rank is dead nobody is to be waited for. */
 static void push_and_pop(fixture *f, tern_queue *queue) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t wrong = 0;
     for (uint64_t i = 0, item = 0; i < 3 * ITEMS; i++) {
-        const tern_via push = (tern_via)(i % 2), pop = (tern_via)(i / 2 % 2);
-        EXPECT_OK(tern_queue_push(f->worker, queue, &i, rw, push));
+        const tern_flags push = fixture_way(i % 2), pop = fixture_way(i / 2 % 2);
+        EXPECT_OK(tern_queue_push(f->worker, queue, &i, push));
         if (i >= ITEMS / 2)
-            EXPECT_OK(tern_queue_pop(f->worker, queue, &item, rw, pop));
+            EXPECT_OK(tern_queue_pop(f->worker, queue, &item, pop));
         wrong += i >= ITEMS / 2 && item != i - ITEMS / 2;
     }
     CU_ASSERT_EQUAL(wrong, 0);

@@ -9,20 +9,17 @@
 
 /* Room and items that will not come, by way of every wait. */
 static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t item = 9;
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         double start = MPI_Wtime();
-        CU_ASSERT(
-            told_soon(tern_queue_pop_timed(f->worker, empty, &item, 60, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_pop_timed(f->worker, empty, &item, 60, via), start));
         start = MPI_Wtime();
-        CU_ASSERT(
-            told_soon(tern_queue_push_timed(f->worker, full, &item, 60, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_push_timed(f->worker, full, &item, 60, via), start));
         start = MPI_Wtime();
-        CU_ASSERT(told_soon(tern_queue_pop(f->worker, empty, &item, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_pop(f->worker, empty, &item, via), start));
         EXPECT_DETAIL("has died");
         start = MPI_Wtime();
-        CU_ASSERT(told_soon(tern_queue_push(f->worker, full, &item, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_push(f->worker, full, &item, via), start));
     }
 }
 
@@ -36,28 +33,26 @@ static void a_rank_dies_holding_tickets(void) {
     EXPECT_OK(tern_queue_create(f.worker, &options, &pushed));
     EXPECT_OK(tern_queue_create(f.worker, &options, &popped));
     tern_queue *full = NULL, *empty = NULL;
-    const tern_promise rw = TERN_PROMISE_READ_WRITE;
     uint64_t item = 9, seen, size = 99;
     const tern_queue_options one = {.item_bytes = 8, .capacity = 1};
     EXPECT_OK(tern_queue_create(f.worker, &one, &full));
     EXPECT_OK(tern_queue_create(f.worker, &one, &empty));
     if (f.rank == f.size - 1)
-        EXPECT_OK(tern_queue_push(f.worker, full, &item, rw, TERN_VIA_RMA));
+        EXPECT_OK(tern_queue_push(f.worker, full, &item, TERN_BY_RMA));
     if (f.rank == f.size - 1) {
         /* A push of which only the ticket is there, and a pop whose turn is not posted. */
         EXPECT_OK(tern_atomic_cas(f.worker, pushed->tail, 0, 1, &seen));
         for (int i = 0; i < CAPACITY; i++)
-            EXPECT_OK(tern_queue_try_push(f.worker, popped, &item, rw, TERN_VIA_RMA));
+            EXPECT_OK(tern_queue_try_push(f.worker, popped, &item, TERN_BY_RMA));
         EXPECT_OK(tern_atomic_cas(f.worker, popped->head, 0, 1, &seen));
     }
     lose_later(&f); /* the others are waiting by then */
     wait_in_vain(&f, full, empty);
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         double start = MPI_Wtime();
-        CU_ASSERT(told_soon(tern_queue_try_pop(f.worker, pushed, &item, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_try_pop(f.worker, pushed, &item, via), start));
         EXPECT_DETAIL("has died");
-        CU_ASSERT(
-            told_soon(tern_queue_try_push(f.worker, popped, &item, rw, (tern_via)via), start));
+        CU_ASSERT(told_soon(tern_queue_try_push(f.worker, popped, &item, via), start));
     }
     EXPECT_OK(tern_queue_size(f.worker, popped, &size));
     CU_ASSERT_EQUAL(size, CAPACITY - 1);

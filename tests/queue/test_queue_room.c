@@ -21,12 +21,12 @@ typedef struct scene {
 } scene;
 
 static void push_one(tern_worker *worker, const scene *s, uint64_t item) {
-    EXPECT_OK(tern_queue_push(worker, s->queue, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA));
+    EXPECT_OK(tern_queue_push(worker, s->queue, &item, TERN_BY_RMA));
 }
 
 static void pop_one(tern_worker *worker, const scene *s, uint64_t wanted) {
     uint64_t item = 0;
-    EXPECT_OK(tern_queue_try_pop(worker, s->queue, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA));
+    EXPECT_OK(tern_queue_try_pop(worker, s->queue, &item, TERN_BY_RMA));
     CU_ASSERT_EQUAL(item, wanted);
 }
 

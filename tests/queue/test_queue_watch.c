@@ -13,8 +13,7 @@
 
 enum { THREADS = 2, LONG = 2000 /* rounds: a wait for damage would have ended */ };
 
-static const tern_promise rw = TERN_PROMISE_READ_WRITE;
-static const tern_via rma = TERN_VIA_RMA;
+static const tern_flags rma = TERN_BY_RMA;
 
 static bool open_scene(fixture *f, size_t workers) {
     tern_config config;
@@ -66,9 +65,9 @@ static void items_that_never_come(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == f.size - 1) {
         draw(&f, queue->tail, 1);
-        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, rma));
-        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rw, TERN_VIA_CALL));
-        CORRUPT(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, rma));
+        CORRUPT(tern_queue_try_pop(f.worker, queue, &item, TERN_BY_CALL));
+        CORRUPT(tern_queue_pop(f.worker, queue, &item, rma));
     }
     end(&f, queue);
     fixture_close(&f);
@@ -81,12 +80,12 @@ static void room_that_never_comes(void) {
     tern_queue *queue = queue_of(&f, 2);
     const uint64_t item = 5;
     if (f.rank == f.size - 1) {
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rma));
         draw(&f, queue->head, 1);
-        CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, rma));
-        CORRUPT(tern_queue_try_push(f.worker, queue, &item, rw, TERN_VIA_CALL));
-        CORRUPT(tern_queue_push(f.worker, queue, &item, rw, rma));
+        CORRUPT(tern_queue_try_push(f.worker, queue, &item, rma));
+        CORRUPT(tern_queue_try_push(f.worker, queue, &item, TERN_BY_CALL));
+        CORRUPT(tern_queue_push(f.worker, queue, &item, rma));
     }
     end(&f, queue);
     fixture_close(&f);
@@ -101,7 +100,7 @@ static void more_items_than_can_be(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == f.size - 1) {
         draw(&f, queue->head, 100);
-        CORRUPT(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        CORRUPT(tern_queue_pop(f.worker, queue, &item, rma));
         EXPECT_DETAIL("cannot have so many items");
     }
     end(&f, queue);
@@ -121,7 +120,7 @@ static void *pop_in_vain(void *argument) {
     tern_worker *worker = NULL;
     uint64_t item = 0;
     bool right = tern_worker_adopt(poppers.f->context, index + 1, &worker) == TERN_OK;
-    right = right && tern_queue_pop(worker, poppers.queue, &item, rw, rma) == TERN_ERR_CORRUPT;
+    right = right && tern_queue_pop(worker, poppers.queue, &item, rma) == TERN_ERR_CORRUPT;
     poppers.corrupt[index] = right;
     atomic_fetch_add(&poppers.over, 1);
     while (atomic_load(&poppers.over) < THREADS) {
@@ -188,7 +187,7 @@ static void a_pusher_that_is_slow(void) {
     uint64_t item = 0;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
-        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rma));
     if (f.rank == 1) {
         await_ticket(&f, queue->head, ticket);
         watch_rank_0(&f, LONG, false);
@@ -210,7 +209,7 @@ static void a_pusher_that_waits_for_others(void) {
     uint64_t item = 0;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
-        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rma));
     if (f.rank == 1)
         await_ticket(&f, queue->head, ticket);
     for (int i = 0; i < ROUNDS && f.rank == 1; i++) {
@@ -233,24 +232,24 @@ static void empty_and_full_are_no_damage(void) {
     uint64_t item = 3;
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
-        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rma));
     if (f.rank == 1) {
         await_ticket(&f, queue->head, 0);
         watch_rank_0(&f, LONG, true);
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rma));
     }
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0) {
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rma));
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_push(f.worker, queue, &item, rma));
     } else {
         EXPECT_OK(tern_barrier(f.worker));
     }
     if (f.rank == 1) {
         await_ticket(&f, queue->tail, 2);
         watch_rank_0(&f, LONG, true);
-        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rw, rma));
+        EXPECT_OK(tern_queue_pop(f.worker, queue, &item, rma));
     }
     end(&f, queue);
     fixture_close(&f);

@@ -7,7 +7,7 @@
 
 #include "queue_tools.h"
 
-#define RW TERN_PROMISE_READ_WRITE
+#define RW TERN_READ_WRITE
 
 enum { BATCH = 9 };
 
@@ -32,30 +32,30 @@ typedef struct model {
     uint32_t pushed, popped;
 } model;
 
-static void push_one_way(fixture *f, model *m, tern_promise promise, uint64_t *random) {
+static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
     static unsigned char items[BATCH * 1024];
     uint64_t room = m->capacity - (m->pushed - m->popped);
     size_t count = 1, wanted = 1, done = 1;
-    tern_via via = any_via(random);
+    const tern_flags flags = promise | any_via(random);
     tern_status status = TERN_OK, full = TERN_ERR_FULL;
     for (uint32_t i = 0; i < BATCH; i++)
         make_item(items + i * m->bytes, m->bytes, 0, m->pushed + i);
     switch (below(random, 4)) {
     case 0:
-        status = tern_queue_try_push(f->worker, m->queue, items, promise, via);
+        status = tern_queue_try_push(f->worker, m->queue, items, flags);
         break;
     case 1:
         if (room == 0 && promise == RW)
             return; /* it would wait */
-        status = tern_queue_push(f->worker, m->queue, items, promise, via);
+        status = tern_queue_push(f->worker, m->queue, items, flags);
         break;
     case 2:
-        status = tern_queue_push_timed(f->worker, m->queue, items, 0, promise, via);
+        status = tern_queue_push_timed(f->worker, m->queue, items, 0, flags);
         full = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_FULL;
         break;
     default:
         wanted = 1 + (size_t)below(random, BATCH);
-        status = tern_queue_push_many(f->worker, m->queue, items, wanted, promise, via, &done);
+        status = tern_queue_push_many(f->worker, m->queue, items, wanted, flags, &done);
         break;
     }
     count = room < wanted ? (size_t)room : wanted;
@@ -65,28 +65,28 @@ static void push_one_way(fixture *f, model *m, tern_promise promise, uint64_t *r
     m->pushed += (uint32_t)count;
 }
 
-static void pop_one_way(fixture *f, model *m, tern_promise promise, uint64_t *random) {
+static void pop_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
     static unsigned char items[BATCH * 1024], wanted[1024];
     uint32_t there = m->pushed - m->popped;
     size_t most = 1, done = 1;
-    tern_via via = any_via(random);
+    const tern_flags flags = promise | any_via(random);
     tern_status status = TERN_OK, empty = TERN_ERR_EMPTY;
     switch (below(random, 4)) {
     case 0:
-        status = tern_queue_try_pop(f->worker, m->queue, items, promise, via);
+        status = tern_queue_try_pop(f->worker, m->queue, items, flags);
         break;
     case 1:
         if (there == 0 && promise == RW)
             return;
-        status = tern_queue_pop(f->worker, m->queue, items, promise, via);
+        status = tern_queue_pop(f->worker, m->queue, items, flags);
         break;
     case 2:
-        status = tern_queue_pop_timed(f->worker, m->queue, items, 0, promise, via);
+        status = tern_queue_pop_timed(f->worker, m->queue, items, 0, flags);
         empty = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_EMPTY;
         break;
     default:
         most = 1 + (size_t)below(random, BATCH);
-        status = tern_queue_pop_many(f->worker, m->queue, items, most, promise, via, &done);
+        status = tern_queue_pop_many(f->worker, m->queue, items, most, flags, &done);
         break;
     }
     EXPECT(there == 0 ? empty : TERN_OK, status);
@@ -101,14 +101,14 @@ static void pop_one_way(fixture *f, model *m, tern_promise promise, uint64_t *ra
 
 /* One rank acts, in phases of all kinds; then the next does. */
 static void act(fixture *f, model *m, uint32_t turn, int times, uint64_t *random) {
-    static const tern_promise kinds[] = {TERN_PROMISE_READ_WRITE, TERN_PROMISE_WRITE_ONLY,
-                                         TERN_PROMISE_READ_ONLY, TERN_PROMISE_LOCAL};
-    tern_promise promise = kinds[below(random, 4)];
-    if (promise == TERN_PROMISE_LOCAL && turn % f->size != m->capacity % f->size)
-        promise = TERN_PROMISE_READ_WRITE;
+    static const tern_flags kinds[] = {TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY,
+                                       TERN_LOCAL};
+    tern_flags promise = kinds[below(random, 4)];
+    if (promise == TERN_LOCAL && turn % f->size != m->capacity % f->size)
+        promise = TERN_READ_WRITE;
     for (int i = 0; i < times; i++) {
         bool fill = below(random, 8) < (turn % 3 ? 5 : 3);
-        if (promise == TERN_PROMISE_WRITE_ONLY || (fill && promise != TERN_PROMISE_READ_ONLY))
+        if (promise == TERN_WRITE_ONLY || (fill && promise != TERN_READ_ONLY))
             push_one_way(f, m, promise, random);
         else
             pop_one_way(f, m, promise, random);
@@ -156,14 +156,14 @@ static void fill_and_empty(fixture *f, size_t shape) {
     uint32_t number = 0;
     for (int round = 0; round < 6; round++) {
         bool phase = round % 3 != 2;
-        tern_promise writes = phase ? TERN_PROMISE_WRITE_ONLY : TERN_PROMISE_READ_WRITE;
-        tern_promise reads = phase ? TERN_PROMISE_READ_ONLY : TERN_PROMISE_READ_WRITE;
+        tern_flags writes = phase ? TERN_WRITE_ONLY : TERN_READ_WRITE;
+        tern_flags reads = phase ? TERN_READ_ONLY : TERN_READ_WRITE;
         tern_status status;
         for (;; number++) {
             make_item(item, bytes, f->rank, number);
             status = phase && below(&random, 2)
-                         ? tern_queue_push(f->worker, queue, item, writes, any_via(&random))
-                         : tern_queue_try_push(f->worker, queue, item, writes, any_via(&random));
+                         ? tern_queue_push(f->worker, queue, item, writes | any_via(&random))
+                         : tern_queue_try_push(f->worker, queue, item, writes | any_via(&random));
             if (status != TERN_OK)
                 break;
             note_push(&pushed, f->rank, number);
@@ -176,8 +176,8 @@ static void fill_and_empty(fixture *f, size_t shape) {
         EXPECT_OK(tern_barrier(f->worker));
         for (;;) {
             status = phase && below(&random, 2)
-                         ? tern_queue_pop(f->worker, queue, item, reads, any_via(&random))
-                         : tern_queue_try_pop(f->worker, queue, item, reads, any_via(&random));
+                         ? tern_queue_pop(f->worker, queue, item, reads | any_via(&random))
+                         : tern_queue_try_pop(f->worker, queue, item, reads | any_via(&random));
             if (status != TERN_OK)
                 break;
             enter(&popped, item, bytes, 1);
@@ -215,20 +215,20 @@ static void produce_and_consume(fixture *f, size_t shape, bool batches) {
             most = most < each - in ? most : each - in;
             for (uint32_t i = 0; i < most; i++)
                 make_item(items + i * bytes, bytes, f->rank, in + i);
-            status = batches ? tern_queue_push_many(f->worker, queue, items, most, RW,
-                                                    any_via(&random), &done)
-                             : tern_queue_push(f->worker, queue, items, RW, any_via(&random));
+            status = batches ? tern_queue_push_many(f->worker, queue, items, most, any_via(&random),
+                                                    &done)
+                             : tern_queue_push(f->worker, queue, items, any_via(&random));
             CU_ASSERT(status == TERN_OK || (batches && status == TERN_ERR_FULL));
             for (uint32_t i = 0; status == TERN_OK && i < done; i++)
                 note_push(&pushed, f->rank, in++);
         }
         if (out < each) {
             most = most < each - out ? most : each - out;
-            status = batches ? tern_queue_pop_many(f->worker, queue, items, most, RW,
-                                                   any_via(&random), &done)
+            status = batches ? tern_queue_pop_many(f->worker, queue, items, most, any_via(&random),
+                                                   &done)
                      : below(&random, 2)
-                         ? tern_queue_pop(f->worker, queue, items, RW, any_via(&random))
-                         : tern_queue_pop_timed(f->worker, queue, items, 20, RW, any_via(&random));
+                         ? tern_queue_pop(f->worker, queue, items, any_via(&random))
+                         : tern_queue_pop_timed(f->worker, queue, items, 20, any_via(&random));
             CU_ASSERT(status == TERN_OK || (batches && status == TERN_ERR_EMPTY));
             if (status == TERN_OK) {
                 enter(&popped, items, bytes, done);
@@ -260,28 +260,26 @@ static void deadlines(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (int via = TERN_VIA_RMA; via <= TERN_VIA_CALL; via++) {
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_queue *queue = make_queue(&f, (tern_queue_options){.item_bytes = 8, .capacity = 2});
         uint64_t item = 5, size = 9;
         double start = MPI_Wtime();
-        EXPECT(TERN_ERR_TIMEOUT,
-               tern_queue_pop_timed(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_pop_timed(f.worker, queue, &item, 0.02, via));
         CU_ASSERT(MPI_Wtime() - start >= 0.0199);
         CU_ASSERT_EQUAL(item, 5);
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == f.size - 1)
             for (item = 0; item < 2; item++)
-                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, RW, (tern_via)via));
+                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, via));
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_TIMEOUT,
-               tern_queue_push_timed(f.worker, queue, &item, 0.02, RW, (tern_via)via));
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_push_timed(f.worker, queue, &item, 0.02, via));
         EXPECT_DETAIL("tern_queue_push_timed");
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_size(f.worker, queue, &size));
         CU_ASSERT_EQUAL(size, 2);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
-            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, RW, (tern_via)via));
+            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, via));
             CU_ASSERT_EQUAL(item, i);
         }
         EXPECT_OK(tern_barrier(f.worker));

@@ -31,20 +31,19 @@ static void come_back(fixture *f, tern_hashtable *table, int way, uint64_t key, 
     tern_hashtable_buffer *buffer = NULL;
     int existed = 0;
     size_t stored = 0;
-    const tern_promise writes = TERN_PROMISE_WRITE_ONLY;
+    const tern_flags writes = TERN_WRITE_ONLY;
     switch (way) {
     case 0:
         EXPECT_OK(
-            tern_hashtable_insert(f->worker, table, &key, value, writes, TERN_VIA_CALL, &existed));
+            tern_hashtable_insert(f->worker, table, &key, value, writes | TERN_BY_CALL, &existed));
         break;
     case 1:
-        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &key, value, writes, TERN_VIA_CALL,
+        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &key, value, writes | TERN_BY_CALL,
                                             &existed));
         break;
     case 2:
-        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, writes, TERN_VIA_CALL));
-        EXPECT_OK(
-            tern_hashtable_insert(f->worker, table, &key, value, writes, TERN_VIA_AUTO, &existed));
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, writes | TERN_BY_CALL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, writes, &existed));
         existed = !existed;
         break;
     case 3:
@@ -52,8 +51,8 @@ static void come_back(fixture *f, tern_hashtable *table, int way, uint64_t key, 
                                         TERN_ABSENT_FAIL, writes, NULL, 0, NULL, &existed));
         break;
     case 4:
-        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, &key, value, 1, writes,
-                                             TERN_VIA_CALL, &stored));
+        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, &key, value, 1,
+                                             writes | TERN_BY_CALL, &stored));
         existed = stored == 1;
         break;
     case 5:
@@ -62,7 +61,7 @@ static void come_back(fixture *f, tern_hashtable *table, int way, uint64_t key, 
         existed = tern_hashtable_buffer_destroy(f->worker, buffer, NULL) == TERN_OK;
         break;
     default:
-        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, &key, value, 1, writes, TERN_VIA_RMA,
+        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, &key, value, 1, writes | TERN_BY_RMA,
                                              &stored));
         existed = stored == 1;
     }
@@ -81,16 +80,15 @@ static void ones_own_by_call(void) {
         char value[24];
         uint64_t key = f.rank * EACH + i;
         make_value(value, sizeof value, key, 5);
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_PROMISE_WRITE_ONLY,
-                                        TERN_VIA_RMA, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_WRITE_ONLY | TERN_BY_RMA,
+                                        NULL));
         come_back(&f, table, (int)(i % WAYS), key, value);
     }
     (void)late_puts_end(&f);
     for (uint64_t key = 0; key < (uint64_t)f.size * EACH; key++) {
         char value[24];
         bool bumped = key % EACH % WAYS == 3;
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_RMA,
-                                      value));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_RMA, value));
         value[0] = (char)(value[0] - bumped);
         CU_ASSERT(is_value(value, sizeof value, key, 5));
     }
@@ -112,14 +110,14 @@ static void others_too(void) {
             char value[24];
             uint64_t key = below(&random, KEYS);
             make_value(value, sizeof value, key, f.rank);
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, any_writer(&random),
-                                            any_via(&random), NULL));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
+                                            any_writer(&random) | any_via(&random), NULL));
         }
         kept += late_puts_end(&f);
         for (uint64_t key = 0; key < KEYS; key++) {
             char value[24];
-            tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY,
-                                                     any_via(&random), value);
+            tern_status status = tern_hashtable_find(f.worker, table, &key,
+                                                     TERN_READ_ONLY | any_via(&random), value);
             CU_ASSERT(status == TERN_ERR_NOT_FOUND ||
                       (status == TERN_OK &&
                        is_value(value, sizeof value, key, *(uint64_t *)(void *)value)));
@@ -142,16 +140,15 @@ static void counters(void) {
     for (uint64_t i = 0; i < 2 * KEYS; i++) {
         uint64_t key = (i + f.rank * 5) % KEYS;
         bool many = below(&random, 2);
-        tern_via via = i < KEYS ? TERN_VIA_RMA : TERN_VIA_CALL;
-        EXPECT_OK(many ? tern_hashtable_add_many(f.worker, table, &key, 1, 1,
-                                                 TERN_PROMISE_WRITE_ONLY, via, NULL)
-                       : tern_hashtable_add(f.worker, table, &key, 1, TERN_PROMISE_WRITE_ONLY, via,
-                                            NULL));
+        tern_flags via = i < KEYS ? TERN_BY_RMA : TERN_BY_CALL;
+        EXPECT_OK(
+            many ? tern_hashtable_add_many(f.worker, table, &key, 1, 1, TERN_WRITE_ONLY | via, NULL)
+                 : tern_hashtable_add(f.worker, table, &key, 1, TERN_WRITE_ONLY | via, NULL));
     }
     (void)late_puts_end(&f);
     for (uint64_t key = 0, count = 0; key < KEYS; key++) {
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_PROMISE_READ_ONLY, TERN_VIA_CALL,
-                                      &count));
+        EXPECT_OK(
+            tern_hashtable_find(f.worker, table, &key, TERN_READ_ONLY | TERN_BY_CALL, &count));
         CU_ASSERT_EQUAL(count, 2 * f.size);
     }
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
@@ -172,18 +169,14 @@ static void through_a_queue(void) {
         late_puts_begin(&f, false);
         for (uint32_t turn = 0; turn < f.size; turn++) {
             for (int i = 0; turn == f.rank && i < 12; i++) {
-                EXPECT_OK(tern_queue_try_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE,
-                                              any_via(&random)));
-                EXPECT_OK(tern_queue_try_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE,
-                                             any_via(&random)));
+                EXPECT_OK(tern_queue_try_push(f.worker, queue, item, any_via(&random)));
+                EXPECT_OK(tern_queue_try_pop(f.worker, queue, item, any_via(&random)));
             }
             EXPECT_OK(tern_barrier(f.worker));
         }
         for (int i = 0; i < 12; i++) {
-            EXPECT_OK(
-                tern_queue_push(f.worker, queue, item, TERN_PROMISE_READ_WRITE, any_via(&random)));
-            EXPECT_OK(
-                tern_queue_pop(f.worker, queue, item, TERN_PROMISE_READ_WRITE, any_via(&random)));
+            EXPECT_OK(tern_queue_push(f.worker, queue, item, any_via(&random)));
+            EXPECT_OK(tern_queue_pop(f.worker, queue, item, any_via(&random)));
         }
         (void)late_puts_end(&f);
         EXPECT_OK(tern_queue_size(f.worker, queue, &left));

@@ -137,20 +137,16 @@ static void tear_down(things *t) {
 
 /* Everything is still there and works. */
 static void check_things(things *t) {
-    const tern_promise promise = TERN_PROMISE_READ_WRITE;
-    const tern_via via = TERN_VIA_AUTO;
     tern_worker *worker = t->f.worker;
     uint64_t key = t->f.rank, value = key + 100, there = 0;
     size_t bytes = 0;
-    EXPECT_OK(tern_hashtable_insert(worker, t->table, &key, &value, promise, via, NULL));
-    EXPECT_OK(tern_hashtable_find(worker, t->table, &key, promise, via, &there));
+    EXPECT_OK(tern_hashtable_insert(worker, t->table, &key, &value, 0, NULL));
+    EXPECT_OK(tern_hashtable_find(worker, t->table, &key, 0, &there));
     CU_ASSERT_EQUAL(there, value);
-    EXPECT_OK(tern_map_insert(worker, t->map, &key, sizeof key, &value, sizeof value, promise, via,
-                              NULL));
-    EXPECT_OK(tern_map_find(worker, t->map, &key, sizeof key, promise, via, &there, sizeof there,
-                            &bytes));
-    EXPECT_OK(tern_queue_push(worker, t->queue, &value, promise, via));
-    EXPECT_OK(tern_queue_pop(worker, t->queue, &there, promise, via));
+    EXPECT_OK(tern_map_insert(worker, t->map, &key, sizeof key, &value, sizeof value, 0, NULL));
+    EXPECT_OK(tern_map_find(worker, t->map, &key, sizeof key, 0, &there, sizeof there, &bytes));
+    EXPECT_OK(tern_queue_push(worker, t->queue, &value, 0));
+    EXPECT_OK(tern_queue_pop(worker, t->queue, &there, 0));
     EXPECT_OK(tern_lock_acquire(worker, t->locks, 0));
     EXPECT_OK(tern_lock_release(worker, t->locks, 0));
 }

@@ -86,8 +86,7 @@ static void by_future_test(tern_worker *worker) {
 
 static void by_try_pop(tern_worker *worker) {
     uint64_t item;
-    EXPECT(TERN_ERR_EMPTY,
-           tern_queue_try_pop(worker, queue, &item, TERN_PROMISE_READ_WRITE, TERN_VIA_RMA));
+    EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(worker, queue, &item, TERN_BY_RMA));
 }
 
 static uint64_t yields(const tern_worker *worker) {
