@@ -29,7 +29,7 @@ static void rpc_close_layer(tern_context *context) {
         free(context->worker[i]->layer[TERN_LAYER_RPC]);
         context->worker[i]->layer[TERN_LAYER_RPC] = NULL;
     }
-    free(rpc->handler);
+    free(rpc->function);
     free(rpc->name);
     free(rpc->header);
     free(rpc->refused);

@@ -10,12 +10,17 @@
 #include "src/context.h"
 #include "tern/call.h"
 
+typedef struct tern_rpc_function {
+    tern_handler handler;
+    void *user;
+} tern_rpc_function;
+
 /* The functions that were registered when the context was created. Sorted by name they have the
  * same numbers on every rank: those numbers travel. */
 typedef struct tern_rpc {
-    tern_handler *handler; /* by wire number */
-    const char **name;     /* by wire number */
-    atomic_bool *refused;  /* by wire number: a call that nobody waits for has failed */
+    tern_rpc_function *function; /* by wire number */
+    const char **name;           /* by wire number */
+    atomic_bool *refused;        /* by wire number: a call that nobody waits for has failed */
     uint32_t count;
     uint64_t *header; /* by the function's id in this process: of its calls, but for the length */
     uint32_t ids;     /* ids below this one are known here */

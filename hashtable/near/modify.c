@@ -131,7 +131,8 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
                              .key = key,
                              .argument = key + key_bytes,
                              .argument_bytes = argument_bytes,
-                             .result = (char *)call->result + sizeof(uint64_t)};
+                             .result = (char *)call->result + sizeof(uint64_t),
+                             .user = call->user};
     tern_status status = modify_bucket(
         table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
@@ -155,7 +156,8 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                              .key = key->words,
                              .argument = argument,
                              .argument_bytes = bytes,
-                             .result = reply + 1};
+                             .result = reply + 1,
+                             .user = modifier->call->user};
     (void)tern_progress_round(worker);
     tern_status status = modify_bucket(table, key->hash, absent, modifier->function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)

@@ -30,6 +30,7 @@ typedef struct tern_call_info {
     size_t buffer_bytes;
     const struct tern_chunk *chunks; /* of tern_call_archive */
     size_t chunk_count;
+    void *user; /* of the tern_function, as it was when the context was created */
 } tern_call_info;
 
 /* The largest result for which a handler need not ask for room (tern_call_result), and the largest
@@ -87,16 +88,23 @@ TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, t
  * than TERN_BUFFER_MAX; TERN_ERR_ARGUMENT. After an error the room is as before. */
 TERN_NODISCARD TERN_API tern_status tern_call_result(tern_call_info *call, size_t bytes);
 
-/* A registered function; made by TERN_FUNCTION or tern_function_register. */
+/* A registered function; made by TERN_FUNCTION or tern_function_register.
+ *
+ *     static counts here;
+ *     static tern_function count = {.name = "count", .handler = count_words, .user = &here};
+ *     status = tern_function_register(&count);
+ */
 typedef struct tern_function {
     const char *name;
     tern_handler handler;
-    uint32_t id; /* of this process; 0: not registered */
+    void *user;  /* the program's; the handler finds it in call->user [NULL] */
+    uint32_t id; /* set by registration; 0: not registered */
 } tern_function;
 
 /* Registers function for every context that is created later. The object and its name must live as
- * long as the process. TERN_ERR_EXISTS: the name is taken by another handler; TERN_ERR_ARGUMENT: no
- * name, no handler; TERN_ERR_FULL: more than 65,535 functions. Any thread. */
+ * long as the process. TERN_ERR_EXISTS: the name is taken by another handler, or by the same one
+ * with another user pointer; TERN_ERR_ARGUMENT: no name, no handler; TERN_ERR_FULL: more than
+ * 65,535 functions. Any thread. */
 TERN_NODISCARD TERN_API tern_status tern_function_register(tern_function *function);
 
 /* Not for applications: tern_function_register where nobody looks at the status; the first failure
@@ -104,9 +112,10 @@ TERN_NODISCARD TERN_API tern_status tern_function_register(tern_function *functi
 TERN_API void tern_function_declare(tern_function *function);
 
 /* At file scope: registers handler under its own name before main() and declares handler_function
- * to pass to tern_call. A name that is taken makes tern_context_create fail: TERN_ERR_EXISTS. */
+ * to pass to tern_call. A name that is taken makes tern_context_create fail: TERN_ERR_EXISTS. The
+ * program may store a pointer in handler_function.user before it creates the context. */
 #define TERN_FUNCTION(handler_name)                                                                \
-    static tern_function handler_name##_function = {#handler_name, handler_name, 0};               \
+    static tern_function handler_name##_function = {#handler_name, handler_name, NULL, 0};         \
     __attribute__((constructor)) static void handler_name##_register(void) {                       \
         tern_function_declare(&handler_name##_function);                                           \
     }

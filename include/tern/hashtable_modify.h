@@ -27,6 +27,7 @@ typedef struct tern_modify_info {
     int existed;         /* 0: the key was not there; the value is all zeros */
     void *result;        /* room of TERN_MODIFY_RESULT_MAX bytes, 8-byte aligned */
     size_t result_bytes; /* set by the modifier; 0 at entry */
+    void *user;          /* of the modifier, as it was when the context was created */
 } tern_modify_info;
 
 /* Changes value, value_bytes of it, in place. TERN_OK: the value is stored, and the key is there if
@@ -38,12 +39,13 @@ typedef tern_status (*tern_modify_function)(tern_modify_info *info, void *value)
 /* A registered modifier; made by TERN_MODIFIER or TERN_MODIFIER_ANY_THREAD. */
 typedef struct tern_modifier {
     tern_modify_function function;
-    const tern_function *call;
+    tern_function *call;
     int any_thread; /* 1: it may run in a service thread too, else 0 */
 } tern_modifier;
 
 /* At file scope: registers a tern_modify_function under its own name, with the rules of
- * TERN_FUNCTION, and declares name_modifier, whose address tern_hashtable_modify takes. */
+ * TERN_FUNCTION, and declares name_modifier, whose address tern_hashtable_modify takes. The program
+ * may store a pointer in name_modifier.call->user before it creates the context. */
 #define TERN_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
 
 /* The same for a function that any threads may run at the same time. It runs in a service thread of

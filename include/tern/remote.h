@@ -360,7 +360,7 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
 /* The handler, one for all files that declare it: so it is one function for the register too. */
 #define TERN_REMOTE_HANDLER(name, run, ...)                                                        \
     TERN_REMOTE_LINKAGE tern_status name##_handler(tern_call_info *, const void *, size_t);        \
-    static tern_function name##_function = {#name, name##_handler, 0};                             \
+    static tern_function name##_function = {#name, name##_handler, NULL, 0};                       \
     __attribute__((constructor)) static void name##_register(void) {                               \
         tern_remote_register(&name##_function, name##_list);                                       \
     }                                                                                              \

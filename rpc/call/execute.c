@@ -58,7 +58,9 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
     call->worker = worker;
     call->result = tern_rpc_worker_of(worker)->result;
     worker->in_handler = true;
-    tern_status status = tern_rpc_of(worker->context)->handler[id](call, arguments, bytes);
+    const tern_rpc_function *function = &tern_rpc_of(worker->context)->function[id];
+    call->user = function->user;
+    tern_status status = function->handler(call, arguments, bytes);
     worker->in_handler = false;
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
         note_refusal(worker, call->origin, id, status, failures, is_awaited);
@@ -97,7 +99,7 @@ static bool execute_find_buffer(const char **arguments, size_t *bytes, tern_call
 
 size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
-    const tern_handler *const handler = rpc->handler;
+    const tern_rpc_function *const function = rpc->function;
     const uint32_t count = rpc->count;
     char *const data = in->data;
     const uint64_t mask = in->mask, limit = in->limit;
@@ -137,7 +139,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         info.result = result;
         info.result_bytes = 0;
         const uint32_t failures = tern_failures_here.count;
-        tern_status status = handler[id](&info, arguments, bytes);
+        info.user = function[id].user;
+        tern_status status = function[id].handler(&info, arguments, bytes);
         if (__builtin_expect(status != TERN_OK, 0)) {
             if (status == TERN_ERR_AGAIN)
                 break; /* stays at the head, to be run again before anything else of its caller */

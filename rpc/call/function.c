@@ -34,6 +34,12 @@ static tern_status function_add(tern_function *function) {
         const tern_function *there = registry.function[i];
         if (!same_function(there->name, function->name))
             continue;
+        if (there->handler == function->handler && there->user != function->user &&
+            strcmp(there->name, function->name) == 0)
+            return tern_fail(TERN_ERR_EXISTS,
+                             "function %s is registered with another user pointer; give this one "
+                             "a name of its own",
+                             function->name);
         if (there->handler != function->handler || strcmp(there->name, function->name) != 0)
             return tern_fail(TERN_ERR_EXISTS, "the name of function %s is taken by another one: %s",
                              function->name, there->name);
@@ -91,11 +97,11 @@ static tern_status copy_registry(tern_rpc *rpc) {
     rpc->ids = registry.count + 1;
     size_t room = rpc->count + 1; /* never zero */
     tern_function **sorted = malloc(room * sizeof *sorted);
-    rpc->handler = calloc(room, sizeof *rpc->handler);
+    rpc->function = calloc(room, sizeof *rpc->function);
     rpc->name = calloc(room, sizeof *rpc->name);
     rpc->header = calloc(room, sizeof *rpc->header);
     rpc->refused = calloc(room, sizeof *rpc->refused);
-    if (sorted == NULL || rpc->handler == NULL || rpc->name == NULL || rpc->header == NULL ||
+    if (sorted == NULL || rpc->function == NULL || rpc->name == NULL || rpc->header == NULL ||
         rpc->refused == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u functions", rpc->count);
     } else {
@@ -104,7 +110,7 @@ static tern_status copy_registry(tern_rpc *rpc) {
             qsort(sorted, rpc->count, sizeof *sorted, by_name);
         }
         for (uint32_t i = 0; i < rpc->count; i++) {
-            rpc->handler[i] = sorted[i]->handler;
+            rpc->function[i] = (tern_rpc_function){sorted[i]->handler, sorted[i]->user};
             rpc->name[i] = sorted[i]->name;
             /* Id 0, of what was never registered, keeps 0. */
             rpc->header[sorted[i]->id] = tern_record_header(TERN_RECORD_CALL, i, 0);

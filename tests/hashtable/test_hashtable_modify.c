@@ -46,13 +46,14 @@ static tern_status give_bytes(tern_modify_info *info, void *value) {
 }
 TERN_MODIFIER(give_bytes)
 
-/* Gives its key and who asked. */
+/* Gives its key, who asked, and what its user pointer names. */
 static tern_status tell(tern_modify_info *info, void *value) {
     (void)value;
     memcpy(info->result, info->key, 8);
     uint64_t origin = info->origin.rank;
     memcpy((char *)info->result + 8, &origin, 8);
-    info->result_bytes = 16;
+    memcpy((char *)info->result + 16, info->user, 8);
+    info->result_bytes = 24;
     return TERN_OK;
 }
 TERN_MODIFIER(tell)
@@ -119,12 +120,14 @@ static void arguments_are_checked(void) {
 
 /* With every owner in turn. */
 static void one_key_after_the_other(void) {
+    static uint64_t secret = 4711;
+    tell_modifier.call->user = &secret;
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
     tern_hashtable *table = make(&f, 100 * f.size);
     for (uint32_t owner = 0; owner < f.size; owner++) {
-        uint64_t key = number_owned_by(table, owner, 1000 * f.rank), told[2];
+        uint64_t key = number_owned_by(table, owner, 1000 * f.rank), told[3];
         tally now = {0, 0, 0}, found;
         int existed = 77;
         size_t bytes = 0;
@@ -150,9 +153,10 @@ static void one_key_after_the_other(void) {
         CU_ASSERT(existed == 0 && now.count == 1 && now.sum == 7);
         EXPECT_OK(tern_hashtable_modify(f.worker, table, &key, &tell_modifier, NULL, 0,
                                         TERN_ABSENT_FAIL, rw, told, sizeof told, &bytes, &existed));
-        CU_ASSERT(bytes == 16 && told[0] == key && told[1] == f.rank && existed == 1);
+        CU_ASSERT(bytes == 24 && told[0] == key && told[1] == f.rank && existed == 1);
+        CU_ASSERT_EQUAL(told[2], secret);
         EXPECT(TERN_ERR_RANGE, tern_hashtable_modify(f.worker, table, &key, &tell_modifier, NULL, 0,
-                                                     TERN_ABSENT_FAIL, rw, told, 15, NULL, NULL));
+                                                     TERN_ABSENT_FAIL, rw, told, 23, NULL, NULL));
     }
     end(&f, table);
     fixture_close(&f);

@@ -291,10 +291,10 @@ static void wrong_arguments(void) {
            tern_call_return(f.worker, self, &receive_function, a, 8, NULL, 8, NULL));
 
     /* Not registered at all, and registered when the context was there already. */
-    static tern_function unknown = {"unknown", late, 0};
+    static tern_function unknown = {"unknown", late, NULL, 0};
     EXPECT(TERN_ERR_NOT_FOUND, tern_call(f.worker, self, &unknown, a, 8));
     EXPECT_DETAIL("unknown");
-    static tern_function later = {"later", late, 0};
+    static tern_function later = {"later", late, NULL, 0};
     EXPECT_OK(tern_function_register(&later));
     EXPECT(TERN_ERR_NOT_FOUND, tern_call(f.worker, self, &later, a, 8));
     EXPECT_DETAIL("later");
@@ -314,11 +314,12 @@ static void wrong_arguments(void) {
 }
 
 static void registration(void) {
-    tern_function bad[] = {{NULL, late, 0}, {"no_handler", NULL, 0}, {"", late, 0}};
+    tern_function bad[] = {
+        {NULL, late, NULL, 0}, {"no_handler", NULL, NULL, 0}, {"", late, NULL, 0}};
     for (int i = 0; i < 3; i++)
         EXPECT(TERN_ERR_ARGUMENT, tern_function_register(&bad[i]));
     EXPECT(TERN_ERR_ARGUMENT, tern_function_register(NULL));
-    static tern_function taken = {"receive", late, 0};
+    static tern_function taken = {"receive", late, NULL, 0};
     EXPECT(TERN_ERR_EXISTS, tern_function_register(&taken));
     EXPECT_DETAIL("receive");
     CU_ASSERT_EQUAL(taken.id, 0);
@@ -344,8 +345,8 @@ static tern_status run_second(tern_call_info *call, const void *arguments, size_
 }
 
 static void names_decide(void) {
-    static tern_function first = {"order.first", run_first, 0};
-    static tern_function second = {"order.second", run_second, 0};
+    static tern_function first = {"order.first", run_first, NULL, 0};
+    static tern_function second = {"order.second", run_second, NULL, 0};
     EXPECT_OK(tern_function_register(tern_test_rank() % 2 == 0 ? &first : &second));
     EXPECT_OK(tern_function_register(tern_test_rank() % 2 == 0 ? &second : &first));
     fixture f;
@@ -361,6 +362,63 @@ static void names_decide(void) {
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(first_ran, f.size);
     CU_ASSERT_EQUAL(second_ran, 2 * f.size);
+    fixture_close(&f);
+}
+
+/* What two functions of one handler count. */
+typedef struct tally {
+    uint64_t calls, sum;
+} tally;
+
+static tern_status count(tern_call_info *call, const void *arguments, size_t bytes) {
+    tally *mine = call->user;
+    uint64_t number;
+    if (mine == NULL || bytes != sizeof number)
+        return tern_call_fail(call, TERN_ERR_ARGUMENT, "no tally or %zu bytes", bytes);
+    memcpy(&number, arguments, sizeof number);
+    mine->calls++;
+    mine->sum += number;
+    memcpy(call->result, &mine->sum, sizeof mine->sum);
+    call->result_bytes = sizeof mine->sum;
+    return TERN_OK;
+}
+
+static void handlers_have_a_user_pointer(void) {
+    static tally even, odd;
+    static tern_function on_even = {.name = "count.even", .handler = count, .user = &even};
+    static tern_function on_odd = {.name = "count.odd", .handler = count, .user = &odd};
+    static tern_function other = {.name = "count.odd", .handler = count, .user = &even};
+    static tern_function same = {.name = "count.odd", .handler = count, .user = &odd};
+    EXPECT_OK(tern_function_register(&on_even));
+    EXPECT_OK(tern_function_register(&on_odd));
+    EXPECT(TERN_ERR_EXISTS, tern_function_register(&other));
+    EXPECT_DETAIL("another user pointer");
+    CU_ASSERT_EQUAL(other.id, 0);
+    EXPECT_OK(tern_function_register(&same));
+    CU_ASSERT_EQUAL(same.id, on_odd.id);
+    fixture f;
+    if (!open_with_rings(&f, 16384))
+        return;
+    even = odd = (tally){0, 0};
+    EXPECT_OK(tern_barrier(f.worker));
+    uint64_t sum = 0;
+    enum { ROUNDS = 50 };
+    for (uint64_t i = 0; i < ROUNDS; i++)
+        for (uint32_t r = 0; r < f.size; r++)
+            EXPECT_OK(tern_call(f.worker, to(r), i % 2 == 0 ? &on_even : &on_odd, &i, sizeof i));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(even.calls, f.size * ROUNDS / 2);
+    CU_ASSERT_EQUAL(even.sum, f.size * (ROUNDS / 2) * (ROUNDS / 2 - 1));
+    CU_ASSERT_EQUAL(odd.calls, f.size * ROUNDS / 2);
+    CU_ASSERT_EQUAL(odd.sum, f.size * (ROUNDS / 2) * (ROUNDS / 2));
+    EXPECT_OK(tern_barrier(f.worker));
+    const uint64_t one = 1;
+    size_t bytes = 0;
+    EXPECT_OK(tern_call_return(f.worker, to((f.rank + 1) % f.size), &on_even, &one, sizeof one,
+                               &sum, sizeof sum, &bytes));
+    CU_ASSERT_EQUAL(bytes, sizeof sum);
+    CU_ASSERT_EQUAL(sum, f.size * (ROUNDS / 2) * (ROUNDS / 2 - 1) + 1);
+    EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
 
@@ -412,7 +470,7 @@ static void fence_orders_put_and_call(void) {
 
 /* The last test: the register keeps what one rank put there, until the others follow. */
 static void a_function_of_one_rank(void) {
-    static tern_function lonely = {"lonely_function", late, 0};
+    static tern_function lonely = {"lonely_function", late, NULL, 0};
     if (tern_test_size() == 1) {
         tern_test_skip("one rank always agrees");
         return;
@@ -440,6 +498,7 @@ int main(int argc, char **argv) {
         {"wrong_arguments", wrong_arguments},
         {"registration", registration},
         {"names_decide", names_decide},
+        {"handlers_have_a_user_pointer", handlers_have_a_user_pointer},
         {"fence_orders_put_and_call", fence_orders_put_and_call},
         {"a_function_of_one_rank", a_function_of_one_rank},
     };

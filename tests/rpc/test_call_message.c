@@ -109,7 +109,7 @@ static void edges(void) {
 static void refusals(void) {
     if (!open_with(0))
         return;
-    static tern_function late = {"registered too late", receive_nothing, 0};
+    static tern_function late = {"registered too late", receive_nothing, NULL, 0};
     tern_worker_id nobody = {f.size, 0}, no_worker = {0, 1};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_message(NULL, to(0), &receive_function, NULL, 0));
     EXPECT(TERN_ERR_ARGUMENT, tern_call_message(f.worker, to(0), NULL, NULL, 0));

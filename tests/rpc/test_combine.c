@@ -268,7 +268,7 @@ static void refusals(void) {
     if (!open_with(&f, WORKERS, TERN_PUBLISH_WRITE, 4096))
         return;
     tern_worker *w = f.worker;
-    tern_function late = {"a function of later", take_word, 0};
+    tern_function late = {"a function of later", take_word, NULL, 0};
     tern_combiner_options good = {.function = &take_word_function, .bytes = 8}, o = good;
     tern_combiner *c = NULL;
     EXPECT(TERN_ERR_ARGUMENT, tern_combiner_create(NULL, &good, &c));

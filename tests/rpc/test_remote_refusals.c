@@ -149,7 +149,7 @@ static void refuse_context(tern_status wanted, const char *detail, const char *d
 }
 
 static void ranks_that_differ(void) {
-    static tern_function differing = {"differing", never, 0};
+    static tern_function differing = {"differing", never, NULL, 0};
     if (tern_test_size() == 1) {
         tern_test_skip("one rank always agrees");
         return;
@@ -160,7 +160,7 @@ static void ranks_that_differ(void) {
 
 /* As a second source file that declares it differently would; the first failure is told. */
 static void two_functions_of_one_name(void) {
-    static tern_function again = {"fixed", never, 0}, plain = {"mixed", never, 0};
+    static tern_function again = {"fixed", never, NULL, 0}, plain = {"mixed", never, NULL, 0};
     EXPECT(TERN_ERR_EXISTS, tern_function_register(&plain));
     EXPECT_DETAIL("mixed(uint64, string, uint32*)");
     CU_ASSERT_EQUAL(plain.id, 0);
