@@ -75,7 +75,7 @@ enum {
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
 #define TERN_STATE_DOUBTED (UINT64_C(1) << 54) /* locked, and maybe by nobody (mend.c) */
-#define TERN_STATE_UNUSED (UINT64_MAX << 55)
+#define TERN_STATE_UNUSED (UINT64_MAX << 55)   /* no rank sets them */
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
 #define TERN_STAMP_ERASED UINT64_C(0xfffe)
@@ -133,6 +133,12 @@ static inline int tern_state_may_hold(uint64_t state, uint64_t hash) {
 
 static inline uint32_t tern_state_rank(uint64_t state) {
     return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
+}
+
+/* Whether the state has no bit that a correct rank would not set. */
+static inline bool tern_state_is_possible(uint64_t state) {
+    const bool locked = (state & TERN_KIND) == TERN_LOCKED;
+    return (state & (TERN_STATE_UNUSED | (locked ? 0 : TERN_STATE_DOUBTED))) == 0;
 }
 
 /* Who holds the lock or, if the entry was never updated, who inserts or has inserted it, which the

@@ -95,13 +95,15 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
         return tern_fail(TERN_ERR_ARGUMENT, "%s: target, own or ns is NULL", name);
     if ((unsigned)operation >= TERN_MODEL_OPERATIONS)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: operation %d is none", name, (int)operation);
-    tern_status status = tern_flags_check(flags, TERN_LOCAL, name);
+    tern_status status = tern_flags_check(flags, TERN_READ_WRITE, name);
     if (status != TERN_OK)
         return status;
     if (tern_flags_way(flags) == TERN_AUTO)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: TERN_AUTO has no cost of its own; pass TERN_BY_RMA or TERN_BY_CALL",
                          name);
+    if (tern_flags_promise(flags) == TERN_LOCAL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the promise TERN_LOCAL is not modelled", name);
     const profiles *row = &table[operation];
     const profile *p =
         tern_flags_promise(flags) == TERN_READ_WRITE ? &row->read_write : &row->phase;

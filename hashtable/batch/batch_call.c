@@ -238,20 +238,17 @@ tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table,
     for (uint32_t owner = 0; status == TERN_OK && owner < table->ranks; owner++)
         if (b->open[owner] != NULL)
             status = adds_dispatch(b, owner);
-    /* Whatever happened, replies write into this frame's futures until they have come. The text of
-     * the first failure is kept: what comes later may overwrite it. */
-    char text[240];
-    snprintf(text, sizeof text, "%s", tern_error_detail());
-    while (b->first != NULL) {
-        const bool failed = status != TERN_OK;
-        tern_status finished = adds_finish_oldest(b);
-        if (failed)
-            continue;
-        status = finished;
+    while (status == TERN_OK && b->first != NULL)
+        status = adds_finish_oldest(b);
+    /* Whatever happened, replies write into this frame's futures until they have come. They may
+     * overwrite the text of the failure. */
+    if (status != TERN_OK) {
+        char text[TERN_DETAIL_BYTES];
         snprintf(text, sizeof text, "%s", tern_error_detail());
-    }
-    if (status != TERN_OK)
+        while (b->first != NULL)
+            (void)adds_finish_oldest(b);
         status = tern_fail(status, "%s", text);
+    }
     *added = b->added;
     *far_put = b->far_put;
     adds_release(b);

@@ -16,7 +16,7 @@ tern_status tern_bucket_lock_slowly(const tern_key_search *p, uint64_t guess, te
     const uint64_t usual = tern_state_unlocked(p->hash, wanted == TERN_LOCK_ERASED);
     uint64_t expected = guess;
     for (;;) {
-        if ((expected & TERN_KIND) == TERN_LOCKED || (expected & TERN_STATE_UNUSED) != 0) {
+        if ((expected & TERN_KIND) == TERN_LOCKED || !tern_state_is_possible(expected)) {
             tern_status status = tern_bucket_wait(p, &wait, expected);
             if (status != TERN_OK)
                 return status;

@@ -31,7 +31,8 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_lock(const tern_key_search *p, uint64
     return tern_bucket_lock_slowly(p, guess, wanted, before);
 }
 
-/* Unlocks a near bucket, whose state nobody else changes meanwhile. state: what it is then. */
+/* Unlocks a near bucket. Meanwhile nobody changes its state, but for the mark of mend.c, which this
+ * overwrites. state: what it is then. */
 TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s, uint64_t state) {
     /* R6: tern_state_cas, tern_state_load */
     __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);

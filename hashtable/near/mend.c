@@ -33,7 +33,7 @@ typedef struct doubt {
     uint64_t index; /* of the bucket; NEWS: of the part's news */
     uint64_t state;
     uint32_t owner, generation;
-    uint32_t worker, unused; /* index of who is asked */
+    uint32_t worker, unused; /* index of the worker that is asked */
 } doubt;
 
 static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message, size_t bytes);

@@ -48,7 +48,7 @@ static tern_status probe_corrupt(const tern_key_search *p, uint64_t state, const
 
 tern_status tern_bucket_check(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
-    if ((state & TERN_STATE_UNUSED) != 0)
+    if (!tern_state_is_possible(state))
         return probe_corrupt(p, state, ", which has bits that no rank sets");
     if (writer != TERN_NOBODY && writer >= p->table->ranks)
         return probe_corrupt(p, state, ", which names a rank that does not exist");

@@ -71,7 +71,7 @@ typedef enum tern_absent {
  * gave; [out] result_bytes (may be NULL): how many those were; [out] existed (may be NULL): whether
  * the key was there. TERN_ERR_FULL as tern_hashtable_insert. TERN_ERR_RANGE: capacity is too small
  * (the modifier has run), or key and argument do not fit a ring (it has not). TERN_ERR_UNSUPPORTED:
- * the table has counters: see tern_hashtable_compare_swap. */
+ * the table has counters: see tern_hashtable_compare_swap; or flags have TERN_BY_RMA. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
     tern_worker *worker, tern_hashtable *table, const void *key, const tern_modifier *modifier,
     const void *argument, size_t bytes, tern_absent absent, tern_flags flags, void *result,

@@ -9,7 +9,7 @@
 
 #include "rma/memory/segment.h"
 
-/* The first line of a board. Whoever rings changes what he rings for, then any. */
+/* The first line of a board. A rank that rings changes the word that it rings for, then any. */
 typedef struct tern_doorbell {
     _Atomic uint64_t any;      /* something has rung */
     _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */

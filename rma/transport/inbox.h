@@ -2,8 +2,8 @@
 #define TERN_RMA_TRANSPORT_INBOX_H
 
 /*
- * Messages to workers (paper 000, 4.3). They need no ring; whoever serves messages puts them
- * into the inbox of the worker that they name, and its own progress takes them out.
+ * Messages to workers (paper 000, 4.3). They need no ring. The worker that serves messages
+ * puts them into the inbox of the worker that they name, whose own progress takes them out.
  *
  *     sender                     target's process                      addressed worker
  *     window: take cost

@@ -294,6 +294,7 @@ static void damage_is_an_error(void) {
             tern_state_locked(hash, f.size),                /* by a rank that there is not */
             tern_state_locked(hash, 0) | UINT64_C(1) << 55, /* and with a bit that no rank sets */
             tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
+            tern_state_unlocked(hash, false) | TERN_STATE_DOUBTED, /* a mark of locked ones */
             tern_state_moved(hash),          /* in a table that does not grow */
             tern_state_unlocked(hash, false) /* nobody writes, and the entry is torn */
         };
@@ -303,6 +304,8 @@ static void damage_is_an_error(void) {
             scribble(state, words[i]);
             EXPECT(TERN_ERR_CORRUPT, insert(&f, table, key, 7));
             EXPECT_DETAIL("rank 0's segment");
+            if (i >= 1 && i <= 3)
+                EXPECT_DETAIL("bits that no rank sets");
             CU_ASSERT_EQUAL(word_at(state), words[i]);
         }
     }

@@ -102,6 +102,12 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_READ_ONLY,
                                                     NULL, 0, NULL, NULL));
     EXPECT_DETAIL("TERN_READ_ONLY");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_BY_RMA,
+                                                       NULL, 0, NULL, NULL));
+    EXPECT_DETAIL("TERN_BY_RMA");
+    EXPECT(TERN_ERR_NOT_FOUND,
+           tern_hashtable_modify(w, values, &key, m, NULL, 0, TERN_ABSENT_FAIL,
+                                 TERN_WRITE_ONLY | TERN_BY_CALL, NULL, 0, NULL, NULL));
     EXPECT(TERN_ERR_UNSUPPORTED,
            tern_hashtable_modify(w, counters, &key, m, NULL, 0, in, rw, NULL, 0, NULL, NULL));
     EXPECT_DETAIL("tern_hashtable_compare_swap");

@@ -5,6 +5,7 @@
  * up: nothing here reads a clock.
  */
 
+#include "path/flags.h"
 #include "path/selector.h"
 
 #include <string.h>
@@ -72,6 +73,38 @@ static void each_kind_has_its_way(void) {
     const tern_path_costs near = measured_at(1, &shared);
     for (tern_path_kind kind = 0; kind < TERN_PATH_FIND_MANY; kind++)
         CU_ASSERT(!by_call(&near, kind));
+}
+
+static unsigned bits(tern_flags flags) { return (unsigned)__builtin_popcount(flags); }
+
+/* Each word of 8 bits, with each promise that may be excluded. */
+static void flags_are_checked(void) {
+    static const tern_flags excluded[] = {TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY,
+                                          TERN_LOCAL};
+    for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
+        for (tern_flags flags = 0; flags < 256; flags++) {
+            const tern_flags promise = flags & (TERN_WRITE_ONLY | TERN_READ_ONLY | TERN_LOCAL),
+                             way = flags & (TERN_BY_RMA | TERN_BY_CALL);
+            const bool right = (promise | way) == flags && bits(promise) <= 1 && bits(way) <= 1 &&
+                               (promise == 0 || promise != excluded[i]);
+            CU_ASSERT_EQUAL(tern_flags_check(flags, excluded[i], "f"),
+                            right ? TERN_OK : TERN_ERR_ARGUMENT);
+        }
+}
+
+/* The model knows ways, and no TERN_LOCAL. */
+static void predictions_need_a_way(void) {
+    double ns = -1;
+    const tern_flags wrong[] = {TERN_AUTO, TERN_READ_ONLY, TERN_LOCAL | TERN_BY_RMA,
+                                TERN_BY_RMA | TERN_BY_CALL};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CU_ASSERT_EQUAL(tern_model_predict(TERN_MODEL_FIND, wrong[i], &network, &own, &ns),
+                        TERN_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(ns, -1);
+    CU_ASSERT_EQUAL(
+        tern_model_predict(TERN_MODEL_FIND, TERN_READ_ONLY | TERN_BY_RMA, &network, &own, &ns),
+        TERN_OK);
+    CU_ASSERT(ns > 0);
 }
 
 /* What the sums are made of: the paper's, one bucket of another key, and what serving costs the
@@ -190,6 +223,8 @@ int main(int argc, char **argv) {
         {"the_cheaper_way_comes_first", the_cheaper_way_comes_first},
         {"a_change_needs_a_lead", a_change_needs_a_lead},
         {"each_kind_has_its_way", each_kind_has_its_way},
+        {"flags_are_checked", flags_are_checked},
+        {"predictions_need_a_way", predictions_need_a_way},
         {"sums_are_the_models", sums_are_the_models},
         {"calls_on_time_are_not_late", calls_on_time_are_not_late},
         {"one_slow_call_is_none", one_slow_call_is_none},
