@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/limits.h"
+#include "base/process.h"
 
 _Thread_local tern_failures tern_failures_here;
 

@@ -1,6 +1,6 @@
 #include "hashtable/call.h"
 
-#include "base/once.h"
+#include "base/process.h"
 #include "hashtable/operations.h"
 #include "hashtable/near/probe.h"
 #include "hashtable/near/scratch.h"

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/answer.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"

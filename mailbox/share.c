@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/process.h"
 
 #define MAGIC UINT64_C(0x746d61696c626f78)
 #define WORKERS_MAX 1024u

@@ -1,6 +1,6 @@
 #include "map/call.h"
 
-#include "base/once.h"
+#include "base/process.h"
 #include "hashtable/near/probe.h"
 #include "hashtable/near/scratch.h"
 #include "map/operations.h"

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 #include "mcts/round.h"

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "mcts/message.h"
 #include "mcts/quiet.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "mcts/work.h"
 
 /* The calls that carry tokens. A message that does not fit into a ring is kept by its worker and

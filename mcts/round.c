@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "mcts/message.h"
 #include "mcts/work.h"
 

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "base/error.h"
 #include "mcts/slab.h"
 #include "tern/agree.h"

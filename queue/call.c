@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "queue/ticket.h"
 #include "tern/call.h"
 #include "tern/transfer.h"

@@ -1,4 +1,4 @@
-#include "base/once.h"
+#include "base/process.h"
 #include "hashtable/call.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"

@@ -1,6 +1,6 @@
 #include "tern/hashtable_modify.h"
 
-#include "base/once.h"
+#include "base/process.h"
 #include "hashtable/call.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/lock.h"

@@ -1,7 +1,7 @@
 #include "rma/memory/owner_service.h"
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/answer.h"
 #include "rma/memory/heap.h"
 #include "rma/state.h"

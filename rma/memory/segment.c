@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/process.h"
 #include "rma/memory/region.h"
 #include "rma/reply.h"
 #include "rma/ring/ring.h"

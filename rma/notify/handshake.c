@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/log.h"

@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/ring/growth.h"
 #include "rma/state.h"
 

@@ -1,7 +1,7 @@
 #include "rpc/archive/fetch.h"
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/memory/cma.h"
 #include "rma/state.h"
 #include "rpc/archive/buffer.h"

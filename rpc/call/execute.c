@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/reply.h"
 #include "rpc/lent/result.h"
 #include "rpc/synchronizer.h"

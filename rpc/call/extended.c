@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/once.h"
+#include "base/process.h"
 #include "rma/state.h"
 #include "rpc/archive/fetch.h"
 #include "rpc/lent/held.h"

@@ -8,7 +8,7 @@
  * that do not wait, and that programs loop around, end a look in vain with tern_look_vainly.
  */
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "base/error.h"
 #include "src/context.h"
 

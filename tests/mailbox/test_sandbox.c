@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "sandbox_tools.h"
 
 static char printed[4096], folder[] = "/tmp/tern-sandbox-XXXXXX", inside[64], outside[64];

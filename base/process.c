@@ -1,9 +1,16 @@
-#include "base/limits.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+
+uint64_t tern_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 int tern_file_resize(int fd, size_t bytes) {
     struct rlimit limit;
