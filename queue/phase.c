@@ -1,7 +1,7 @@
 #include "queue/ticket.h"
 #include "queue/phase.h"
 #include "queue/slot.h"
-#include "src/collective/phase.h"
+#include "src/collective/collective.h"
 
 /*
  * The end of a phase of pops alone. During the phase, ranks draw tickets and leave no mark that the

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "rma/memory/circle.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 
 /*
  * Circular buffers: the books (rma/memory/circle.h), their memory in the segment, and puts from it.

@@ -8,9 +8,9 @@
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/log.h"
-#include "src/progress/membarrier.h"
+#include "src/progress/progress.h"
 #include "src/mpi/mpi.h"
 #include "src/peer/topology.h"
 

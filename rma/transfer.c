@@ -4,8 +4,7 @@
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/collective/collective.h"
-#include "src/destroyed.h"
-#include "src/collective/phase.h"
+#include "src/context.h"
 #include "src/progress/wait.h"
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */

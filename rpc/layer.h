@@ -1,7 +1,7 @@
 #ifndef TERN_RPC_LAYER_H
 #define TERN_RPC_LAYER_H
 
-#include "src/layer.h"
+#include "src/context.h"
 
 extern const tern_layer tern_rpc_layer;
 

@@ -1,4 +1,4 @@
-#include "src/config.h"
+#include "src/context.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,19 +6,39 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "src/layer.h"
 #include "src/peer/peer.h"
 #include "tern/context.h"
 #include "tern/progress.h"
 #include "tern/stats.h"
 #include "tern/transfer.h"
 
+/*
+ * Layers: how higher folders take part in the life of a context without src/ knowing them.
+ * path/init.c, which knows them all, hands the table of layers to tern_context_open.
+ */
+
+/* Slots for the state that a layer hangs on contexts and workers. */
+enum { TERN_LAYER_RMA, TERN_LAYER_NOTIFY, TERN_LAYER_RPC, TERN_LAYER_PATH, TERN_LAYER_SLOTS };
+
+typedef struct tern_layer {
+    const char *name;
+    /* Collective; on an error undoes what it did. Every layer's open is followed by an agreement of
+     * all ranks: if one failed, close runs on those that did not. */
+    tern_status (*open)(tern_context *context);
+    /* Collective: finishes what is under way. NULL: nothing to finish. */
+    tern_status (*drain)(tern_context *context, tern_worker *worker);
+    /* Local, unless MPI needs the others: then it may be collective if every peer is alive. */
+    void (*close)(tern_context *context);
+    /* How many events were handled. NULL: none ever. */
+    size_t (*progress)(tern_worker *worker);
+} tern_layer;
+
 typedef struct tern_hook {
     tern_progress_hook run;
     void *argument;
 } tern_hook;
 
-/* A part of the object whose phase ends (src/collective/phase.h). */
+/* A part of the object whose phase ends (src/collective/phase.c). */
 typedef struct tern_phase_hook {
     struct tern_phase_hook *next;
     tern_status (*run)(tern_worker *worker, struct tern_phase_hook *hook);
@@ -39,7 +59,7 @@ struct tern_context {
     MPI_Comm comm; /* tern's own duplicate; errors return. The application's until there is one */
     uint32_t rank, size;
     uint32_t workers;      /* of each process: the application's, then those of service threads */
-    uint32_t workers_kept; /* of a destroyed context (src/destroyed.h) */
+    uint32_t workers_kept; /* of a destroyed context (src/destroyed.c) */
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;
@@ -63,7 +83,7 @@ struct tern_context {
     int finalize_key;     /* attribute on MPI_COMM_SELF that tells of MPI_Finalize */
     atomic_bool mpi_gone; /* MPI was finalized under us */
     bool closing;         /* in tern_context_destroy */
-    bool fences;          /* the kernel refuses membarriers (src/progress/membarrier.h) */
+    bool fences;          /* the kernel refuses membarriers (src/progress/membarrier.c) */
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
     tern_context *pmpi_next; /* in the list of those of the process (src/mpi/pmpi.c) */
@@ -76,7 +96,7 @@ struct tern_context {
 tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
                               const tern_layer *const *layers, tern_context **context);
 
-/* Something under way that a worker's progress moves on (src/progress/pending.h). */
+/* Something under way that a worker's progress moves on (src/progress/progress.h). */
 typedef struct tern_pending tern_pending;
 
 /* The user of a worker: none; the thread that adopted it; for a round of progress, the thread of
@@ -161,5 +181,29 @@ void tern_progress_pass(const tern_context *context);
 static inline bool tern_same_node(const tern_context *context, uint32_t rank) {
     return context->node[rank] == context->node[context->rank];
 }
+
+/* config.c: the configuration. */
+
+/* The first option in which a and b differ although ranks must agree on it, or NULL. */
+const char *tern_config_difference(const tern_config *a, const tern_config *b);
+
+/* Logs a warning for each TERN_* variable of the environment that looks like an option and is none.
+ */
+void tern_config_warn(void);
+
+/*
+ * destroyed.c: the structures of the last destroyed contexts and of their workers are kept,
+ * emptied, so that a program that still uses one is told TERN_ERR_STATE instead of reading freed
+ * memory. Such a context has no ranks, and such a worker runs a handler for ever: checks that every
+ * function makes anyway refuse it, and the hot paths have no check more.
+ */
+
+/* Takes over the context, of which nothing else is left, and frees the oldest one kept. */
+void tern_destroyed_keep(tern_context *context);
+
+static inline bool tern_is_destroyed(const tern_context *context) { return context->size == 0; }
+
+/* TERN_ERR_STATE, with the name of the function. */
+tern_status tern_destroyed_fail(const char *function) __attribute__((cold));
 
 #endif

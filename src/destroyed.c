@@ -1,4 +1,4 @@
-#include "src/destroyed.h"
+#include "src/context.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "src/progress/pending.h"
+#include "src/progress/progress.h"
 #include "rma/transport/transport.h"
 
 _Static_assert(TERN_HASHTABLE_REQUESTS == 64, "places of a pool are bits of one word");

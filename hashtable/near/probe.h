@@ -44,7 +44,6 @@
  */
 
 #include "hashtable/table.h"
-#include "src/collective/barrier.h"
 #include "src/progress/wait.h"
 #include "tern/transfer.h"
 

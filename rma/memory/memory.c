@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "rma/memory/owner_service.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 
 static char *own_region(const tern_context *context, tern_ptr p) {
     uint64_t place = 0;

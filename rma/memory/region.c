@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 

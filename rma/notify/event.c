@@ -2,7 +2,7 @@
 #include "rma/ring/doorbell.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/progress/wait.h"
 
 /*

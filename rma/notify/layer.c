@@ -5,7 +5,7 @@
 #include "rma/notify/rendezvous.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 
 /* The life of notifications in a context. */
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "rma/notify/request.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/progress/wait.h"
 
 /*

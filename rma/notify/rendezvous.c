@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/state.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/progress/wait.h"
 
 static tern_status no_such_worker(const char *function, tern_worker_id id) {

@@ -8,7 +8,7 @@
 #include "rma/rounds.h"
 #include "rma/state.h"
 #include "src/log.h"
-#include "src/progress/membarrier.h"
+#include "src/progress/progress.h"
 
 /*
  * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked

@@ -6,7 +6,7 @@
 #include "rma/state.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
-#include "src/progress/service_threads.h"
+#include "src/progress/progress.h"
 #include "src/progress/wait.h"
 
 #define TAG_REQUEST 1

@@ -4,7 +4,7 @@
 #include "rma/answer.h"
 #include "rma/state.h"
 #include "rpc/call/overflow.h"
-#include "src/destroyed.h"
+#include "src/context.h"
 #include "src/progress/wait.h"
 
 tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,

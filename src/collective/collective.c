@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "src/collective/meeting.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/sibling.h"
+#include "src/peer/peer.h"
 #include "src/progress/wait.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "src/collective/phase.h"
+#include "src/collective/collective.h"
 
 void tern_phase_add(tern_context *context, tern_phase_hook *hook) {
     hook->next = context->phase_hooks;

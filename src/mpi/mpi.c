@@ -9,7 +9,7 @@
 #include "src/context.h"
 #include "src/log.h"
 #include "src/collective/object.h"
-#include "src/progress/service_threads.h"
+#include "src/progress/progress.h"
 #include "tern/version.h"
 
 tern_status tern_fail_mpi(int code, const char *call) {

@@ -24,7 +24,7 @@ typedef struct tern_peers {
     _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
     bool known;             /* the ranks have told each other who they are */
-    uint32_t looks;         /* for siblings before that (src/peer/sibling.h) */
+    uint32_t looks;         /* for siblings before that (src/peer/sibling.c) */
     _Atomic uint64_t call;  /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
     uint32_t calls;         /* so many have begun; under the MPI lock */
     uint64_t *call_at;      /* by rank: the address of its call */
@@ -64,5 +64,19 @@ static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
 
 /* Sets the detail for a dead rank and returns TERN_ERR_PEER. */
 tern_status tern_peer_fail(uint32_t rank);
+
+/*
+ * sibling.c: siblings are the ranks of this machine, as the launcher's processes under /proc. A
+ * rank that waits for others before they could tell each other who they are has no other way to
+ * notice a death.
+ */
+
+struct tern_context;
+
+/* For a wait in the creation of a context that has lasted for so many nanoseconds. At first it does
+ * nothing. Later it looks now and then, and watches the ranks that it finds. If all ranks of
+ * MPI_COMM_WORLD are of this machine and a look can see all of the launcher's processes, it takes
+ * those of the context that two such looks have missed for dead. */
+void tern_siblings_look(struct tern_context *context, uint64_t waited);
 
 #endif

@@ -1,4 +1,4 @@
-#include "src/peer/sibling.h"
+#include "src/peer/peer.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "src/progress/membarrier.h"
+#include "src/progress/progress.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

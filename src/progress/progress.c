@@ -3,8 +3,7 @@
 #include <sched.h>
 
 #include "base/error.h"
-#include "src/progress/membarrier.h"
-#include "src/progress/pending.h"
+#include "src/progress/progress.h"
 #include "src/progress/task.h"
 #include "src/progress/wait.h"
 

@@ -1,4 +1,4 @@
-#include "src/progress/service_threads.h"
+#include "src/progress/progress.h"
 
 #include <pthread.h>
 #include <sched.h>

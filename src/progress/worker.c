@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "src/context.h"
-#include "src/destroyed.h"
 #include "src/mpi/pmpi.h"
 #include "src/progress/wait.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "src/config.h"
+#include "src/context.h"
 #include "tern/log.h"
 
 #define KIB ((size_t)1 << 10)
