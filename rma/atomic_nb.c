@@ -1,7 +1,6 @@
-#include "rma/atomic_nb.h"
+#include "rma/state.h"
 
 #include "rma/transport/remote.h"
-#include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/progress/wait.h"
 

@@ -1,11 +1,10 @@
-#include "rma/layer.h"
+#include "rma/state.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "rma/memory/rkey.h"
-#include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
 #include "src/context.h"

@@ -28,7 +28,7 @@
  */
 
 #include "hashtable/near/probe.h"
-#include "rma/atomic_nb.h"
+#include "rma/state.h"
 
 typedef enum tern_flight_kind {
     TERN_FLIGHT_FIND,

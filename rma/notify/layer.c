@@ -1,10 +1,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/layer.h"
+#include "rma/state.h"
 #include "rma/notify/rendezvous.h"
 #include "rma/notify/request.h"
-#include "rma/state.h"
 #include "src/context.h"
 
 /* The life of notifications in a context. */

@@ -1,4 +1,4 @@
-#include "rma/ring/arena.h"
+#include "rma/ring/ring.h"
 
 #include "base/error.h"
 #include "rma/state.h"

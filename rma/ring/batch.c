@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "base/process.h"
-#include "rma/ring/growth.h"
+#include "rma/ring/ring.h"
 #include "rma/state.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */

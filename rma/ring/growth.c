@@ -1,9 +1,8 @@
-#include "rma/ring/growth.h"
+#include "rma/ring/ring.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/arena.h"
 #include "rma/ring/batch.h"
 #include "rma/transport/remote.h"
 #include "rma/state.h"

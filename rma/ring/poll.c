@@ -4,7 +4,7 @@
 #include "rma/answer.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
-#include "rma/ring/growth.h"
+#include "rma/ring/ring.h"
 #include "rma/rounds.h"
 #include "rma/state.h"
 #include "src/log.h"

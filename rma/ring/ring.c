@@ -3,11 +3,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/arena.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/transport/remote.h"
-#include "rma/ring/growth.h"
 #include "rma/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

@@ -29,6 +29,7 @@
 
 #include "rma/memory/segment.h"
 #include "rma/transport/transport.h"
+#include "src/context.h"
 #include "tern/view.h"
 
 /* In the target's segment, one line per ring. */
@@ -47,7 +48,7 @@ enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
 enum {
     TERN_RECORD_NONE,
     TERN_RECORD_SKIP,
-    TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/ring/growth.h) */
+    TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/ring/growth.c) */
     TERN_RECORD_SERVICE,
     TERN_RECORD_CALL,
     TERN_RECORD_CALL_BUFFER,
@@ -293,5 +294,45 @@ typedef struct tern_ring_place {
  * origin; any thread with the MPI lock. Fragments of a batch come in order; last ends it. */
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
                       const char *records, size_t bytes, bool last);
+
+/*
+ * arena.c: the ring memory of a rank, in pieces of TERN_RING_SIZE, each with a header line that
+ * names the line which has it. A ring is one piece at first and 2, 4, ... adjacent ones when it has
+ * grown. Pieces are taken by CAS of their owners, so a rank killed half-way keeps no more than it
+ * has taken and blocks nobody. Rings that grow take pieces of one half only: pairs that have not
+ * met yet find theirs in the other.
+ */
+
+/* Takes a ring in the memory of a rank whose segment is mapped and makes it ready for records from
+ * position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
+tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line, uint32_t pieces,
+                             uint64_t start, uint32_t *ring);
+
+/* Gives a ring of this rank back. Nobody writes into it any more. */
+void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes);
+
+/* Whether line has this rank's pieces [ring, ring + pieces). */
+bool tern_arena_is_of(const tern_context *context, uint32_t line, uint32_t ring, uint64_t pieces);
+
+/* Size of the ring of this rank that begins there, 0 if none does. */
+uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
+
+/*
+ * growth.c: a ring that is full is followed by one of twice the size, up to TERN_RING_GROWTH times
+ * the first. A record of the kind MOVED, whose id names the new ring, ends the old one; positions
+ * go on in the new one, so order and credit stay as they are. Room for that record is always kept
+ * free.
+ */
+
+/* Bytes that a far reservation leaves free: the record, with its batch header over rma, or with the
+ * zero behind it over p2p. A near ring has the word that ends its content. */
+#define TERN_MOVE_ROOM 32u
+
+/* For a full ring. TERN_OK: a larger, empty one has taken its place. TERN_ERR_AGAIN: not now. */
+tern_status tern_ring_grow(tern_worker *worker, tern_out *out);
+
+/* The target's part: follows the MOVED record at the head of in. False: the ring that it names is
+ * not its origin's. */
+bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header);
 
 #endif

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "rma/ring/arena.h"
+#include "rma/ring/ring.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
 #include "rma/state.h"

@@ -9,7 +9,6 @@
 
 #include "hostile.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/growth.h"
 #include "rma/ring/ring.h"
 #include "rma/state.h"
 #include "src/log.h"
