@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "path/selector.h"
 #include "rma/state.h"
-#include "rpc/layer.h"
+#include "rpc/state.h"
 
 /* Creation of a context: the layers that it has, the topmost of which is here: the selectors of the
  * context's workers. */

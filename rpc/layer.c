@@ -1,4 +1,4 @@
-#include "rpc/layer.h"
+#include "rpc/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "rma/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/overflow.h"
-#include "rpc/lent/result.h"
-#include "rpc/archive/shipment.h"
+#include "rpc/lent/lent.h"
+#include "rpc/archive/fetch.h"
 #include "rpc/synchronizer.h"
 #include "src/collective/collective.h"
 #include "src/log.h"

@@ -46,10 +46,10 @@ typedef struct tern_rpc_worker {
     bool spare_used;              /* in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
     struct tern_shipment *shipments,
-        **shipments_end; /* the oldest first (rpc/archive/shipment.h) */
+        **shipments_end; /* the oldest first (rpc/archive/shipment.c) */
     uint64_t shipments_over, shipment_looks;
-    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/lent/held.h) */
-    struct tern_held *room;         /* that the last handler has asked for (rpc/lent/result.h) */
+    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/lent/lent.h) */
+    struct tern_held *room;         /* that the last handler has asked for (rpc/lent/result.c) */
     uint64_t held_looks, held_over; /* loans that have ended */
     uint32_t calls_lent;            /* loans of calls that have not */
     uint32_t notices;
@@ -100,5 +100,8 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
 /* [out] future: of the answer of worker number target that back waits for (rpc/call/call.c). */
 void tern_future_begin(tern_worker *worker, uint32_t target, const tern_return_address *back,
                        tern_future *future);
+
+/* The layer (rpc/layer.c). */
+extern const tern_layer tern_rpc_layer;
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "rma/reply.h"
 #include "rpc/state.h"
+#include "src/context.h"
+#include "tern/call.h"
 #include "tern/chunk.h"
 
 /* Where a chunk is. */
@@ -53,5 +55,15 @@ void tern_fetch_end(tern_worker *worker, tern_fetch *fetch);
 /* Gives back the memory that was kept for the next call. Once there was no call in a round of
  * progress, whoever is fast enough for that needs it no more. */
 void tern_fetch_spare_drop(tern_worker *worker);
+
+/*
+ * shipment.c: calls whose chunks have not been fetched. Each keeps the buffers that its chunks lie
+ * in until its target says, in a reply cell, that it has them.
+ */
+
+/* Lets go of what has been fetched; how many. The progress of the layer. */
+size_t tern_shipments_advance(tern_worker *worker);
+
+void tern_shipments_discard(tern_worker *worker);
 
 #endif

@@ -1,4 +1,4 @@
-#include "rpc/archive/shipment.h"
+#include "rpc/archive/fetch.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,6 @@
 #include "rma/state.h"
 #include "rpc/archive/archive.h"
 #include "rpc/call/extended.h"
-#include "rpc/archive/fetch.h"
 #include "rpc/call/send.h"
 #include "rpc/synchronizer.h"
 #include "src/log.h"

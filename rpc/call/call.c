@@ -1,8 +1,7 @@
 #include "base/error.h"
 #include "rma/answer.h"
 #include "rma/state.h"
-#include "rpc/lent/lend.h"
-#include "rpc/lent/result.h"
+#include "rpc/lent/lent.h"
 
 /*
  * Making calls. Over shm the short way, tern_call_now, does for most: a few checks, the pair's

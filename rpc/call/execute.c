@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/reply.h"
-#include "rpc/lent/result.h"
+#include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

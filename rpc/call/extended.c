@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "rma/state.h"
 #include "rpc/archive/fetch.h"
-#include "rpc/lent/held.h"
+#include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

@@ -8,7 +8,7 @@
  *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *
  * Where that is more than a ring takes the record has a tern_loan instead of all that follows the
- * extension, and what it names is fetched first (rpc/lent/lend.h).
+ * extension, and what it names is fetched first (rpc/lent/lend.c).
  *
  * What such a call has to do before and after its function runs may take several rounds of
  * progress. A task holds how far it is. Meanwhile the record stays at the head of its ring, and so

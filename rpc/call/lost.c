@@ -1,11 +1,11 @@
-#include "rpc/call/lost.h"
+#include "rpc/call/overflow.h"
 
 #include "base/error.h"
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/archive/fetch.h"
-#include "rpc/lent/held.h"
+#include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 
 /* To the worker that waits here for an answer that nobody else will give. */

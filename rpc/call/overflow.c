@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "rma/state.h"
-#include "rpc/call/lost.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 

@@ -52,4 +52,10 @@ size_t tern_overflow_drain(tern_worker *worker);
 /* The same by a service thread, with its own worker, for the workers of the application. */
 size_t tern_overflow_assist(tern_worker *service);
 
+/* For a call that was taken and can never be sent: whoever waits for it in this process hears the
+ * status, with the detail, and it counts as over (rpc/call/lost.c). The
+ * worker is that of this thread, origin the one that made the call. */
+void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,
+                    tern_status status);
+
 #endif

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "rma/state.h"
-#include "rpc/lent/lend.h"
+#include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 
 /* Making calls with options and broadcasts (paper 000, table 1). */

@@ -1,4 +1,4 @@
-#include "rpc/lent/held.h"
+#include "rpc/lent/lent.h"
 
 #include <stdlib.h>
 

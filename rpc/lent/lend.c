@@ -1,9 +1,8 @@
-#include "rpc/lent/lend.h"
+#include "rpc/lent/lent.h"
 
 #include "base/error.h"
 #include "rma/reply.h"
 #include "rma/state.h"
-#include "rpc/lent/held.h"
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
 #include "tern/call_archive.h"

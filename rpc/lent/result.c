@@ -1,4 +1,4 @@
-#include "rpc/lent/result.h"
+#include "rpc/lent/lent.h"
 
 #include <stdlib.h>
 

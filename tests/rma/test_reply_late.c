@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "rma/reply.h"
 #include "rma/state.h"
-#include "rpc/call/lost.h"
+#include "rpc/call/overflow.h"
 
 enum { BYTES = 48 };
 

@@ -9,7 +9,7 @@
 #include "hostile.h"
 #include "rma/state.h"
 #include "rpc/call/extended.h"
-#include "rpc/lent/held.h"
+#include "rpc/lent/lent.h"
 
 enum { PLACE = 40000, LARGEST = 300000, WORKERS = 2 };
 

@@ -1,9 +1,9 @@
-#ifndef TERN_RPC_LENT_HELD_H
-#define TERN_RPC_LENT_HELD_H
+#ifndef TERN_RPC_LENT_LENT_H
+#define TERN_RPC_LENT_LENT_H
 
 /*
  * Held memory: bytes of this rank's segment that other workers fetch: results that no reply cell
- * takes (rpc/lent/result.h), and calls that no ring takes (rpc/lent/lend.h). A counter lies in
+ * takes (rpc/lent/result.c), and calls that no ring takes (rpc/lent/lend.c). A counter lies in
  * front of them:
  *
  *     readers that have still to fetch: 8 bytes | 56 unused | the bytes
@@ -14,6 +14,8 @@
  * that gives up has nothing to fear from the holder.
  */
 
+#include "rpc/call/extended.h"
+#include "rpc/call/send.h"
 #include "rpc/state.h"
 
 typedef struct tern_held tern_held;
@@ -60,5 +62,46 @@ bool tern_held_reclaim(tern_worker *worker);
 size_t tern_held_advance(tern_worker *worker);
 
 void tern_held_discard(tern_worker *worker);
+
+/*
+ * lend.c: calls whose payload no ring takes. What would follow the extension in the record lies in
+ * memory that the caller's rank lends, and a tern_loan takes its place in the
+ * record. Targets fetch it before anything else (rpc/call/extended.c), each rank of a broadcast
+ * from the first one.
+ */
+
+/* Sends an extended call, piece[0] of which is e, whatever its size, to so many readers. TERN_ERR_
+ * AGAIN: memory is lacking that earlier such calls hold, and full is not to wait; TERN_ERR_MEMORY;
+ * TERN_ERR_RANGE: more than TERN_CHUNK_MAX; else as tern_outgoing_send. */
+tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_extension *e,
+                               tern_full full, uint64_t readers);
+
+/* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; future: of the
+ * result, or NULL. */
+tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
+                            const void *arguments, size_t bytes, tern_full full,
+                            tern_future *future);
+
+/*
+ * result.c: results that no reply cell takes. The handler asks for room in its own segment
+ * (tern_call_result), and the reply lends that room to the caller. The caller,
+ * who alone knows its buffer, copies the bytes to it and lets the room go.
+ */
+
+/* The status of a reply whose payload is a tern_loan. */
+#define TERN_RESULT_LENT TERN_STATUS_COUNT
+
+/* Lends the result that the handler has left in call to the caller's rank. [out] loan.
+ * TERN_ERR_RANGE: the result is larger than the room that the handler has asked for. */
+tern_status tern_result_lend(tern_worker *worker, const tern_call_info *call, const char *name,
+                             tern_loan *loan);
+
+/* Copies a result that rank lends into memory of so many bytes and lets go of it. Waits with
+ * progress. TERN_ERR_RANGE: it does not fit; TERN_ERR_MISMATCH: payload is no loan; as tern_get. */
+tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *payload, size_t bytes,
+                             void *result, size_t capacity, size_t *result_bytes);
+
+/* Gives back room that the last handler has asked for and nobody was sent. */
+void tern_result_drop(tern_worker *worker);
 
 #endif
