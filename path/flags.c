@@ -1,4 +1,4 @@
-#include "path/flags.h"
+#include "path/selector.h"
 
 #include <stdbool.h>
 

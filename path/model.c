@@ -1,7 +1,6 @@
 #include "tern/model.h"
 
 #include "base/error.h"
-#include "path/flags.h"
 #include "path/selector.h"
 
 /*

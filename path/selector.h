@@ -24,10 +24,11 @@
 
 #include <stdbool.h>
 
-#include "path/flags.h"
 #include "rma/reply.h"
 #include "src/context.h"
+#include "tern/flags.h"
 #include "tern/model.h"
+#include "tern/status.h"
 
 /* The kinds of operations for which the selector decides separately. MANY: one key of a batch. */
 typedef enum tern_path_kind {
@@ -169,5 +170,21 @@ typedef struct tern_path_question {
 tern_status tern_path_explain(const tern_worker *worker, uint32_t rank,
                               const tern_path_question *questions, size_t count, char *to,
                               size_t room, size_t *bytes, const char *function);
+
+/*
+ * flags.c: the two answers that the flags of a container's operation hold. Inside the library a
+ * variable `promise` is one of TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY and TERN_LOCAL, and
+ * a variable `via` is one of TERN_AUTO, TERN_BY_RMA and TERN_BY_CALL.
+ */
+
+static inline tern_flags tern_flags_promise(tern_flags flags) { return flags & TERN_PROMISES; }
+
+static inline tern_flags tern_flags_way(tern_flags flags) { return flags & TERN_WAYS; }
+
+/* Refuses, with TERN_ERR_ARGUMENT, flags that are unknown or contradict each other.
+ *
+ * @param flags of the public function `name`
+ * @param excluded the promise that the operation itself breaks; TERN_READ_WRITE: none */
+tern_status tern_flags_check(tern_flags flags, tern_flags excluded, const char *name);
 
 #endif

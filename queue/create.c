@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "queue/phase.h"
 #include "queue/slot.h"
 #include "src/collective/collective.h"
 #include "tern/call.h"

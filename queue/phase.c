@@ -1,5 +1,5 @@
 #include "queue/ticket.h"
-#include "queue/phase.h"
+#include "queue/queue.h"
 #include "queue/slot.h"
 #include "src/collective/collective.h"
 

@@ -133,4 +133,9 @@ tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_option
 tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
                                      const char *name);
 
+/* phase.c: after join, tern_barrier settles what this process left undone in a phase of the queue.
+ */
+void tern_queue_join_phases(tern_queue *q);
+void tern_queue_leave_phases(tern_queue *q);
+
 #endif

@@ -5,7 +5,6 @@
  * up: nothing here reads a clock.
  */
 
-#include "path/flags.h"
 #include "path/selector.h"
 
 #include <string.h>
