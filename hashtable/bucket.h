@@ -58,6 +58,13 @@
 #include "src/broken.h"
 #include "src/peer/peer.h"
 
+/* The largest keys and values, in bytes. */
+enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
+
+/* So many ns a process waits at least between two questions about one table
+ * (hashtable/near/mend.c). A variable for tests alone. */
+extern uint64_t tern_doubt_ns;
+
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {

@@ -1,5 +1,5 @@
 #include "hashtable/growth/growth.h"
-#include "hashtable/batch/visit.h"
+#include "hashtable/batch/batch.h"
 #include "src/collective/collective.h"
 
 /*

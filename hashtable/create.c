@@ -2,7 +2,7 @@
 
 #include "hashtable/call.h"
 #include "hashtable/growth/growth.h"
-#include "hashtable/batch/insert_call.h"
+#include "hashtable/batch/batch.h"
 #include "hashtable/batch/deferred.h"
 #include "hashtable/far/requests.h"
 #include "src/collective/collective.h"

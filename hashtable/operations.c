@@ -3,7 +3,6 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/lock.h"
 #include "hashtable/near/scratch.h"
-#include "hashtable/near/replace_hook.h"
 
 /*
  * Cost, in operations that are not load/store, away from collisions

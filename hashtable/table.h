@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "hashtable/bucket.h"
-#include "hashtable/limits.h"
 #include "path/selector.h"
 #include "src/collective/callee.h"
 #include "src/context.h"

@@ -1,7 +1,7 @@
 #include "map/operations.h"
 
 #include "hashtable/operations.h"
-#include "hashtable/near/replace_hook.h"
+#include "hashtable/near/lock.h"
 
 /* Sees the descriptor that is replaced or erased: checks that it belongs to the key, and keeps the
  * address of its block. */

@@ -1,10 +1,9 @@
-#include "hashtable/batch/batch_call.h"
+#include "hashtable/batch/batch.h"
 
 #include <stdlib.h>
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/operations.h"
-#include "hashtable/batch/regions.h"
 
 /*
  * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,

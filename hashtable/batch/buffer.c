@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "hashtable/batch/insert_call.h"
+#include "hashtable/batch/batch.h"
 #include "src/broken.h"
 
 /* Enough to keep an owner busy while others answer, and leaves futures to the program. */

@@ -1,4 +1,4 @@
-#include "hashtable/batch/find_call.h"
+#include "hashtable/batch/batch.h"
 
 #include <stdlib.h>
 

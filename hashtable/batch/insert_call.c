@@ -1,4 +1,4 @@
-#include "hashtable/batch/insert_call.h"
+#include "hashtable/batch/batch.h"
 
 #include <stdio.h>
 

@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
-#include "hashtable/batch/find_call.h"
+#include "hashtable/batch/batch.h"
 #include "hashtable/growth/growth.h"
-#include "hashtable/batch/insert_call.h"
 #include "hashtable/batch/run.h"
-#include "hashtable/far/pipeline.h"
+#include "hashtable/far/flight.h"
 
 /* The public operations on many keys: arguments are checked here, then keys are gone through by
  * load/store where that reaches all of them, through a window of operations under way, or by call.

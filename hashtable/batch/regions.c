@@ -1,4 +1,4 @@
-#include "hashtable/batch/regions.h"
+#include "hashtable/batch/batch.h"
 
 /* Regions of one table, at most: counters of that many stay in the innermost cache. */
 enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };

@@ -1,4 +1,4 @@
-#include "hashtable/batch/visit.h"
+#include "hashtable/batch/batch.h"
 
 #include "hashtable/growth/growth.h"
 

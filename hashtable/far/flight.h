@@ -27,6 +27,7 @@
  * by tern_fence instead, since the one before was whole too.
  */
 
+#include "hashtable/batch/run.h"
 #include "hashtable/near/probe.h"
 #include "rma/state.h"
 
@@ -100,5 +101,19 @@ size_t tern_flight_advance(tern_flight *flight);
 static inline bool tern_flight_is_lost(const tern_flight *flight) {
     return flight->request.state[0] != 0;
 }
+
+/*
+ * pipeline.c: a batch by RMA of which some parts are far. Several keys are under way at once, each
+ * of which takes round trips. Items are begun and ended in their order, and no two of one key are
+ * under way together, so of several values the last stays. What flights do not take is done apart,
+ * when nothing is under way: it may wait for others, who may wait for this.
+ */
+
+/* As tern_run_insert and tern_run_find. Nothing is flushed. */
+tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
+                                 const tern_items *items, size_t *stored);
+tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                               tern_flags promise, char *values, unsigned char *found,
+                               size_t *present);
 
 #endif

@@ -1,8 +1,7 @@
-#include "hashtable/far/pipeline.h"
+#include "hashtable/far/flight.h"
 
 #include <stdlib.h>
 
-#include "hashtable/far/flight.h"
 #include "rma/transport/transport.h"
 
 enum { FLIGHTS = 16 };

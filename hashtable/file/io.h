@@ -5,6 +5,7 @@
 
 #include "hashtable/file/format.h"
 #include "hashtable/table.h"
+#include "tern/status.h"
 
 /* Collective: refuses arguments, paths that differ, and calls in handlers. others: what the caller
  * finds about its other arguments. */
@@ -29,5 +30,22 @@ tern_status tern_file_read_header(int file, const char *path, const char *what,
 
 /* The status for errno after an operation on path. */
 tern_status tern_file_fail(const char *what, const char *path);
+
+/*
+ * target.c: where a table's file lies, and the new file that takes the place of the one there. Only
+ * regular files are read or replaced: a rename would put a file in the place of a device, and
+ * opening a FIFO waits for its other side.
+ */
+
+/* [out] target: path, or the file that a symbolic link there leads to; the caller frees it. Fails
+ * with TERN_ERR_ARGUMENT unless a regular file or nothing is there. what: for the detail, as in
+ * "cannot save to". */
+tern_status tern_file_target(const char *path, const char *what, char **target);
+
+/* Creates the empty file part, which is to be renamed to target. It has the mode and the owner of
+ * the file at target, if there is one, so nobody reads it who could not read that. Fails with
+ * TERN_ERR_SYSTEM, without a file, if this process may not write the file at target or not give
+ * part its owner; with TERN_ERR_NOT_FOUND if there is no such folder. */
+tern_status tern_file_create(const char *part, const char *target);
 
 #endif

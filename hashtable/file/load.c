@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "hashtable/file/io.h"
-#include "hashtable/file/target.h"
 #include "hashtable/batch/run.h"
 #include "src/collective/collective.h"
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "hashtable/file/io.h"
-#include "hashtable/file/target.h"
 #include "base/error.h"
 
 tern_status tern_hashtable_file_read(const char *path, tern_hashtable_file *file) {

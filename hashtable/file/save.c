@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "hashtable/file/io.h"
-#include "hashtable/file/target.h"
 #include "src/collective/collective.h"
 #include "src/log.h"
 

@@ -1,4 +1,4 @@
-#include "hashtable/file/target.h"
+#include "hashtable/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -63,4 +63,24 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_key_search *p, uint6
     return status == TERN_OK ? tern_bucket_unlock(p, unlocked) : status;
 }
 
+/*
+ * replace_hook.c: an insert or an erase shows the hook the value that it is about to replace, for
+ * values that name something else (map/), which has to be given back when they go. The hook sees
+ * the value while the bucket is locked, so nobody changes it in between, and nobody else is shown
+ * the same one.
+ */
+
+typedef struct tern_replace_hook tern_replace_hook;
+
+/* value: the table's padded words. Anything but TERN_OK leaves the value where it is, and is the
+ * operation's status. May not wait. */
+struct tern_replace_hook {
+    tern_status (*see)(tern_replace_hook *hook, const uint64_t *value);
+};
+
+/* Shows the value of the bucket that p has locked; before: its state until then. An erased key has
+ * none. On an error the bucket is unlocked again. */
+tern_status tern_replace_hook_ask(const tern_key_search *p, tern_replace_hook *hook,
+                                  uint64_t before);
+
 #endif

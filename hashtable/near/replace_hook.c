@@ -1,6 +1,5 @@
-#include "hashtable/near/replace_hook.h"
-
 #include "hashtable/near/lock.h"
+
 #include "hashtable/near/scratch.h"
 
 tern_status tern_replace_hook_ask(const tern_key_search *p, tern_replace_hook *hook,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "hashtable/file/target.h"
+#include "hashtable/file/io.h"
 #include "tern/hashtable_file.h"
 
 static char folder[64], path[96], other[96];

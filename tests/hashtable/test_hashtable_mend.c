@@ -6,7 +6,7 @@
 #include "bucket_tools.h"
 
 #include "hashtable/growth/growth.h"
-#include "hashtable/limits.h"
+#include "hashtable/bucket.h"
 #include "tern/hashtable_modify.h"
 
 enum { INTERVAL = 1000 /* ns between two questions */ };
