@@ -3,7 +3,7 @@
 #include "base/process.h"
 #include "hashtable/near/probe.h"
 #include "hashtable/near/scratch.h"
-#include "map/operations.h"
+#include "map/map.h"
 
 /* The head of every message. */
 typedef struct map_head {

@@ -1,8 +1,7 @@
 #include "tern/map.h"
 
 #include "map/call.h"
-#include "map/check.h"
-#include "map/operations.h"
+#include "map/map.h"
 #include "src/progress/wait.h"
 
 /*

@@ -1,8 +1,7 @@
 #include "tern/map.h"
 
 #include "map/call.h"
-#include "map/check.h"
-#include "map/operations.h"
+#include "map/map.h"
 
 /* The public operations on one key. They check their arguments, and then do the operation by RMA or
  * by a call. An owner does operations on its own keys in place either way. */

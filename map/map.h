@@ -90,4 +90,38 @@ void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, cons
 /* Whether a descriptor with the key's fingerprint has the key's length and tag, too. */
 bool tern_map_descriptor_is_of(const tern_map *map, const uint64_t *d, const tern_map_key *key);
 
+/* The first steps of every operation on one key. */
+
+/* Checks the arguments that all operations have. name: the public function, for messages. */
+tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
+                           size_t key_bytes, tern_flags flags, tern_flags excluded,
+                           const char *name);
+
+/* Whether this process does the operation itself: an operation by RMA, or one by call on a key of
+ * its own. The latter makes progress first. */
+bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via);
+
+/*
+ * operations.c: the operations themselves. An origin calls them to work by RMA, and the owner calls
+ * them in a handler. They return TERN_ERR_FULL and TERN_ERR_NOT_FOUND without a detail.
+ *
+ * A find linearizes where the table's find does: its descriptor is what the map held then. An
+ * insert or an erase linearizes where the table's does.
+ */
+
+/* Puts a descriptor under a key. [out] old: the block that it replaced, which the caller has to
+ * give back, or TERN_NULL. TERN_ERR_EXISTS: the map holds another key with the same fingerprint. */
+tern_status tern_map_put(tern_worker *worker, const tern_map *map, const tern_map_key *key,
+                         const tern_map_descriptor *d, bool only_new, tern_flags promise,
+                         bool *existed, tern_ptr *old);
+
+/* Erases a key. [out] old: the block of its value, which the caller has to give back, or
+ * TERN_NULL. */
+tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern_map_key *key,
+                            tern_ptr *old);
+
+/* Finds a key. [out] d: its descriptor. */
+tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
+                          tern_flags promise, tern_map_descriptor *d);
+
 #endif

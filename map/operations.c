@@ -1,4 +1,4 @@
-#include "map/operations.h"
+#include "map/block.h"
 
 #include "hashtable/operations.h"
 #include "hashtable/near/lock.h"
