@@ -1,9 +1,7 @@
 #include <string.h>
 
 #include "base/process.h"
-#include "mcts/message.h"
-#include "mcts/quiet.h"
-#include "mcts/round.h"
+#include "mcts/search.h"
 #include "tern/collective.h"
 
 /*

@@ -1,8 +1,7 @@
 #include <stdlib.h>
 
 #include "base/process.h"
-#include "mcts/message.h"
-#include "mcts/quiet.h"
+#include "mcts/search.h"
 
 /* Checks that every count that went up the tree is accounted for. Each rank adds up the counts of
  * the edges that lead to its nodes, and compares the sums with the counts of the nodes. */

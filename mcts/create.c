@@ -1,9 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcts/message.h"
-#include "mcts/quiet.h"
-#include "mcts/result.h"
+#include "mcts/search.h"
 #include "mcts/work.h"
 
 /* Creating, resetting and destroying a search. */

@@ -1,4 +1,4 @@
-#include "mcts/message.h"
+#include "mcts/search.h"
 
 #include <string.h>
 

@@ -1,11 +1,9 @@
-#include "mcts/result.h"
+#include "mcts/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/process.h"
-#include "mcts/message.h"
-#include "mcts/round.h"
 
 /* Makes the result. Nothing is under way, so the leader of each rank may read all nodes of its
  * process. The leader that has the root makes the result, and asks the other leaders for the steps

@@ -1,4 +1,4 @@
-#include "mcts/returns.h"
+#include "mcts/work.h"
 
 #include <stdlib.h>
 

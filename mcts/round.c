@@ -1,9 +1,8 @@
-#include "mcts/round.h"
+#include "mcts/search.h"
 
 #include <string.h>
 
 #include "base/process.h"
-#include "mcts/message.h"
 #include "mcts/work.h"
 
 /*

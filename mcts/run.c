@@ -1,7 +1,6 @@
 #include <string.h>
 
-#include "mcts/result.h"
-#include "mcts/round.h"
+#include "mcts/search.h"
 
 /* A run consists of rounds, until a limit is reached. Worker 0 of each process is its leader. The
  * other workers learn from the leader how the run begins, and wait while it talks to the other

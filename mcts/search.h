@@ -229,4 +229,72 @@ void tern_mcts_fail(tern_search *search, tern_status status);
 /* Returns the first failure, with its text as this thread's detail. */
 tern_status tern_mcts_failure(tern_search *search);
 
+/*
+ * message.c: the calls between the parts of a search, and how a handler finds the search and its
+ * nodes.
+ */
+
+/* The kind of the parts of searches (tern/part.h). */
+extern const char tern_mcts_part_kind[];
+
+static inline tern_mcts_head tern_mcts_head_to(const tern_search *search) {
+    return (tern_mcts_head){search->nonce};
+}
+
+/* For handlers: returns the search that a message is for. Returns NULL if the message does not have
+ * the due length or the search does not exist. */
+tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
+                                 size_t due);
+
+/* Returns the node of this process that a name from a call stands for, or NULL if there is none. */
+tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name);
+
+/* Returns the status for a handler in which one of the two functions above returned NULL. */
+tern_status tern_mcts_stray(void);
+
+/*
+ * Functions for the time between runs, when nothing is under way. The calling worker of each rank
+ * then touches all nodes of its process.
+ */
+
+/* Begins the collective function called name. Returns TERN_OK if the worker may call it now; then
+ * tern_collective_end ends it. */
+tern_status tern_mcts_begin(tern_worker *worker, tern_search *search, const char *name);
+
+/* Makes an empty tree for search->root_state. Every rank calls it. */
+tern_status tern_mcts_plant(tern_search *search);
+
+/* For tests. Collective. Checks that all counts add up: the visits of a node are those of its edges
+ * and its own; the visits and points of an edge are those of its child, and its own of the time
+ * without a child. Returns TERN_ERR_STATE with a text that says what differs. */
+tern_status tern_mcts_check(tern_worker *worker, tern_search *search);
+
+/* result.c: the result of a run. */
+
+/* Most moves of a principal variation. */
+enum { TERN_MCTS_LINE = 128 };
+
+/* Fills search->result on every rank. The leader of each rank calls it while nothing is under
+ * way. */
+tern_status tern_mcts_result(tern_mcts_worker *w);
+
+/* round.c: a round of rollouts, and each worker's part in it. */
+
+/* The plan of a round: so many rollouts, if the time suffices. The leader of the process that owns
+ * the root makes it, while nothing is under way. last: no round follows. */
+typedef struct tern_mcts_round {
+    uint64_t rollouts;
+    bool last;
+} tern_mcts_round;
+
+/* Returns whether this process owns the root. */
+bool tern_mcts_has_root(const tern_search *search);
+
+/* Works until round number is over and nothing of it is under way. plan is NULL except for the
+ * leader that has the root. */
+tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan);
+
+/* Waits until *word is value or more, and makes progress meanwhile. */
+tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value);
+
 #endif

@@ -1,4 +1,4 @@
-#include "mcts/quiet.h"
+#include "mcts/search.h"
 #include "tern/collective.h"
 
 static uint64_t nodes_of(const tern_mcts_slab *slab) {

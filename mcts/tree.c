@@ -1,9 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "mcts/returns.h"
-#include "mcts/scan.h"
 #include "mcts/work.h"
+#include "mcts/scan.h"
 
 /*
  * The steps of a token (paper 000, 2.1 and 5.3). The counters of nodes are atomic and relaxed:

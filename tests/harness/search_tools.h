@@ -11,7 +11,7 @@
 
 #include "fixture.h"
 #include "games.h"
-#include "mcts/quiet.h"
+#include "mcts/search.h"
 
 enum { WORKERS_MOST = 4, MOVES_MOST = 32 };
 

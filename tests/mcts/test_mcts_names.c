@@ -4,8 +4,7 @@
  * ranks. */
 
 #include "function_tools.h"
-#include "mcts/message.h"
-#include "mcts/result.h"
+#include "mcts/search.h"
 #include "mcts/work.h"
 #include "search_tools.h"
 
