@@ -6,7 +6,7 @@
  * tern's service threads.
  */
 
-#include "bench_containers.h"
+#include "cells.h"
 #include "ceilings/ceilings.h"
 
 typedef enum kind { PUSH, UPDATE } kind;

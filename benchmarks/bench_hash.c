@@ -6,9 +6,9 @@
  * keys. Then the same with larger values, with keys by Zipf's law, and at higher loads.
  */
 
-#include "baselines/costs.h"
+#include "baselines/baselines.h"
 #include "baselines/table.h"
-#include "bench_containers.h"
+#include "cells.h"
 #include "ceilings/ceilings.h"
 
 #include <stdlib.h>

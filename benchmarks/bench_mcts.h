@@ -15,7 +15,6 @@
 
 #include "bench.h"
 #include "ceilings/uct.h"
-#include "ceilings/uct_shared.h"
 #include "examples/games/hex/game.h"
 #include "tern/mcts.h"
 

@@ -3,7 +3,7 @@
 /* The cost model (paper 003, section IV): the components, and for each operation under each promise
  * the model's prediction beside the measured time, by RMA and by call. */
 
-#include "bench_containers.h"
+#include "cells.h"
 
 static void measure(bench *b) {
     cells costs;

@@ -10,7 +10,7 @@
  * with a target that polls its own memory, over p2p two-sided messages.
  */
 
-#include "bench_notify.h"
+#include "notified.h"
 #include "bench_stream.h"
 
 enum { WORD = 8, FLAG_AT = NOTIFIED_MAX, PART = NOTIFIED_MAX + 4096 };

@@ -9,7 +9,7 @@
  * always the other rank; only the place is random.
  */
 
-#include "bench_notify.h"
+#include "notified.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -8,7 +8,7 @@
  * ranks have to be on one machine for that.
  */
 
-#include "bench_notify.h"
+#include "notified.h"
 
 #include <errno.h>
 #include <semaphore.h>

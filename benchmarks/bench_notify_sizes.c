@@ -8,7 +8,7 @@
  * has no influence.
  */
 
-#include "bench_notify.h"
+#include "notified.h"
 
 enum { CID = 8, IN_FLIGHT = 64, FLOOD_MOST = 32768, UNFLUSHED = 1024, LARGE = 64 << 10 };
 

@@ -4,7 +4,7 @@
  * row again, in units of a bare fetch-and-add and of a bare load that misses the caches, from the
  * same run. */
 
-#include "bench_containers.h"
+#include "cells.h"
 
 void bench_peers(bench *b) {
     cells costs;

@@ -3,9 +3,9 @@
 /* Queues (paper 003, figure 4): one on each rank, with room for 100,000 items of 8 bytes. Every
  * rank pushes to, or pops from, a random queue. */
 
-#include "baselines/costs.h"
+#include "baselines/baselines.h"
 #include "baselines/queue.h"
-#include "bench_containers.h"
+#include "cells.h"
 #include "ceilings/ceilings.h"
 
 #include <stdlib.h>

@@ -80,4 +80,8 @@ typedef struct bench_model {
 void cells_table(FILE *to, const bench *b, const bench_case *c, const bench_times *times);
 void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times *times);
 
+/* bench_queue.c, bench_hash.c: the rows under each promise, which several subjects show. */
+void containers_queue(bench *b, const cells *costs);
+void containers_hash(bench *b, const cells *costs);
+
 #endif

@@ -56,4 +56,16 @@ void notified_messages_answer(bench *b, void *state, uint64_t n);
 /* Returns the fastest way to receive round trips of such messages here. */
 ceiling_receive notified_fastest_receive(bench *b, notified *s);
 
+/* The parts of `tern-bench notify`. Both ranks call each. */
+
+/* bench_notify_sizes.c: latency and bandwidth by size. */
+void bench_notify_sizes(bench *b, notified *s);
+
+/* bench_notify_flood.c: gets to random places of a neighbour, from both ranks at once. */
+void bench_notify_flood(bench *b, notified *s);
+
+/* bench_notify_idle.c: the two ranks of b, while the other ranks of its world sleep
+ * (bench_notify_sleep). */
+void bench_notify_idle(bench *b);
+
 #endif

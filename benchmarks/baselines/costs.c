@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-#include "costs.h"
+#include "baselines.h"
 
 /* 1 for what only an operation without the promise of a phase does. */
 static double unless_in_phase(tern_flags promise) { return promise == TERN_READ_WRITE ? 1 : 0; }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "pause.h"
+#include "baselines.h"
 
 tern_status slots_pause(tern_worker *worker, baseline_queue *q, bool in_handler) {
     if (q->unflushed && !in_handler) {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "pause.h"
+#include "baselines.h"
 
 #define TAKEN UINT64_C(1)
 #define LOCKED UINT64_C(2)

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-#include "uct_shared.h"
+#include "uct.h"
 
 #include <math.h>
 #include <stdatomic.h>

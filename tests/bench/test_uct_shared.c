@@ -7,7 +7,6 @@
 #include "harness.h"
 
 #include "benchmarks/ceilings/uct.h"
-#include "benchmarks/ceilings/uct_shared.h"
 #include "examples/games/hex/game.h"
 
 enum { THREADS_MOST = 4, GAMES = 16 };
