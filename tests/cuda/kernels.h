@@ -7,7 +7,7 @@
 #define TERN_TESTS_CUDA_KERNELS_H
 
 #include "examples/cuda/clock.h"
-#include "plan.h"
+#include "model.h"
 
 /* The argument is the time at which a call ends. */
 static __device__ int kernel_idle(void *argument, uint32_t calls) {

@@ -7,6 +7,7 @@
 
 #include "fixture.h"
 #include "rma/ring/ring.h"
+#include "rpc/state.h"
 
 /* Commits a record of bytes whose header says something else, which goes out with the next publish.
  * payload NULL: zeros. */
@@ -26,6 +27,24 @@ static inline tern_status inject_record(tern_worker *worker, tern_out *out, uint
     else
         memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);
     return TERN_OK;
+}
+
+/*
+ * Functions that a file of tern keeps to itself, for tests that call them with what nobody sends.
+ */
+
+/* As the context knows it. */
+static inline tern_function function_of(const tern_context *context, const char *name) {
+    const tern_rpc *rpc = tern_rpc_of(context);
+    tern_function function = {name, NULL, NULL, 0};
+    for (uint32_t i = 0; i < rpc->count; i++)
+        for (uint32_t id = 1; strcmp(rpc->name[i], name) == 0 && id < rpc->ids; id++)
+            if (rpc->header[id] == tern_record_header(TERN_RECORD_CALL, i, 0)) {
+                function.handler = rpc->function[i].handler;
+                function.id = id;
+            }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(function.handler);
+    return function;
 }
 
 #endif

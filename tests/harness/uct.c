@@ -1,4 +1,4 @@
-#include "uct.h"
+#include "games.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 /* Many keys of the hash table at once: sizes, limits, duplicates, what races, against what each
  * rank remembers. */
 
-#include "future_tools.h"
+#include "nothing.h"
 #include "table_tools.h"
 
 #include <stdlib.h>

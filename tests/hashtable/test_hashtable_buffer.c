@@ -2,7 +2,7 @@
 
 /* Buffered inserts and adds: nothing is lost, done twice or out of order; refusals are counted. */
 
-#include "future_tools.h"
+#include "nothing.h"
 #include "table_tools.h"
 
 static void arguments_are_checked(void) {

@@ -5,7 +5,7 @@
  * refused, and a save that fails leaves what was there.
  */
 
-#include "file_tools.h"
+#include "fixture.h"
 #include "table_tools.h"
 
 #include <fcntl.h>

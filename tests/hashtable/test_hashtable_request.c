@@ -2,7 +2,7 @@
 
 /* Operations on the hash table that start and return, against what each rank remembers. */
 
-#include "future_tools.h"
+#include "nothing.h"
 #include "table_tools.h"
 
 #include <sched.h>

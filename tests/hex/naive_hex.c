@@ -1,4 +1,4 @@
-#include "naive_hex.h"
+#include "solver.h"
 
 typedef struct search {
     const naive_hex *board;

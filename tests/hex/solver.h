@@ -34,4 +34,19 @@ bool hex_solver_wins(hex_solver *solver, hex_position position);
 /* Returns the bits of the moves with which the player to move wins. */
 uint64_t hex_solver_winning_moves(hex_solver *solver, hex_position position);
 
+/*
+ * naive_hex.c: a simple implementation of Hex: an array of cells, searched from neighbour to
+ * neighbour.
+ */
+
+enum { NAIVE_SIZE_MAX = 19 };
+
+typedef struct naive_hex {
+    int size;
+    int cell[NAIVE_SIZE_MAX][NAIVE_SIZE_MAX]; /* 0: empty, 1: black, 2: white */
+} naive_hex;
+
+/* Returns whether black (0) has connected top and bottom, or white (1) left and right. */
+bool naive_hex_connects(const naive_hex *b, int player);
+
 #endif

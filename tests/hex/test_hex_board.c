@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "naive_hex.h"
+#include "solver.h"
 
 #include "examples/games/hex/game.h"
 #include "examples/games/hex/rollout.h"

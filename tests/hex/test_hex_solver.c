@@ -6,7 +6,7 @@
 
 #include "harness.h"
 #include "known.h"
-#include "naive_hex.h"
+#include "solver.h"
 
 #include "examples/games/hex/board.h"
 

@@ -1,4 +1,4 @@
-#include "histories/request_kinds.h"
+#include "histories/record.h"
 
 /* What can be done with a table of values and a table of counters: how, and what it may give when
  * nothing else runs. */

@@ -116,4 +116,18 @@ void history_fill(void *bytes, size_t size, uint64_t object, uint64_t number);
 /* The number, or UINT64_MAX, which is none. */
 uint64_t history_number(const void *bytes, size_t size, uint64_t object);
 
+/* request_kinds.c: what runs many of history_kind do with requests (tern/hashtable_request.h). */
+
+size_t history_insert_requests(tern_worker *worker, const history_target *target,
+                               history_operation *o, size_t count);
+size_t history_insert_new_requests(tern_worker *worker, const history_target *target,
+                                   history_operation *o, size_t count);
+size_t history_find_requests(tern_worker *worker, const history_target *target,
+                             history_operation *o, size_t count);
+/* The same of counters. */
+size_t history_count_requests(tern_worker *worker, const history_target *target,
+                              history_operation *o, size_t count);
+size_t history_add_requests(tern_worker *worker, const history_target *target, history_operation *o,
+                            size_t count);
+
 #endif

@@ -1,4 +1,4 @@
-#include "histories/request_kinds.h"
+#include "histories/record.h"
 
 /* Operations of hash tables that start and return, several of one worker under way at once. */
 

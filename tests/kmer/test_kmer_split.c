@@ -9,7 +9,6 @@
 
 #include "examples/kmer/input.h"
 #include "tests/kmer/naive.h"
-#include "tests/kmer/texts.h"
 
 static int into_list(kmer_sink *sink) {
     kmer_list *list = sink->argument;

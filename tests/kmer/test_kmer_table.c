@@ -2,7 +2,6 @@
 
 // tern-test: unit
 
-#include "file_tools.h"
 #include "fixture.h"
 
 #include <stdlib.h>

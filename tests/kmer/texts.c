@@ -1,4 +1,4 @@
-#include "texts.h"
+#include "naive.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

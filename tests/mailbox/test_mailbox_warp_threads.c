@@ -11,7 +11,7 @@
 #include "harness.h"
 #include "tests/cuda/grid.h"
 #include "tests/cuda/hosts.h"
-#include "tests/cuda/plan.h"
+#include "tests/cuda/model.h"
 
 enum { SLOTS_MAX = 4, LANES_MAX = 160 };
 

@@ -7,7 +7,7 @@
 
 #include "rma/state.h"
 #include "search_tools.h"
-#include "uct.h"
+#include "games.h"
 
 static const tic_tac_toe_state empty;
 

@@ -3,7 +3,7 @@
 /* Invalid calls to a search are refused and do no harm. A result that cannot be made fails on all
  * ranks. */
 
-#include "function_tools.h"
+#include "hostile.h"
 #include "mcts/search.h"
 #include "mcts/work.h"
 #include "search_tools.h"

@@ -4,7 +4,7 @@
  * message says.
  */
 
-#include "function_tools.h"
+#include "hostile.h"
 #include "queue/queue.h"
 #include "hashtable/call.h"
 #include "src/collective/callee.h"
