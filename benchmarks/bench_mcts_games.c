@@ -4,7 +4,7 @@
 
 #include "bench_mcts.h"
 #include "ceilings/ceilings.h"
-#include "examples/games/hex/rollout.h"
+#include "examples/games/hex/game.h"
 
 static void games_origin(bench *b, void *state, uint64_t n) {
     const mcts_way *w = state;

@@ -1,7 +1,5 @@
 #include "band.h"
 
-#include "check.h"
-
 /* The start: a cold plate with a hot upper edge and a warm block. The cells at the edges keep their
  * values. */
 static double initial(const band *b, size_t row, size_t column) {

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <tern/tern.h>
 
 enum { ABOVE, BELOW, SIDES };
@@ -47,5 +49,22 @@ static inline const double *outer_row(const band *b, int state, int side) {
 
 /* One row of the next state. The first and the last one need the halo. */
 void compute_row(const band *b, size_t step, size_t row);
+
+/* If one rank cannot go on, no rank can: prints the reason and ends the job. */
+static inline void check(tern_status status) {
+    if (status == TERN_OK)
+        return;
+    fprintf(stderr, "heat: %s\n", tern_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* result.c: what the plate holds in the end. */
+
+/* Collective. Returns a sum over the bits and the places of all cells: equal sums mean equal
+ * plates. */
+uint64_t result_checksum(const band *b, int state);
+
+/* Collective. Rank 0 writes the whole plate to path. Returns whether it succeeded. */
+bool result_write(const band *b, int state, const char *path);
 
 #endif

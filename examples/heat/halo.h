@@ -33,4 +33,16 @@ extern const halo
     halo_call; /* arguments of calls, which the neighbour gets from the sender's segment */
 extern const halo halo_copy; /* arguments of the same calls, copied into the calls */
 
+/* options.c: the command line. */
+
+typedef struct {
+    size_t rows, columns, steps;
+    const halo *halo;
+    const char *output; /* NULL: the grid is not written */
+} options;
+
+/* Collective. Returns the exit status if there is nothing to simulate, and then a rank with speaks
+ * set has printed why; else -1. [out] o: the options. */
+int options_read(int argc, char **argv, bool speaks, options *o);
+
 #endif

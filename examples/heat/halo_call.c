@@ -6,7 +6,7 @@
  * the neighbour gets them from there before the function runs (tern/call_archive.h). An archive
  * that does not share holds a copy of the row; `copy` uses it, to compare the two.
  */
-#include "check.h"
+#include "band.h"
 #include "halo.h"
 
 static band *here; /* the band for which called functions work */

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "check.h"
+#include "band.h"
 #include "halo.h"
 
 static tern_ptr theirs[SIDES][2]; /* the neighbour's halo row that this rank fills */

@@ -6,9 +6,8 @@
  *
  * band.c has the grid and its step; halo_put.c and halo_call.c are ways to get the halo.
  */
-#include "check.h"
-#include "options.h"
-#include "result.h"
+#include "band.h"
+#include "halo.h"
 
 static void run(band *b, const halo *way, size_t steps) {
     size_t often = 16384 / b->columns + 1;

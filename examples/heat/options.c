@@ -1,4 +1,4 @@
-#include "options.h"
+#include "halo.h"
 
 #include <getopt.h>
 #include <mpi.h>

@@ -1,8 +1,6 @@
-#include "result.h"
+#include "band.h"
 
 #include <string.h>
-
-#include "check.h"
 
 uint64_t result_checksum(const band *b, int state) {
     uint64_t sum = 0;

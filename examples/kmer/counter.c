@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "report.h"
+#include "job.h"
 
 /* The table needs 32 bytes for a k-mer, and is kept three quarters full. */
 enum { KMER_BYTES = 44 };

@@ -10,7 +10,7 @@
 #include <tern/tern.h>
 
 #include "error.h"
-#include "progress.h"
+#include "job.h"
 #include "sink.h"
 #include "table_file.h"
 

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pairs.h"
-#include "report.h"
+#include "job.h"
 
 static int collect(const void *key, const void *value, void *argument) {
     kmer_pair **next = argument;

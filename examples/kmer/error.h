@@ -3,7 +3,7 @@
 
 /*
  * The reason of a failure, kept as one line until all ranks know of it. A function that fails fills
- * it in and returns -1; report.h then prints the line once.
+ * it in and returns -1; kmer_report then prints the line once.
  */
 
 typedef enum kmer_exit { KMER_OK, KMER_FAILED, KMER_USAGE } kmer_exit;

@@ -1,4 +1,4 @@
-#include "genome.h"
+#include "input.h"
 
 /* KMER_GENOME_FILE is the path of lambda.fa as a string literal, set by the build. The assembler
  * puts the file's bytes here. */

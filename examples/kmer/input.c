@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "genome.h"
 #include "gzip.h"
 
 static int map_file(kmer_input *input, kmer_error *error) {

@@ -38,4 +38,14 @@ int kmer_input_bases(const kmer_input *input, uint64_t *bases, kmer_error *error
 int kmer_input_read(const kmer_input *input, unsigned k, bool canonical, unsigned part,
                     unsigned parts, kmer_sink *sink, kmer_error *error);
 
+/*
+ * genome.c: the genome of phage lambda (NC_001416, 48,502 bases) as FASTA, built into the program.
+ * kmer counts it if no file is given.
+ */
+
+extern const char kmer_genome_name[];
+extern const char kmer_genome[];
+
+size_t kmer_genome_size(void);
+
 #endif

@@ -11,7 +11,6 @@
 #include "dump.h"
 #include "input.h"
 #include "outfile.h"
-#include "report.h"
 #include "summary.h"
 #include "table_file.h"
 #include "totals.h"

@@ -12,8 +12,6 @@
 
 #include "job.h"
 #include "options.h"
-#include "progress.h"
-#include "report.h"
 
 /* Actions that one rank does alone. */
 static void act_alone(const kmer_options *options, kmer_error *error) {

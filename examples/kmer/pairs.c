@@ -1,11 +1,11 @@
-#include "pairs.h"
+#include "dump.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "job.h"
 
 void kmer_pairs_sort(kmer_pair *pairs, kmer_pair *scratch, size_t count, unsigned bits) {
     /* Least digit first. A digit has 11 bits, so that its counters stay in the innermost cache. */

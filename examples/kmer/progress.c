@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "job.h"
 
 #include <stdio.h>
 #include <time.h>

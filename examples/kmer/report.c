@@ -1,4 +1,4 @@
-#include "report.h"
+#include "job.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "encoding.h"
-#include "report.h"
+#include "job.h"
 
 enum { NOTE_BYTES = 40 };
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report.h"
+#include "job.h"
 
 static int add_up(const void *key, const void *value, void *argument) {
     (void)key;

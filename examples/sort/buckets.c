@@ -1,4 +1,4 @@
-#include "buckets.h"
+#include "keys.h"
 
 #include <string.h>
 

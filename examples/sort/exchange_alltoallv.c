@@ -1,8 +1,6 @@
 /* The exchange by MPI: one collective call to which every rank brings all its keys. */
 #include <limits.h>
 
-#include "check.h"
-#include "exchange.h"
 #include "job.h"
 
 static int *numbers; /* counts and positions of the keys that are sent and received */

@@ -7,8 +7,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "check.h"
-#include "exchange.h"
 #include "job.h"
 
 typedef struct {

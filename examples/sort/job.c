@@ -2,8 +2,7 @@
 
 #include <inttypes.h>
 
-#include "buckets.h"
-#include "check.h"
+#include "keys.h"
 
 enum { BUCKETS, EXCHANGE, SORT, TOTAL, TIMES };
 

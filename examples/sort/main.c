@@ -5,7 +5,6 @@
  *
  * exchange_queue.c is the part that uses tern; job.c has the steps.
  */
-#include "check.h"
 #include "job.h"
 
 /* Creates a context whose segments have room for a queue and whose rings hold two blocks, for

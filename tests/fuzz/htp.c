@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/games/hex/htp.h"
+#include "examples/games/hex/main.h"
 #include "tests/fuzz/fuzzer.h"
 
 enum { SWAP = 1, LARGE = 2, FAILS = 4 }; /* of the first byte */

@@ -8,7 +8,6 @@
 #include "solver.h"
 
 #include "examples/games/hex/game.h"
-#include "examples/games/hex/rollout.h"
 
 typedef struct pair {
     hex_board board;

@@ -5,7 +5,6 @@
 
 #include "harness.h"
 
-#include "examples/sort/buckets.h"
 #include "examples/sort/keys.h"
 
 enum { MOST = 5000 };

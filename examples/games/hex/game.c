@@ -1,7 +1,5 @@
 #include "examples/games/hex/game.h"
 
-#include "examples/games/hex/rollout.h"
-
 static uint32_t moves(const void *state, uint32_t *out, void *argument) {
     const hex_geometry *g = argument;
     const hex_board *b = state;

@@ -1,12 +1,11 @@
-#include "examples/games/hex/htp.h"
+#include "examples/games/hex/main.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "examples/games/hex/notation.h"
-#include "examples/games/hex/picture.h"
-#include "examples/games/hex/think.h"
+#include "examples/games/hex/engine.h"
 #include "tern/version.h"
 
 enum { ARGUMENTS_MOST = 3 };

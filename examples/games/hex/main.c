@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/games/hex/htp.h"
-#include "examples/games/hex/options.h"
-#include "examples/games/hex/terminal.h"
+#include "examples/games/hex/main.h"
 
 static bool speak_htp(hex_engine *engine, const options *o) {
     hex_htp *htp = calloc(1, sizeof *htp);

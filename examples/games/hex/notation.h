@@ -6,8 +6,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "examples/games/hex/board.h"
+#include "examples/games/hex/record.h"
+#include "tern/mcts.h"
 
 /* Size of the longest name with its final 0. */
 enum { HEX_NAME = 12 };
@@ -28,5 +31,14 @@ int hex_player_parse(const char *text);
 bool hex_number_parse(const char *text, double least, double most, double *value);
 
 extern const char *const hex_player_name[2];
+
+/* picture.c: draws what people see: the board, and what the engine thinks. */
+
+/* Draws the board, each row half a cell to the right of the row above, with the last move
+ * marked. */
+void hex_picture_draw(const hex_record *record, bool colours, FILE *out);
+
+/* Prints the principal variation on one line. */
+void hex_picture_line(const hex_record *record, const tern_search_result *result, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "examples/games/hex/options.h"
+#include "examples/games/hex/main.h"
 
 #include <getopt.h>
 #include <stdio.h>

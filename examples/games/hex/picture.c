@@ -1,5 +1,3 @@
-#include "examples/games/hex/picture.h"
-
 #include "examples/games/hex/notation.h"
 
 static const char *const paint[2] = {"\033[1;31m", "\033[1;34m"};

@@ -1,4 +1,4 @@
-#include "examples/games/hex/rollout.h"
+#include "examples/games/hex/game.h"
 
 /* Number of walks under way at once. Each step of a walk needs the step before, so several walks at
  * once keep the processor busy. With 16 games on an 11 x 11 board, a game takes 340 ns alone, 178

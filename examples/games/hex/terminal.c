@@ -1,11 +1,10 @@
-#include "examples/games/hex/terminal.h"
+#include "examples/games/hex/main.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "examples/games/hex/notation.h"
-#include "examples/games/hex/picture.h"
-#include "examples/games/hex/think.h"
+#include "examples/games/hex/engine.h"
 
 static const char help[] =
     "a move such as c3, swap to take over the first stone, undo, hint, board, "

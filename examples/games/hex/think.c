@@ -1,4 +1,4 @@
-#include "examples/games/hex/think.h"
+#include "examples/games/hex/engine.h"
 
 /* Short enough to show progress, and long enough not to cost noticeable time. */
 static const double RUN_SECONDS = 0.25;
