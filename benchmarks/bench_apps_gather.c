@@ -38,9 +38,9 @@ static void got_many(bench *b, void *state, uint64_t n) {
     static tern_request requests[APPS_EPOCH];
     for (uint64_t i = 0; i < n; i++) {
         size_t at = i % APPS_EPOCH;
-        bench_ok(tern_get_nb(b->worker, &a->got[apps_slot(a, i)], apps_place(a, apps_index(a, i)),
-                             sizeof *a->got, &requests[at]),
-                 "tern_get_nb");
+        bench_ok(tern_get_start(b->worker, &a->got[apps_slot(a, i)],
+                                apps_place(a, apps_index(a, i)), sizeof *a->got, &requests[at]),
+                 "tern_get_start");
         if (at == APPS_EPOCH - 1 || i == n - 1)
             bench_ok(tern_wait_all(b->worker, requests, at + 1), "tern_wait_all");
     }
@@ -68,7 +68,8 @@ static tern_status apps_read(tern_call_info *call, const void *arguments, size_t
 TERN_FUNCTION(apps_read)
 
 typedef struct question {
-    tern_future future;
+    tern_request request;
+    uint64_t values[BLOCK];
     bool asked;
     uint32_t count;
     uint32_t words[BLOCK], places[BLOCK];
@@ -76,27 +77,25 @@ typedef struct question {
 
 static void ask(bench *b, uint32_t owner, question *q) {
     bench_ok(tern_call_start(b->worker, (tern_worker_id){owner, 0}, &apps_read_function, q->words,
-                             q->count * sizeof *q->words, &q->future),
+                             q->count * sizeof *q->words, q->values, sizeof q->values, &q->request),
              "tern_call_start");
     q->asked = true;
 }
 
 /* Waits for the answer, after which the question may be used again. */
 static void await(bench *b, apps *a, question *q) {
-    uint64_t values[BLOCK];
     if (!q->asked)
         return;
-    bench_ok(tern_future_wait(b->worker, &q->future, values, sizeof values, NULL),
-             "tern_future_wait");
+    bench_ok(tern_wait(b->worker, &q->request), "tern_wait");
     for (uint32_t i = 0; i < q->count; i++)
-        a->got[q->places[i]] = values[i];
+        a->got[q->places[i]] = q->values[i];
     q->count = 0;
     q->asked = false;
 }
 
 /* Asks for the words of the other rank, block of them by block, with depth blocks under way. */
 static void questions(bench *b, apps *a, uint32_t block, uint32_t depth, uint64_t n) {
-    static question ring[TERN_FUTURES];
+    static question ring[TERN_CALL_REQUESTS];
     uint32_t other = b->other.rank, at = 0;
     apps_publish(b, TERN_PUBLISH_BATCHED);
     for (uint64_t i = 0; i < n; i++) {
@@ -123,7 +122,7 @@ static void questions(bench *b, apps *a, uint32_t block, uint32_t depth, uint64_
 }
 
 static void one_by_one(bench *b, void *state, uint64_t n) {
-    questions(b, state, 1, TERN_FUTURES, n);
+    questions(b, state, 1, TERN_CALL_REQUESTS, n);
 }
 
 static void in_blocks(bench *b, void *state, uint64_t n) { questions(b, state, BLOCK, BLOCKS, n); }
@@ -183,7 +182,7 @@ void apps_gather(bench *b, apps *a) {
     bench_side mpi = {0}, exchange = way("MPI_Alltoallv, there and back", exchanged, a);
     const bench_side ways[] = {
         way("tern_get", got, a),
-        way("tern_get_nb, wait / 1,024", got_many, a),
+        way("tern_get_start, wait / 1,024", got_many, a),
         way("tern_call_start of 1", one_by_one, a),
         way("tern_call_start of blocks", in_blocks, a),
     };

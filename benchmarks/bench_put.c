@@ -82,14 +82,14 @@ static void put_and_flush(bench *b, void *state, uint64_t n) {
 
 static void put_nb_and_wait(bench *b, void *state, uint64_t n) {
     const stream *s = state;
-    tern_request requests[CEILING_STREAM_SLOTS];
+    tern_request requests[CEILING_STREAM_SLOTS] = {0};
     uint64_t slot = 0, at = 0;
     for (uint64_t i = 0; i < n; i++, at = after(s, at)) {
         char *made = s->slots + slot * s->bytes;
         *s->source = i;
         memcpy(made, s->source, s->bytes);
-        bench_ok(tern_put_nb(b->worker, place(s, at), made, s->bytes, &requests[slot]),
-                 "tern_put_nb");
+        bench_ok(tern_put_start(b->worker, place(s, at), made, s->bytes, &requests[slot]),
+                 "tern_put_start");
         slot++;
         if (slot == s->lap || i + 1 == n) {
             bench_ok(tern_wait_all(b->worker, requests, slot), "tern_wait_all");
@@ -199,7 +199,7 @@ static void size(bench *b, stream *s, size_t bytes) {
     add_peer(&c, "tern_piece_take, tern_piece_put", pieces, s);
     add_peer(&c, "tern_put, tern_flush by hand", put_and_flush, s);
     if (!b->shared)
-        add_peer(&c, "tern_put_nb, tern_wait_all by hand", put_nb_and_wait, s);
+        add_peer(&c, "tern_put_start, tern_wait_all by hand", put_nb_and_wait, s);
     bench_measure(b, &c);
     verify(b, s, automatic);
     verify(b, s, pieces);

@@ -160,20 +160,26 @@ tern_status tern_call_check_find(const tern_hashtable *table) {
                      TERN_RESULT_MAX, table->value_bytes);
 }
 
-/* Where a call leaves its result: in memory, when it returns, or in a future. */
+/* Where a call leaves its result: when it returns, or when its request is complete. */
 typedef struct result_place {
     void *result;
     size_t capacity;
-    tern_future *future; /* NULL: the former */
+    tern_request *request; /* NULL: the former */
 } result_place;
+
+/* A word, which is the request's own result. */
+static result_place result_in(tern_request *request) {
+    return (result_place){&request->result, sizeof request->result, request};
+}
 
 static tern_status make_call(tern_worker *worker, tern_worker_id target,
                              const tern_function *function, const void *message, size_t bytes,
                              result_place to) {
     size_t got;
-    return to.future != NULL ? tern_call_start(worker, target, function, message, bytes, to.future)
-                             : tern_call_return(worker, target, function, message, bytes, to.result,
-                                                to.capacity, &got);
+    return to.request != NULL ? tern_call_start(worker, target, function, message, bytes, to.result,
+                                                to.capacity, to.request)
+                              : tern_call_return(worker, target, function, message, bytes,
+                                                 to.result, to.capacity, &got);
 }
 
 static tern_status call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
@@ -210,8 +216,8 @@ tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, u
 
 tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                                    const tern_table_key *key, const void *value, bool only_new,
-                                   tern_future *future) {
-    return call_insert(worker, table, owner, key, value, only_new, (result_place){NULL, 0, future});
+                                   tern_request *request) {
+    return call_insert(worker, table, owner, key, value, only_new, result_in(request));
 }
 
 /* Calls function with up to two numbers and a key. */
@@ -244,9 +250,9 @@ tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint
 }
 
 tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_table_key *key, uint64_t delta, tern_future *future) {
+                                const tern_table_key *key, uint64_t delta, tern_request *request) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
-                       (result_place){NULL, 0, future});
+                       result_in(request));
 }
 
 tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
@@ -257,15 +263,18 @@ tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *ta
                        key, (result_place){before, sizeof *before, NULL});
 }
 
+static size_t found_capacity(const tern_hashtable *table) {
+    return tern_shape_counts(table->shape) ? 8 : table->value_bytes;
+}
+
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                            const tern_table_key *key, void *value) {
-    size_t capacity = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
     return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
-                       (result_place){value, capacity, NULL});
+                       (result_place){value, found_capacity(table), NULL});
 }
 
 tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_table_key *key, tern_future *future) {
+                                 const tern_table_key *key, void *value, tern_request *request) {
     return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
-                       (result_place){NULL, 0, future});
+                       (result_place){value, found_capacity(table), request});
 }

@@ -50,14 +50,14 @@ tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *ta
 tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                            const tern_table_key *key, void *value);
 
-/* The same, but they return with the call under way. Its result: whether the key was there, the
- * counter before (a word each), the value. */
+/* The same, but they return with the call under way. The result of the first two's request: whether
+ * the key was there, the counter before. */
 tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                                    const tern_table_key *key, const void *value, bool only_new,
-                                   tern_future *future);
+                                   tern_request *request);
 tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_table_key *key, uint64_t delta, tern_future *future);
+                                const tern_table_key *key, uint64_t delta, tern_request *request);
 tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_table_key *key, tern_future *future);
+                                 const tern_table_key *key, void *value, tern_request *request);
 
 #endif

@@ -10,7 +10,7 @@
  * Measures the cost of each component, as the median of a few samples. A component is measured for
  * BUDGET_NS, or for one operation if that takes longer. To measure a call, the worker calls a
  * function that calls back. Nobody waits for a result, so a target that does not attend blocks
- * neither the caller nor one of its futures.
+ * neither the caller nor one of its requests.
  */
 enum {
     SAMPLES = 15,

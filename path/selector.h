@@ -137,7 +137,7 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
 
 /* Chooses the way of one operation by TERN_AUTO; tern_selector_done records how long the
  * operation took. The way is RMA in a handler, which cannot wait for a call, and if the program
- * holds all futures. */
+ * has all calls under way. */
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
                              const tern_path_target *target);
 void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,

@@ -94,7 +94,7 @@ tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
                                const tern_return_address *back) {
     tern_status status = tern_glance(worker, tern_rank_of(worker->context, target));
-    /* A program may test many futures in turn, and the glance that looks may always be that of the
+    /* A program may test many requests in turn, and the glance that looks may always be that of the
      * same one. So each has its own look. */
     if (status == TERN_OK && tern_reply_is_looked_at(worker, back))
         status = answer_check(worker, target, back);

@@ -10,7 +10,7 @@
 #include "rma/state.h"
 #include "src/mpi/mpi.h"
 
-_Static_assert(TERN_FUTURES == 64, "cells in use are bits of one word");
+_Static_assert(TERN_CALL_REQUESTS == 64, "cells in use are bits of one word");
 
 static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
     return tern_rma_worker_of(worker)->cell[cell].memory;
@@ -19,7 +19,7 @@ static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
 void tern_reply_open(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     char *cells = mine->board + tern_rma_of(worker->context)->layout.cells;
-    for (uint32_t i = 0; i < TERN_FUTURES; i++)
+    for (uint32_t i = 0; i < TERN_CALL_REQUESTS; i++)
         mine->cell[i].memory = (tern_cell *)(void *)cells + i;
 }
 
@@ -85,7 +85,8 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->cells_used == UINT64_MAX && !tern_reply_room(worker))
         return tern_fail(TERN_ERR_AGAIN,
-                         "all %d results of this worker are under way; wait for one", TERN_FUTURES);
+                         "all %d results of this worker are under way; wait for one",
+                         TERN_CALL_REQUESTS);
     uint32_t cell = (uint32_t)__builtin_ctzll(~mine->cells_used);
     mine->cells_used |= (uint64_t)1 << cell;
     *address = (tern_return_address){cell, mine->cell[cell].moved, ++mine->sequence};
@@ -187,7 +188,7 @@ uint64_t tern_reply_offset(const tern_context *context, uint32_t to,
 /* Whether a cell may lie where the address says: it comes from memory that others write. */
 static bool address_is_good(const tern_context *context, const tern_return_address *address) {
     const tern_layout *layout = &tern_rma_of(context)->layout;
-    return address->cell < TERN_FUTURES &&
+    return address->cell < TERN_CALL_REQUESTS &&
            (address->moved == 0 || moved_to(context, address->moved) + sizeof(tern_cell) <=
                                        layout->heap + layout->heap_bytes);
 }
@@ -215,7 +216,7 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
                             tern_status status, const void *payload, size_t bytes) {
     if (!address_is_good(worker->context, address))
         return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
-                         TERN_FUTURES, address->moved);
+                         TERN_CALL_REQUESTS, address->moved);
     const tern_cell image = image_of(address, status, payload, bytes);
     return tern_way_to(worker->context, tern_rank_of(worker->context, to))
         ->reply(worker, to, address, &image);

@@ -67,7 +67,7 @@ typedef struct tern_rma_worker {
     uint64_t sequence;
     uint64_t cells_used;     /* bit per cell */
     uint64_t cells_given_up; /* those in use whose answer is not waited for any more */
-    tern_cell_use cell[TERN_FUTURES];
+    tern_cell_use cell[TERN_CALL_REQUESTS];
 } tern_rma_worker;
 
 static inline tern_rma *tern_rma_of(const tern_context *context) {
@@ -154,13 +154,6 @@ void tern_record_handle(tern_context *context, unsigned kind, tern_record_handle
 
 /* Requests to the owner of a segment (rma/memory/owner_service.c). */
 size_t tern_service_consume(tern_worker *worker, tern_in *in);
-
-/* Starts an atomic on a word of 8 bytes and returns; otherwise as tern_atomic_far, but it may be
- * used in progress. *old is written, and has to stay in place, until the request is complete. MPI's
- * own atomics, which have no such form for a compare and swap, are done when this returns, and so
- * is what load/store reaches (rma/atomic_nb.c). */
-tern_status tern_atomic_nb(tern_worker *worker, tern_ptr p, tern_atomic_op op, uint64_t operand,
-                           uint64_t expected, uint64_t *old, tern_request *request);
 
 /* The layers (rma/layer.c, rma/notify/layer.c). */
 extern const tern_layer tern_rma_layer;

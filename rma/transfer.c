@@ -1,10 +1,8 @@
-#include "tern/transfer.h"
+#include "rma/transfer.h"
 
 #include "base/error.h"
-#include "rma/notify/request.h"
 #include "rma/state.h"
-#include "src/collective/collective.h"
-#include "src/context.h"
+#include "src/progress/request.h"
 #include "src/progress/wait.h"
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
@@ -85,8 +83,8 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 
 /* TERN_ERR_AGAIN of a far transport: the key has been taken back meanwhile, by another worker's
  * service. Near, it is for the caller to lift. */
-static tern_status transfer_put_far(tern_worker *worker, tern_ptr to, const void *from,
-                                    size_t bytes, tern_request *request) {
+tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                              tern_transfer *transfer) {
     uint64_t offset = 0;
     bool far = false;
     tern_status status = check_local(from, bytes, "tern_put");
@@ -97,7 +95,7 @@ static tern_status transfer_put_far(tern_worker *worker, tern_ptr to, const void
         if (status != TERN_OK || bytes == 0)
             return status;
         status = tern_way_to(worker->context, to.rank)
-                     ->put(worker, to.rank, offset, from, bytes, request);
+                     ->put(worker, to.rank, offset, from, bytes, transfer);
         far = !tern_is_near(worker->context, to.rank);
     } while (status == TERN_ERR_AGAIN && far && !worker->in_handler);
     worker->stats.puts += status == TERN_OK && far;
@@ -105,28 +103,11 @@ static tern_status transfer_put_far(tern_worker *worker, tern_ptr to, const void
 }
 
 tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
-    return transfer_put_far(worker, to, from, bytes, NULL);
+    return tern_transfer_put(worker, to, from, bytes, NULL);
 }
 
-tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
-    tern_request request = {{0}};
-    tern_status status = tern_get_nb(worker, to, from, bytes, &request);
-    return status == TERN_OK ? tern_wait(worker, &request) : status;
-}
-
-tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
-                        tern_request *request) {
-    if (request == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_put_nb: request is NULL");
-    request->state[0] = 0;
-    return transfer_put_far(worker, to, from, bytes, request);
-}
-
-tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
-                        tern_request *request) {
-    if (request == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_get_nb: request is NULL");
-    request->state[0] = 0;
+tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
+                              tern_transfer *transfer) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
     tern_status status = transfer_find_place(worker, from, bytes, &offset);
@@ -136,12 +117,12 @@ tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t byt
         return status;
     const tern_transport_ops *via = tern_way_to(context, from.rank);
     if (via == &tern_transport_shm)
-        return via->get(worker, from.rank, offset, to, bytes, request);
+        return via->get(worker, from.rank, offset, to, bytes, transfer);
     worker->stats.gets++;
     if (worker->in_handler)
         return tern_worker_may_wait(worker, "a get from another node");
     tern_wait_state wait = TERN_WAIT_IN("tern_get");
-    while ((status = via->get(worker, from.rank, offset, to, bytes, request)) == TERN_ERR_AGAIN) {
+    while ((status = via->get(worker, from.rank, offset, to, bytes, transfer)) == TERN_ERR_AGAIN) {
         tern_progress_round(worker);
         via->poll(worker);
         status = tern_wait_step(context, &wait, from.rank);
@@ -151,143 +132,117 @@ tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from, size_t byt
     return status;
 }
 
-static uint32_t request_rank(const tern_request *request) {
-    return (uint32_t)(request->state[0] - 1);
+tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+    tern_transfer transfer = {0};
+    tern_status status = tern_transfer_get(worker, to, from, bytes, &transfer);
+    return status == TERN_OK ? tern_transfer_wait(worker, &transfer) : status;
 }
 
-/* One look at the request, without progress for anything else. */
-static tern_status transfer_look(tern_worker *worker, tern_request *request, int *done) {
+/* One look, without progress for anything else. */
+static tern_status transfer_look(tern_worker *worker, tern_transfer *transfer, int *done) {
     *done = 1;
-    if (request->state[0] == 0)
+    if (!transfer->under_way)
         return TERN_OK;
-    tern_status status =
-        tern_way_to(worker->context, request_rank(request))->test(worker, request, done);
+    tern_status status = tern_way_to(worker->context, transfer->rank)->test(worker, transfer, done);
     if (status == TERN_OK && *done)
-        request->state[0] = 0;
+        transfer->under_way = false;
     return status;
 }
 
-tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
-    if (request == NULL || done == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_test: NULL argument");
-    int complete = 0;
-    tern_status status = transfer_look(worker, request, &complete);
-    if (status == TERN_OK && !complete) {
+tern_status tern_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done) {
+    tern_status status = transfer_look(worker, transfer, done);
+    if (status == TERN_OK && !*done) {
         tern_progress_round(worker);
         tern_look_vainly(worker);
-        status = tern_glance(worker, request_rank(request));
+        status = tern_glance(worker, transfer->rank);
     }
-    if (status == TERN_OK)
-        *done = complete;
     return status;
 }
 
-tern_status tern_wait(tern_worker *worker, tern_request *request) {
-    if (request == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_wait: request is NULL");
-    if (request->state[0] == 0)
+tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer) {
+    if (!transfer->under_way)
         return TERN_OK;
     tern_status status = worker->in_handler ? tern_worker_may_wait(worker, "tern_wait") : TERN_OK;
     tern_wait_state wait = TERN_WAIT_IN("tern_wait");
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     while (status == TERN_OK) {
         int done = 0;
-        status = transfer_look(worker, request, &done);
+        status = transfer_look(worker, transfer, &done);
         if (status != TERN_OK || done)
             break;
-        status =
-            tern_wait_round(worker->context, &wait, tern_progress_round(worker) + far->poll(worker),
-                            request_rank(request));
+        status = tern_wait_round(worker->context, &wait,
+                                 tern_progress_round(worker) + far->poll(worker), transfer->rank);
     }
     return status;
 }
 
-tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t count) {
-    tern_status status = TERN_OK;
-    for (size_t i = 0; i < count && status == TERN_OK; i++)
-        status = tern_wait(worker, &requests[i]);
-    return status;
+/* Requests that hold a transfer. */
+
+static tern_transfer transfer_of(const tern_request *request) {
+    tern_transfer transfer;
+    _Static_assert(sizeof transfer <= sizeof request->own, "a request has room for a transfer");
+    memcpy(&transfer, request->own, sizeof transfer);
+    return transfer;
 }
 
-tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
-    tern_context *context = worker->context;
-    if (rank >= context->size && tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_flush");
-    if (rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
-    tern_rma_worker *mine = tern_rma_worker_of(worker);
-    bool moving = tern_requests_moving(worker, rank);
-    if (mine->dirty == NULL || (mine->dirty[rank] == 0 && moving))
-        return TERN_OK;
-    if (worker->in_handler || (worker->in_progress && !moving))
-        return tern_worker_may_wait(worker, "tern_flush to another node");
-    tern_wait_state wait = TERN_WAIT_IN("tern_flush");
-    for (; !moving; moving = tern_requests_moving(worker, rank)) {
-        tern_progress_round(worker);
-        tern_status status = tern_wait_step(context, &wait, rank);
-        if (status != TERN_OK)
-            return status;
-    }
-    return tern_way_to(context, rank)->flush(worker, rank);
+static bool transfer_request_look(tern_worker *worker, tern_request *request) {
+    tern_transfer transfer = transfer_of(request);
+    int done = 0;
+    tern_status status = transfer_look(worker, &transfer, &done);
+    if (status == TERN_OK && !done)
+        status = tern_glance(worker, transfer.rank);
+    memcpy(request->own, &transfer, sizeof transfer);
+    if (status == TERN_OK && !done)
+        return false;
+    tern_request_end(request, status, 0);
+    return true;
 }
 
-tern_status tern_flush_all(tern_worker *worker) {
-    /* R3: tern_flush */
-    atomic_thread_fence(memory_order_seq_cst);
-    tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_flush_all");
-    tern_status status = TERN_OK;
-    if (tern_rma_of(context)->far == NULL)
-        return status;
-    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
-        if (!tern_is_near(context, r))
-            status = tern_flush_far(worker, r);
-    return status;
+static tern_status transfer_request_wait(tern_worker *worker, tern_request *request) {
+    tern_transfer transfer = transfer_of(request);
+    return tern_request_end(request, tern_transfer_wait(worker, &transfer), 0);
 }
 
-tern_status tern_puts_deliver(tern_worker *worker) {
-    tern_context *context = worker->context;
-    tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_status status = TERN_OK;
-    if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
-        return status;
-    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++) {
-        if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
-            status = tern_flush_far(worker, r);
-        if (status == TERN_ERR_PEER)
-            status = TERN_OK; /* the dead need nothing; who waits for them finds out */
-    }
-    return status;
-}
+static const tern_request_kind transfer_request = {transfer_request_look, transfer_request_wait,
+                                                   NULL};
 
-tern_status tern_fence(tern_worker *worker, uint32_t rank) {
-    tern_context *context = worker->context;
-    if (rank >= context->size && tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_fence");
-    if (rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
-    /* R1; with whatever the caller stores next and the target acquires */
-    atomic_thread_fence(memory_order_release);
-    /* Messages of a pair are served in order; only MPI's puts are not. */
-    return tern_way_to(context, rank)->reads_own_batches ? tern_flush_far(worker, rank) : TERN_OK;
-}
-
-tern_status tern_barrier(tern_worker *worker) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_barrier: worker is NULL");
-    TERN_COLLECTIVE(worker, "tern_barrier");
-    tern_status status = tern_worker_may_wait(worker, "tern_barrier");
-    /* Who has given up a barrier never arrives at another: its arrival would count twice. */
-    uint32_t dead = tern_peers_dead(&worker->context->peers);
-    if (status == TERN_OK && dead != TERN_NOBODY)
-        status = tern_peer_fail(dead);
-    if (status == TERN_OK)
-        status = tern_phase_end(worker);
-    if (status == TERN_OK)
-        status = tern_flush_all(worker);
+/* status: of the start. */
+static tern_status transfer_started(tern_request *request, uint32_t rank,
+                                    const tern_transfer *transfer, tern_status status) {
     if (status != TERN_OK)
         return status;
-    tern_ring_publish_all(worker);
-    return tern_collective_barrier(worker->context, worker);
+    tern_request_begin(request, &transfer_request, rank);
+    memcpy(request->own, transfer, sizeof *transfer);
+    if (!transfer->under_way)
+        tern_request_end(request, TERN_OK, 0);
+    return TERN_OK;
+}
+
+tern_status tern_put_start(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                           tern_request *request) {
+    tern_transfer transfer = {0};
+    tern_status status = tern_request_check(request, "tern_put_start");
+    if (status == TERN_OK)
+        status = tern_transfer_put(worker, to, from, bytes, &transfer);
+    return transfer_started(request, to.rank, &transfer, status);
+}
+
+tern_status tern_get_start(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
+                           tern_request *request) {
+    tern_transfer transfer = {0};
+    tern_status status = tern_request_check(request, "tern_get_start");
+    if (status == TERN_OK)
+        status = tern_transfer_get(worker, to, from, bytes, &transfer);
+    return transfer_started(request, from.rank, &transfer, status);
+}
+
+tern_status tern_atomic_start(tern_worker *worker, tern_ptr p, tern_atomic_op op, uint64_t operand,
+                              uint64_t expected, uint64_t *old, tern_request *request) {
+    tern_transfer transfer = {0};
+    tern_status status = tern_request_check(request, "tern_atomic_start");
+    if (status == TERN_OK && old == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_atomic_start: old is NULL");
+    if (status == TERN_OK)
+        status = tern_transfer_atomic(worker, p, op, operand, expected, old, &transfer);
+    return transfer_started(request, p.rank, &transfer, status);
 }

@@ -54,8 +54,8 @@ typedef struct tern_rpc_worker {
     uint32_t calls_lent;            /* loans of calls that have not */
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
-    uint64_t futures; /* bit per reply cell whose answer has not been seen to arrive */
-    uint64_t sequence[TERN_FUTURES];
+    uint64_t awaited; /* bit per reply cell whose answer has not been seen to arrive */
+    uint64_t sequence[TERN_CALL_REQUESTS];
     _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */
 } tern_rpc_worker;
 
@@ -96,10 +96,6 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
  * function left in call, or, where status is an error, the last one's text. */
 void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
                      tern_status status, const tern_call_info *call);
-
-/* [out] future: of the answer of worker number target that back waits for (rpc/call/call.c). */
-void tern_future_begin(tern_worker *worker, uint32_t target, const tern_return_address *back,
-                       tern_future *future);
 
 /* The layer (rpc/layer.c). */
 extern const tern_layer tern_rpc_layer;

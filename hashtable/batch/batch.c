@@ -4,6 +4,7 @@
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/operations.h"
+#include "rma/transfer.h"
 
 /*
  * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,
@@ -114,7 +115,7 @@ typedef struct slot {
     tern_table_key key;
     tern_key_search probe;
     bool fetched; /* a get of its first entry was started */
-    tern_request request;
+    tern_transfer transfer;
     uint64_t entry[1 + TERN_KEY_MAX / 8];
 } slot;
 
@@ -130,8 +131,8 @@ static tern_status batch_stage(tern_worker *worker, const tern_hashtable *table,
         __builtin_prefetch(near, 1);
         return TERN_OK;
     }
-    return tern_get_nb(worker, slot->entry, tern_ptr_add(bucket, s.entry_at),
-                       8 * tern_entry_words(s), &slot->request);
+    return tern_transfer_get(worker, slot->entry, tern_ptr_add(bucket, s.entry_at),
+                             8 * tern_entry_words(s), &slot->transfer);
 }
 
 static tern_status batch_apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
@@ -140,7 +141,7 @@ static tern_status batch_apply(tern_worker *worker, slot *slot, uint64_t delta, 
     uint64_t before;
     if (slot->fetched) {
         slot->fetched = false;
-        tern_status status = tern_wait(worker, &slot->request);
+        tern_status status = tern_transfer_wait(worker, &slot->transfer);
         if (status != TERN_OK)
             return status;
         tern_verdict verdict = tern_probe_judge(p, p->table->shape, slot->entry);
@@ -162,7 +163,7 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
                                  size_t *done, size_t *added, bool *far_put) {
     for (size_t i = 0; i < GROUP; i++) {
         slots[i].fetched = false;
-        slots[i].request = (tern_request){{0}};
+        slots[i].transfer = (tern_transfer){0};
     }
     tern_status status = TERN_OK;
     for (size_t i = 0; status == TERN_OK && i < count + GROUP; i++) {
@@ -184,7 +185,7 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
     /* Gets under way write into the slots. */
     for (size_t i = 0; status != TERN_OK && i < GROUP; i++)
         if (slots[i].fetched)
-            tern_ignore(tern_wait(worker, &slots[i].request));
+            tern_ignore(tern_transfer_wait(worker, &slots[i].transfer));
     return status;
 }
 
@@ -200,7 +201,7 @@ static tern_status add_far(tern_worker *worker, const tern_hashtable *table, con
         add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
     bool lost = false;
     for (size_t i = 0; i < GROUP; i++)
-        lost = lost || slots[i].request.state[0] != 0;
+        lost = lost || slots[i].transfer.under_way;
     if (!lost)
         free(slots);
     return status;

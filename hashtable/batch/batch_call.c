@@ -4,6 +4,7 @@
 
 #include "hashtable/call.h"
 #include "hashtable/operations.h"
+#include "rpc/call/await.h"
 
 /*
  * Many adds by calls: keys are gathered into one piece per owner; a full piece goes as one call,
@@ -50,7 +51,7 @@ TERN_FUNCTION(tern_hashtable_on_add_many)
 
 typedef struct piece {
     struct piece *next; /* in the list of those under way or not in use */
-    tern_future future;
+    tern_answer answer;
     uint32_t owner;
     size_t count;
     batch_head head; /* from here on it is the message */
@@ -83,7 +84,7 @@ static tern_status adds_finish_oldest(batch *b) {
     b->under_way--;
     batch_reply result = {0, 0};
     size_t got;
-    tern_status status = tern_future_wait(b->worker, &piece->future, &result, sizeof result, &got);
+    tern_status status = tern_answer_wait(b->worker, &piece->answer, &result, sizeof result, &got);
     if (status == TERN_OK && (got != sizeof result || result.done > piece->count ||
                               result.done == 0 || result.added > result.done))
         status =
@@ -107,10 +108,10 @@ static tern_status adds_start(batch *b, piece *piece) {
     tern_status status;
     for (;;) {
         status =
-            tern_call_start(b->worker, tern_table_worker(b->table, piece->owner),
+            tern_answer_ask(b->worker, tern_table_worker(b->table, piece->owner),
                             &tern_hashtable_on_add_many_function, &piece->head,
-                            sizeof piece->head + 8 * piece->count * b->key_words, &piece->future);
-        /* The program holds the other futures: ours are the ones to wait for. */
+                            sizeof piece->head + 8 * piece->count * b->key_words, &piece->answer);
+        /* The program has the other requests: ours are the ones to wait for. */
         if (status != TERN_ERR_AGAIN || b->first == NULL)
             break;
         status = adds_finish_oldest(b);
@@ -166,7 +167,6 @@ static tern_status adds_open_piece(batch *b, uint32_t owner) {
         piece = malloc(sizeof *piece + 8 * b->piece_keys * b->key_words);
     if (piece == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %zu keys", b->piece_keys);
-    memset(&piece->future, 0, sizeof piece->future);
     piece->owner = owner;
     piece->count = 0;
     piece->head = (batch_head){tern_table_head_to(b->table), b->delta};
@@ -240,7 +240,7 @@ tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table,
             status = adds_dispatch(b, owner);
     while (status == TERN_OK && b->first != NULL)
         status = adds_finish_oldest(b);
-    /* Whatever happened, replies write into this frame's futures until they have come. They may
+    /* Whatever happened, the answers to this frame's pieces have to be awaited. They may
      * overwrite the text of the failure. */
     if (status != TERN_OK) {
         char text[TERN_DETAIL_BYTES];

@@ -6,7 +6,7 @@
 #include "hashtable/batch/batch.h"
 #include "src/broken.h"
 
-/* Enough to keep an owner busy while others answer, and leaves futures to the program. */
+/* Enough to keep an owner busy while others answer, and leaves calls to the program. */
 enum { UNDER_WAY = 16 };
 
 struct tern_hashtable_buffer {

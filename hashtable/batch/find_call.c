@@ -248,7 +248,7 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
     batch.scatter.local_in_place = local_in_place;
     waiting = &batch;
     status = finds_gather(&batch, keys, count);
-    /* Replies are written into futures of this frame until they have come. */
+    /* Answers are awaited in this frame until they have come. */
     (void)tern_scatter_wait(&batch.scatter);
     waiting = NULL;
     tern_status failed = tern_scatter_failure(&batch.scatter);

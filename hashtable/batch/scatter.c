@@ -67,7 +67,7 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
     size_t bytes;
     uint32_t done = 0;
     /* It stays in the list meanwhile, where what comes with the reply finds it. */
-    tern_status status = tern_future_wait(s->worker, &piece->future, reply, sizeof reply, &bytes);
+    tern_status status = tern_answer_wait(s->worker, &piece->answer, reply, sizeof reply, &bytes);
     if (status == TERN_OK)
         status = s->ops->take(s, piece, reply, bytes, &done);
     if (status == TERN_OK && (done == 0 || done > piece->count))
@@ -83,9 +83,10 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
     put_away(s, piece);
     /* What is lost is not to be tried again. */
     if (status == TERN_ERR_AGAIN)
-        status = tern_fail(TERN_ERR_MEMORY,
-                           "the rest of a batch to rank %u found all %d futures of the worker held",
-                           piece->owner, TERN_FUTURES);
+        status =
+            tern_fail(TERN_ERR_MEMORY,
+                      "the rest of a batch to rank %u found all %d calls of the worker under way",
+                      piece->owner, TERN_CALL_REQUESTS);
     return scatter_note(s, status);
 }
 
@@ -96,10 +97,10 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     piece->head.number = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
     piece->landed = false;
     for (;;) {
-        status = tern_call_start(
+        status = tern_answer_ask(
             s->worker, tern_table_worker(s->table, piece->owner), s->ops->function, &piece->head,
-            sizeof piece->head + 8 * (size_t)piece->count * s->item_words, &piece->future);
-        /* The program holds the other futures: ours are the ones to wait for. */
+            sizeof piece->head + 8 * (size_t)piece->count * s->item_words, &piece->answer);
+        /* The program has the other requests: ours are the ones to wait for. */
         if (status != TERN_ERR_AGAIN || s->first == NULL)
             break;
         status = scatter_finish_oldest(s);

@@ -10,6 +10,7 @@
  */
 
 #include "hashtable/call.h"
+#include "rpc/call/await.h"
 
 enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
 
@@ -21,7 +22,7 @@ typedef struct tern_piece_head {
 
 typedef struct tern_scatter_piece {
     struct tern_scatter_piece *next; /* in the list of those under way or not in use */
-    tern_future future;
+    tern_answer answer;
     uint32_t owner;
     uint32_t count;
     bool landed;    /* what came with a call of its own is there */
@@ -66,7 +67,7 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
 
 /* [out] words: where an item of owner is to be written; tern_scatter_written comes next. On an
  * error nothing is changed. TERN_ERR_MEMORY; TERN_ERR_AGAIN: a piece is full and waits for a
- * future. */
+ * reply cell. */
 tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
                               uint64_t **words);
 /* The item is written: sends its piece if that is full, and makes progress then. An error is that

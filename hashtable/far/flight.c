@@ -23,15 +23,15 @@ static bool only_new(const tern_flight *f) {
 static void get_entry(tern_flight *f, tern_flight_stage stage) {
     tern_shape s = f->table->shape;
     flight_started(f, stage,
-                   tern_get_nb(f->worker, f->entry, tern_bucket_far(&f->probe, s, s.entry_at),
-                               8 * tern_entry_words(s), &f->request));
+                   tern_transfer_get(f->worker, f->entry, tern_bucket_far(&f->probe, s, s.entry_at),
+                                     8 * tern_entry_words(s), &f->transfer));
 }
 
 static void start_atomic(tern_flight *f, tern_flight_stage stage, tern_atomic_op op, uint32_t at,
                          uint64_t operand, uint64_t expected) {
     flight_started(f, stage,
-                   tern_atomic_nb(f->worker, tern_bucket_far(&f->probe, f->table->shape, at), op,
-                                  operand, expected, &f->word, &f->request));
+                   tern_transfer_atomic(f->worker, tern_bucket_far(&f->probe, f->table->shape, at),
+                                        op, operand, expected, &f->word, &f->transfer));
 }
 
 static void flight_claim(tern_flight *f) {
@@ -179,8 +179,8 @@ static void put_entry(tern_flight *f, uint64_t stamp) {
                     f->table->value_bytes);
     tern_entry_seal(&f->probe, s, f->entry, stamp);
     flight_started(f, TERN_FLIGHT_PUT,
-                   tern_put_nb(f->worker, tern_bucket_far(&f->probe, s, s.entry_at), f->entry,
-                               8 * tern_entry_words(s), &f->request));
+                   tern_transfer_put(f->worker, tern_bucket_far(&f->probe, s, s.entry_at), f->entry,
+                                     8 * tern_entry_words(s), &f->transfer));
 }
 
 static void put_new(tern_flight *f) { put_entry(f, tern_stamp_inserted(f->table->rank)); }
@@ -313,7 +313,7 @@ size_t tern_flight_advance(tern_flight *flight) {
     size_t steps = 0;
     for (; steps < STEPS && flight->stage != TERN_FLIGHT_DONE; steps++) {
         int done = 0;
-        tern_status status = tern_test(flight->worker, &flight->request, &done);
+        tern_status status = tern_transfer_test(flight->worker, &flight->transfer, &done);
         if (status != TERN_OK)
             flight_end(flight, status);
         else if (!done)
@@ -332,7 +332,7 @@ void tern_flight_begin(tern_flight *flight, tern_worker *worker, tern_hashtable 
     f->plan = *plan;
     f->result = 0;
     f->locked = false;
-    f->request = (tern_request){{0}};
+    f->transfer = (tern_transfer){0};
     tern_words_fill(f->key, table->shape.key_words, key, table->key_bytes);
     f->probe = tern_probe_start(worker, table, f->key, hash);
     flight_look(f);

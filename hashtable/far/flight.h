@@ -29,7 +29,7 @@
 
 #include "hashtable/batch/run.h"
 #include "hashtable/near/probe.h"
-#include "rma/state.h"
+#include "rma/transfer.h"
 
 typedef enum tern_flight_kind {
     TERN_FLIGHT_FIND,
@@ -70,11 +70,11 @@ typedef struct tern_flight {
     tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, or the error */
     uint64_t result;     /* of an insert: 1 if the key was there; of an add: the counter before */
     tern_key_search probe;
-    tern_request request; /* what is under way */
-    uint64_t word;        /* what an atomic gave */
-    uint64_t expected;    /* what it compared with; at CLAIM: the state that the last one met */
-    bool locked;          /* the key's bucket, by this flight */
-    tern_wait_state wait; /* for the bucket that is looked at */
+    tern_transfer transfer; /* what is under way */
+    uint64_t word;          /* what an atomic gave */
+    uint64_t expected;      /* what it compared with; at CLAIM: the state that the last one met */
+    bool locked;            /* the key's bucket, by this flight */
+    tern_wait_state wait;   /* for the bucket that is looked at */
     uint64_t key[TERN_KEY_MAX / 8];
     uint64_t entry[]; /* tern_entry_words */
 } tern_flight;
@@ -95,11 +95,11 @@ void tern_flight_begin(tern_flight *flight, tern_worker *worker, tern_hashtable 
                        const void *key, uint64_t hash, const tern_flight_plan *plan);
 
 /* Takes the steps whose time has come; may be used in progress. Returns how many. If an error is
- * the outcome, request may be under way for ever, and the flight's memory is MPI's. */
+ * the outcome, the transfer may be under way for ever, and the flight's memory is MPI's. */
 size_t tern_flight_advance(tern_flight *flight);
 
 static inline bool tern_flight_is_lost(const tern_flight *flight) {
-    return flight->request.state[0] != 0;
+    return flight->transfer.under_way;
 }
 
 /*

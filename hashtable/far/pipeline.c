@@ -41,7 +41,7 @@ static void window_close(const window *w) {
 static tern_flight *end_oldest(window *w) {
     tern_flight *f = flight_of(w, w->ended);
     while (f->stage != TERN_FLIGHT_DONE) {
-        tern_ignore(tern_wait(w->worker, &f->request));
+        tern_ignore(tern_transfer_wait(w->worker, &f->transfer));
         for (size_t i = w->ended; i < w->begun; i++)
             (void)tern_flight_advance(flight_of(w, i));
         /* What is complete at once makes no progress, and others may wait for this worker. */
@@ -65,7 +65,7 @@ static bool under_way(const window *w, uint64_t hash) {
 static tern_flight *pipeline_begin(window *w, size_t item) {
     w->number[w->begun % FLIGHTS] = item;
     tern_flight *flight = flight_of(w, w->begun++);
-    flight->request = (tern_request){{0}};
+    flight->transfer = (tern_transfer){0};
     return flight;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "rpc/call/await.h"
 #include "src/progress/progress.h"
 #include "rma/transport/transport.h"
 
@@ -13,7 +14,7 @@ typedef struct tern_table_requests {
     tern_hashtable *table;
     uint64_t under_way; /* places of flights */
     uint64_t lost;      /* places that MPI may still write into, for good */
-    tern_hashtable_request *request[TERN_HASHTABLE_REQUESTS];
+    tern_request *request[TERN_HASHTABLE_REQUESTS];
     char memory[];
 } tern_table_requests;
 
@@ -33,7 +34,7 @@ static size_t flights_advance(tern_table_requests *pool, unsigned place) {
     pool->under_way &= ~(UINT64_C(1) << place);
     if (tern_flight_is_lost(flight))
         pool->lost |= UINT64_C(1) << place;
-    tern_request_done(pool->request[place], flight->outcome, flight->result);
+    tern_request_end(pool->request[place], flight->outcome, flight->result);
     return steps + 1;
 }
 
@@ -59,8 +60,8 @@ static tern_table_requests *pool_of(const tern_worker *worker, tern_hashtable *t
 }
 
 tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const void *key,
-                              uint64_t hash, const tern_flight_plan *plan,
-                              tern_hashtable_request *request) {
+                              uint64_t hash, const tern_flight_plan *plan, uint32_t owner,
+                              tern_request *request) {
     tern_table_requests *pool = pool_of(worker, table);
     if (pool == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u requests under way",
@@ -72,7 +73,7 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
                          TERN_HASHTABLE_REQUESTS);
     unsigned place = (unsigned)__builtin_ctzll(vacant);
     pool->request[place] = request;
-    request->state[TERN_REQUEST_HOW] = TERN_REQUEST_FLIES;
+    tern_request_begin(request, &tern_flight_request, owner);
     tern_flight_begin(flight_at(pool, place), worker, table, key, hash, plan);
     /* Only now: beginning may make progress, which would step it. */
     if (pool->under_way == 0)
@@ -80,6 +81,55 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
     pool->under_way |= UINT64_C(1) << place;
     return TERN_OK;
 }
+
+static bool flight_request_look(tern_worker *worker, tern_request *request) {
+    (void)request; /* progress ends it */
+    if (!worker->in_progress)
+        (void)tern_puts_deliver(worker); /* the owner may wait for them */
+    return false;
+}
+
+/* A death ends the flight in progress. */
+static tern_status flight_request_wait(tern_worker *worker, tern_request *request) {
+    tern_wait_state wait = TERN_WAIT_START;
+    while (tern_request_is_under_way(request)) {
+        (void)tern_puts_deliver(worker); /* other flights may have put meanwhile */
+        (void)tern_progress_round(worker);
+        if (tern_request_is_under_way(request))
+            (void)tern_wait_step(worker->context, &wait, request->rank);
+    }
+    return tern_request_tell(request);
+}
+
+static tern_status table_request_explain(const tern_request *request) {
+    const tern_status status = (tern_status)request->outcome;
+    if (status == TERN_ERR_NOT_FOUND)
+        return tern_fail(status, "no such key");
+    if (status == TERN_ERR_FULL)
+        return tern_fail(status,
+                         "all buckets of rank %u's part belong to other keys, erased ones too; "
+                         "clear the table, create it with a greater capacity or, if it grows, "
+                         "raise TERN_SEGMENT_SIZE",
+                         request->rank);
+    return tern_fail(status, "an operation on rank %u's part failed while it was under way: %s",
+                     request->rank, tern_strerror(status));
+}
+
+static bool call_request_look(tern_worker *worker, tern_request *request) {
+    return tern_answer_kind.look(worker, request);
+}
+
+/* That a key is absent or a table full is an answer without a text. */
+static tern_status call_request_wait(tern_worker *worker, tern_request *request) {
+    const tern_status status = tern_answer_kind.wait(worker, request);
+    return status == TERN_ERR_NOT_FOUND || status == TERN_ERR_FULL ? table_request_explain(request)
+                                                                   : status;
+}
+
+const tern_request_kind tern_flight_request = {flight_request_look, flight_request_wait,
+                                               table_request_explain};
+const tern_request_kind tern_table_call_request = {call_request_look, call_request_wait,
+                                                   table_request_explain};
 
 void tern_requests_drain(tern_worker *worker, tern_hashtable *table) {
     tern_table_requests *mine = table->requests[worker->index];

@@ -195,24 +195,17 @@ TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_w
                                                      void *result, size_t capacity,
                                                      size_t *result_bytes);
 
-/* A result under way. Owned by the caller; zeroed is empty. */
-typedef struct tern_future {
-    uint64_t state[2];
-} tern_future;
-
-/* Issues the call and returns; up to TERN_FUTURES per worker at a time, then TERN_ERR_AGAIN. */
-#define TERN_FUTURES 64
+/* Makes the call of a tern_call_return and returns with it under way (tern/request.h). result:
+ * written by tern_test or tern_wait, and by nobody once the request is complete;
+ * tern_request_result tells how many bytes came. Up to TERN_CALL_REQUESTS per worker at a time,
+ * then TERN_ERR_AGAIN. May wait for room in the ring. TERN_ERR_ARGUMENT: the request is under way.
+ * Else as tern_call; in a handler a full ring is TERN_ERR_AGAIN. */
+#define TERN_CALL_REQUESTS 64
 TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                                                     const tern_function *function,
                                                     const void *arguments, size_t bytes,
-                                                    tern_future *future);
-/* [out] done: 1 when the result is there. Makes progress, never blocks. */
-TERN_NODISCARD TERN_API tern_status tern_future_test(tern_worker *worker, tern_future *future,
-                                                     int *done);
-/* Waits for the result, hands it out as tern_call_return does and empties the future. */
-TERN_NODISCARD TERN_API tern_status tern_future_wait(tern_worker *worker, tern_future *future,
-                                                     void *result, size_t capacity,
-                                                     size_t *result_bytes);
+                                                    void *result, size_t capacity,
+                                                    tern_request *request);
 
 /* How a buffer reaches the function, which finds it in tern_call_info. */
 typedef enum tern_buffer_way {

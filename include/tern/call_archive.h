@@ -59,24 +59,24 @@ typedef struct tern_archive_options {
  * logged here; both synchronizers are lowered all the same.
  *
  * The status of the writer, if it has failed. TERN_ERR_AGAIN as options->full says for a full ring,
- * and likewise for TERN_FUTURES calls with chunks under way, which share their number with results;
- * in a handler never waits. TERN_ERR_RANGE: a chunk over TERN_CHUNK_MAX, or more than
+ * and likewise for TERN_CALL_REQUESTS calls with chunks under way, which share their number with
+ * results; in a handler never waits. TERN_ERR_RANGE: a chunk over TERN_CHUNK_MAX, or more than
  * TERN_CALL_CHUNKS_MAX. TERN_ERR_MEMORY: none to stage a chunk in. Else as tern_call_with. */
 TERN_NODISCARD TERN_API tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
                                                       const tern_function *function,
                                                       const tern_writer *writer,
                                                       const tern_archive_options *options);
 
-/* The same for a function whose result is wanted: tern_future_wait hands it out. Chunks that are no
- * buffers stay as they are until the result is there. One with chunks takes two of TERN_FUTURES.
- * Where a chunk cannot be got the result is that error. Waits for a full ring, or for earlier calls
- * whose chunks are under way; in a handler TERN_ERR_AGAIN. Else as tern_call_archive and
- * tern_call_start. */
+/* The same for a function whose result is wanted, with a request (tern/request.h). Chunks that are
+ * no buffers stay as they are until it is complete. One with chunks takes two of
+ * TERN_CALL_REQUESTS. Where a chunk cannot be got the outcome is that error. Waits for a full ring,
+ * or for earlier calls whose chunks are under way; in a handler TERN_ERR_AGAIN. Else as
+ * tern_call_archive and tern_call_start. */
 TERN_NODISCARD TERN_API tern_status tern_call_archive_start(tern_worker *worker,
                                                             tern_worker_id target,
                                                             const tern_function *function,
-                                                            const tern_writer *writer,
-                                                            tern_future *future);
+                                                            const tern_writer *writer, void *result,
+                                                            size_t capacity, tern_request *request);
 
 /* Begins to read the arguments of a call, in its handler, chunks included. [out] reader: to be used
  * until the handler returns; buffers and vectors that were read stay. Errors as tern_reader_open.

@@ -53,7 +53,7 @@ enum {
  * Over shm AUTO goes by RMA, which needs no progress of other ranks, unless service threads or
  * libtern_pmpi (docs/mpi.md) serve calls while workers are outside tern. Between nodes an operation
  * by call waits until the owner makes progress, and a rank that blocks in MPI itself makes none.
- * Where one way is not permitted (call_only, too large for a call, in a handler, no future left),
+ * Where one way is not permitted (call_only, too large for a call, in a handler, no request left),
  * AUTO takes the other.
  *
  * AUTO decides for each kind of operation: for tables these are finds, inserts and erasures, and

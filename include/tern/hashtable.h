@@ -39,7 +39,7 @@
  * Values are never torn. A bucket that another rank is just writing is waited for, with progress,
  * if it may hold the same key; TERN_ERR_PEER if that rank died. On a key that the caller's rank
  * owns, an operation by call is done in place, and makes progress; elsewhere it takes one of the
- * worker's TERN_FUTURES, and is TERN_ERR_AGAIN if the program holds them all.
+ * worker's TERN_CALL_REQUESTS, and is TERN_ERR_AGAIN if the program holds them all.
  *
  * In handlers: by RMA where load/store reaches the owner, with TERN_ERR_AGAIN in place of a wait,
  * nothing changed; on keys of the own rank by call too, which is done in place. All else is

@@ -26,7 +26,7 @@ extern "C" {
  * and flags have TERN_BY_RMA, or key and value are too large for a call. TERN_ERR_ARGUMENT: too
  * many keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has
  * died; what was to be stored behind that key may be lost. TERN_ERR_AGAIN: by call, and the program
- * holds all TERN_FUTURES; some may have been stored. */
+ * holds all TERN_CALL_REQUESTS; some may have been stored. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker,
                                                                tern_hashtable *table,
                                                                const void *keys, const void *values,

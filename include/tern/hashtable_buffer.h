@@ -10,8 +10,8 @@
  * done in place.
  *
  * A buffer belongs to the worker that made it, with the worker's thread rules, and must be
- * destroyed before the table. It uses up to 16 of the worker's TERN_FUTURES. Its calls fit phases
- * of writes and of anything.
+ * destroyed before the table. It uses up to 16 of the worker's TERN_CALL_REQUESTS. Its calls fit
+ * phases of writes and of anything.
  */
 
 #include "tern/hashtable.h"
@@ -37,7 +37,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_create(tern_worker *wo
  * added to its counter; both are copied. Sends what is full, and then may wait for the oldest
  * reply, with progress. What is refused or fails there is told by the next flush. On an error the
  * key has not been taken: TERN_ERR_ARGUMENT; TERN_ERR_UNSUPPORTED: the table has counters, has
- * values; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_FUTURES; TERN_ERR_PEER
+ * values; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_CALL_REQUESTS; TERN_ERR_PEER
  * and others: of what was sent before, which the next flush tells of too; TERN_ERR_STATE in a
  * handler.
  */
@@ -54,8 +54,8 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worke
  * NULL; also set to 0 where nothing was): so many found no room, the others are there.
  * TERN_ERR_PEER and others: the detail says of how many it is not known whether they are there;
  * those that are not will never be. TERN_ERR_STATE in a handler: nothing is done. TERN_ERR_AGAIN:
- * the program holds all TERN_FUTURES; what could not be sent is kept, and the report is still to
- * come. */
+ * the program holds all TERN_CALL_REQUESTS; what could not be sent is kept, and the report is still
+ * to come. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_flush(tern_worker *worker,
                                                                 tern_hashtable_buffer *buffer,
                                                                 uint64_t *refused);

@@ -2,14 +2,17 @@
 #define TERN_HASHTABLE_REQUEST_H
 
 /*
- * Operations on a hash table (tern/hashtable.h) that start and return: the caller does something
- * else, or starts more, while they are under way. Each is the blocking operation of the same name
- * and takes effect at some moment between its start and its end; those of one worker in any order,
- * also on one key. By call the call is the request; by RMA it is a chain of gets, puts and atomics
- * that do not block. Where load/store reaches the key the operation is done when its start returns,
- * and likewise on tables that grow, where the start may wait
- * for the move of a key. Requests of all ranks and workers have to be complete before
- * tern_hashtable_size, _clear, _save and _destroy.
+ * Operations on a hash table (tern/hashtable.h) that start and return, with a request
+ * (tern/request.h). Each is the blocking operation of the same name and takes effect at some moment
+ * between its start and its end; those of one worker in any order, also on one key. By call the
+ * call is the request; by RMA it is a chain of gets, puts and atomics that do not block. Where
+ * load/store reaches the key the operation is done when its start returns, and likewise on tables
+ * that grow, where the start may wait for the move of a key. Requests of all ranks and workers have
+ * to be complete before tern_hashtable_size, _clear, _save and _destroy.
+ *
+ * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
+ * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
+ * have been done; other errors as of the blocking operation.
  *
  * Progress. What is under way by RMA goes on in the progress of the worker that started it: in
  * tern_progress and in every call of tern that waits, whatever for. A caller that makes none for a
@@ -23,19 +26,14 @@
  */
 
 #include "tern/hashtable.h"
+#include "tern/request.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* An operation under way, or its outcome. Owned by the caller; not to be copied, moved or started
- * again until it is complete. To be zeroed before its first start: then it is complete, with
- * TERN_OK and 0. */
-typedef struct tern_hashtable_request {
-    uint64_t state[8];
-} tern_hashtable_request;
-
-/* How many a worker may have under way by RMA on one table; by call up to TERN_FUTURES in all. */
+/* How many a worker may have under way by RMA on one table; by call up to
+ * TERN_CALL_REQUESTS in all. */
 #define TERN_HASHTABLE_REQUESTS 64u
 
 /*
@@ -45,49 +43,28 @@ typedef struct tern_hashtable_request {
  * under way, wait for one; the bucket is being written, in a handler, where only what load/store
  * reaches may be started by RMA, all else is TERN_ERR_STATE. TERN_ERR_MEMORY: the first request of
  * a worker on a table allocates room for all. Whatever is not TERN_OK: nothing was started, and the
- * request is as it was. That the key is absent, or the table full, the request tells. May wait for
+ * request is as it was. That the key is absent, or the table full, tern_wait tells. May wait for
  * a ring or a message buffer, with progress; never for the outcome, but where the operation is done
  * at once.
  */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_find_start(tern_worker *worker,
                                                               tern_hashtable *table,
                                                               const void *key, tern_flags flags,
-                                                              void *value,
-                                                              tern_hashtable_request *request);
-/* Its result is 1 if the key was there, else 0; and so is that of the next. */
+                                                              void *value, tern_request *request);
+/* Its tern_request_result is 1 if the key was there, else 0; and so is that of the next. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker,
                                                                 tern_hashtable *table,
                                                                 const void *key, const void *value,
                                                                 tern_flags flags,
-                                                                tern_hashtable_request *request);
-TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_new_start(
-    tern_worker *worker, tern_hashtable *table, const void *key, const void *value,
-    tern_flags flags, tern_hashtable_request *request);
+                                                                tern_request *request);
+TERN_NODISCARD TERN_API tern_status
+tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table, const void *key,
+                                const void *value, tern_flags flags, tern_request *request);
 /* Its result is the counter before. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add_start(tern_worker *worker,
                                                              tern_hashtable *table, const void *key,
                                                              uint64_t delta, tern_flags flags,
-                                                             tern_hashtable_request *request);
-
-/* [out] done: 1 when the request is complete, whatever became of it. Makes progress, never blocks;
- * in a handler it only looks. TERN_ERR_ARGUMENT. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_request_test(tern_worker *worker,
-                                                                tern_hashtable_request *request,
-                                                                int *done);
-
-/* Waits until the request is complete, making progress, and tells its outcome, as often as it is
- * asked until the request is started again: TERN_OK; TERN_ERR_NOT_FOUND; TERN_ERR_FULL;
- * TERN_ERR_PEER: the owner, or who is writing the bucket, has died, and an insert or add to the
- * dead may or may not have been done; other errors as of the blocking operation. [out] result (may
- * be NULL): see above; on TERN_OK. In a handler complete requests only, TERN_ERR_STATE. worker: who
- * started it. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_request_wait(tern_worker *worker,
-                                                                tern_hashtable_request *request,
-                                                                uint64_t *result);
-/* Waits until all of count requests are complete. The first outcome that is not TERN_OK; each
- * request still tells its own. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_request_wait_all(
-    tern_worker *worker, tern_hashtable_request *requests, size_t count);
+                                                             tern_request *request);
 
 #ifdef __cplusplus
 }

@@ -39,8 +39,8 @@
  *
  * Workers: any worker of the context may use the queue, several at the same time, except for the
  * collective functions. At the host, an operation by call is done in place and makes progress. On
- * other ranks it takes one of the worker's TERN_FUTURES; it returns TERN_ERR_AGAIN if the program
- * holds them all.
+ * other ranks it takes one of the worker's TERN_CALL_REQUESTS; it returns TERN_ERR_AGAIN if the
+ * program holds them all.
  *
  * Handlers: operations by RMA are allowed if the host shares memory with the caller. Where they
  * would have to wait they return TERN_ERR_AGAIN, and the queue is unchanged. At the host,

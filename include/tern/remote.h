@@ -19,11 +19,10 @@
  *
  *     tern_status plot(tern_worker *, tern_worker_id, struct point at, const char *label,
  *                      const float *values, size_t values_count);          as tern_call
- *     tern_status plot_start(..., tern_future *);                          as tern_call_start
+ *     tern_status plot_start(..., tern_request *);                         as tern_call_start
  *     tern_status mean(tern_worker *, tern_worker_id, const double *values, size_t values_count,
  *                      double *result);                                    as tern_call_return
- *     tern_status mean_start(..., tern_future *);                          as tern_call_start
- *     tern_status mean_finish(tern_worker *, tern_future *, double *result);   as tern_future_wait
+ *     tern_status mean_start(..., double *result, tern_request *);         as tern_call_start
  *
  * Up to 12 parameters, each of these:
  *
@@ -118,7 +117,7 @@ TERN_API tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *
                                               tern_item_type type, size_t element,
                                               const tern_vector *vector);
 
-/* tern_call_return, the same with chunks, and tern_future_wait, with a result of just that size. */
+/* tern_call_return, tern_call_start and the same with chunks, with a result of just that size. */
 TERN_NODISCARD TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
                                                        const tern_function *function,
                                                        const void *arguments, size_t bytes,
@@ -128,8 +127,14 @@ TERN_NODISCARD TERN_API tern_status tern_remote_return_archive(tern_worker *work
                                                                const tern_function *function,
                                                                const tern_writer *writer,
                                                                void *result, size_t capacity);
-TERN_NODISCARD TERN_API tern_status tern_remote_wait(tern_worker *worker, tern_future *future,
-                                                     void *result, size_t capacity);
+TERN_NODISCARD TERN_API tern_status tern_remote_start(tern_worker *worker, tern_worker_id target,
+                                                      const tern_function *function,
+                                                      const void *arguments, size_t bytes,
+                                                      void *result, size_t capacity,
+                                                      tern_request *request);
+TERN_NODISCARD TERN_API tern_status tern_remote_start_archive(
+    tern_worker *worker, tern_worker_id target, const tern_function *function,
+    const tern_writer *writer, void *result, size_t capacity, tern_request *request);
 
 /* What a handler says of arguments that are not what they should be. */
 TERN_NODISCARD TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes,
@@ -424,13 +429,15 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
         return status_;                                                                            \
     }
 
-#define TERN_REMOTE_START(name, ...)                                                               \
-    TERN_REMOTE_CALLER(                                                                            \
-        name, name##_start, (TERN_REMOTE_TO(__VA_ARGS__), tern_future * future_),                  \
-        (name##_carries & TERN_REMOTE_SHARES) != 0                                                 \
-            ? tern_call_archive_start(worker_, target_, function_, &writer_, future_)              \
-            : tern_call_start(worker_, target_, function_, arguments_, bytes_, future_),           \
-        false, __VA_ARGS__)
+/* parameters: all of the function, in parentheses; result: where it goes; bytes: how many. */
+#define TERN_REMOTE_START(name, parameters, result, bytes, ...)                                    \
+    TERN_REMOTE_CALLER(name, name##_start, parameters,                                             \
+                       (name##_carries & TERN_REMOTE_SHARES) != 0                                  \
+                           ? tern_remote_start_archive(worker_, target_, function_, &writer_,      \
+                                                       result, bytes, request_)                    \
+                           : tern_remote_start(worker_, target_, function_, arguments_, bytes_,    \
+                                               result, bytes, request_),                           \
+                       false, __VA_ARGS__)
 
 #define TERN_REMOTE(...) TERN_REMOTE_(TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)
 #define TERN_REMOTE_(name, ...) TERN_REMOTE__(name, __VA_ARGS__)
@@ -445,7 +452,8 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
                            ? tern_call_archive(worker_, target_, function_, &writer_, NULL)        \
                            : tern_call(worker_, target_, function_, arguments_, bytes_),           \
                        false, __VA_ARGS__)                                                         \
-    TERN_REMOTE_START(name, __VA_ARGS__)
+    TERN_REMOTE_START(name, (TERN_REMOTE_TO(__VA_ARGS__), tern_request * request_), NULL, 0,       \
+                      __VA_ARGS__)
 
 /* The result is made where the reply is sent from. */
 #define TERN_REMOTE_RETURN(type, ...)                                                              \
@@ -470,10 +478,8 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
                                      : tern_remote_return(worker_, target_, function_, arguments_, \
                                                           bytes_, result_, sizeof(type)),          \
                        true, __VA_ARGS__)                                                          \
-    TERN_REMOTE_START(name, __VA_ARGS__)                                                           \
-    TERN_NODISCARD static inline __attribute__((unused))                                           \
-    tern_status name##_finish(tern_worker *worker_, tern_future *future_, type *result_) {         \
-        return tern_remote_wait(worker_, future_, result_, sizeof(type));                          \
-    }
+    TERN_REMOTE_START(name,                                                                        \
+                      (TERN_REMOTE_TO(__VA_ARGS__), type * result_, tern_request * request_),      \
+                      result_, sizeof(type), __VA_ARGS__)
 
 #endif

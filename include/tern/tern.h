@@ -39,6 +39,7 @@
 #include "tern/registration.h"
 #include "tern/remote.h"
 #include "tern/rendezvous.h"
+#include "tern/request.h"
 #include "tern/stats.h"
 #include "tern/status.h"
 #include "tern/synchronizer.h"

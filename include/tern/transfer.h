@@ -34,17 +34,12 @@
 #include <string.h>
 
 #include "tern/memory.h"
+#include "tern/request.h"
 #include "tern/view.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* A non-blocking operation under way; owned by the caller, not to be copied or moved until it is
- * complete. A zeroed request is complete. */
-typedef struct tern_request {
-    uint64_t state[4];
-} tern_request;
 
 /* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
 static inline char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
@@ -69,7 +64,7 @@ TERN_API void tern_copy(void *to, const void *from, size_t bytes);
  * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. In a handler, of registered memory (tern/
  * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
  * to be copied by its owner's progress. Outside one TERN_ERR_AGAIN too: its owner has to copy it
- * and all TERN_FUTURES of this worker are in use. */
+ * and all TERN_CALL_REQUESTS of this worker are in use. */
 TERN_NODISCARD static inline tern_status tern_put(tern_worker *worker, tern_ptr to,
                                                   const void *from, size_t bytes) {
     char *address = tern_reach_address(worker, to, bytes);
@@ -102,21 +97,15 @@ TERN_NODISCARD static inline tern_status tern_get(tern_worker *worker, void *to,
     return TERN_OK;
 }
 
-/* Start a put or a get and return. The local memory must stay as it is (put) or untouched (get)
- * until the request is complete. A request that is complete means for a put what tern_put's return
- * means. */
-TERN_NODISCARD TERN_API tern_status tern_put_nb(tern_worker *worker, tern_ptr to, const void *from,
-                                                size_t bytes, tern_request *request);
-TERN_NODISCARD TERN_API tern_status tern_get_nb(tern_worker *worker, void *to, tern_ptr from,
-                                                size_t bytes, tern_request *request);
-
-/* [out] done: 1 when request is complete. Makes progress. Never blocks. */
-TERN_NODISCARD TERN_API tern_status tern_test(tern_worker *worker, tern_request *request,
-                                              int *done);
-/* Waits for the request, making progress. */
-TERN_NODISCARD TERN_API tern_status tern_wait(tern_worker *worker, tern_request *request);
-TERN_NODISCARD TERN_API tern_status tern_wait_all(tern_worker *worker, tern_request *requests,
-                                                  size_t count);
+/* Start a put or a get and return (tern/request.h). The local memory must stay as it is (put) or
+ * untouched (get) until the request is complete, which means for a put what tern_put's return
+ * means. May wait as the blocking ones do for the key of registered memory. Errors as theirs;
+ * TERN_ERR_ARGUMENT: the request is under way. */
+TERN_NODISCARD TERN_API tern_status tern_put_start(tern_worker *worker, tern_ptr to,
+                                                   const void *from, size_t bytes,
+                                                   tern_request *request);
+TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to, tern_ptr from,
+                                                   size_t bytes, tern_request *request);
 
 /* Not for applications. */
 TERN_NODISCARD TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
@@ -173,6 +162,16 @@ TERN_NODISCARD TERN_API tern_status tern_atomic_far(tern_worker *worker, tern_pt
                                                     tern_atomic_op op, unsigned width,
                                                     uint64_t operand, uint64_t expected,
                                                     uint64_t *old);
+
+/* Starts an atomic on a word of 8 bytes and returns (tern/request.h). operand is what to add, store
+ * or, for TERN_ATOMIC_CAS, put in the place of expected. [out] old: the word before; must not be
+ * NULL and has to stay in place until the request is complete. What load/store reaches is done when
+ * this returns, and over rma what MPI's own atomics serve. In a handler that alone, else
+ * TERN_ERR_STATE. */
+TERN_NODISCARD TERN_API tern_status tern_atomic_start(tern_worker *worker, tern_ptr p,
+                                                      tern_atomic_op op, uint64_t operand,
+                                                      uint64_t expected, uint64_t *old,
+                                                      tern_request *request);
 
 /* Not for applications: the word's address if the processor's atomics serve it. */
 static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {

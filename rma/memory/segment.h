@@ -49,7 +49,7 @@ typedef struct tern_layout {
     size_t doorbells; /* board: _Atomic uint64_t[], a bit per line */
     size_t table;     /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
     size_t credits;   /* board: _Atomic uint64_t[], what each line's other end has consumed */
-    size_t cells;     /* board: tern_cell[TERN_FUTURES] */
+    size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions; /* tern_region[TERN_REGIONS_MAX] */
     size_t arena, ring_bytes;

@@ -57,13 +57,13 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
 }
 
 /* What moves has a request of its own, or waits for a flush. */
-static bool tells_itself(const tern_waiting *w) { return w->request.state[0] != 0; }
+static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
 
 /* Messages are served in order: the answer to a get of nothing tells that the put is there. */
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
-                                                o->place, o->memory, 0, &w->request);
+                                                o->place, o->memory, 0, &w->transfer);
     w->state = status == TERN_OK ? TERN_MOVING : TERN_WAITING;
     return status;
 }
@@ -90,7 +90,7 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
     tern_status status =
         out->via->get(worker, tern_rank_of(worker->context, o->target),
-                      offset_of(worker, o) + w->moved, o->memory + w->moved, piece, &w->request);
+                      offset_of(worker, o) + w->moved, o->memory + w->moved, piece, &w->transfer);
     if (status != TERN_OK)
         return status;
     worker->stats.gets += w->moved == 0;
@@ -192,10 +192,10 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
 /* One look at a get under way. */
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
-    tern_status status = out->via->test(worker, &w->request, &done);
+    tern_status status = out->via->test(worker, &w->transfer, &done);
     if (status != TERN_OK || !done)
         return status;
-    w->request.state[0] = 0;
+    w->transfer.under_way = false;
     w->state = w->moved < w->operation.bytes ? TERN_WAITING : TERN_LANDED;
     return TERN_OK;
 }

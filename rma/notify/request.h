@@ -48,9 +48,9 @@ typedef struct tern_waiting {
     struct tern_waiting *next;
     tern_operation operation; /* cid: not set any more */
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
-    uint64_t moved;       /* bytes that the transport has accepted */
-    tern_request request; /* of a get that moves */
-    tern_rkey *key;       /* of a region far away, held; or NULL */
+    uint64_t moved;         /* bytes that the transport has accepted */
+    tern_transfer transfer; /* of a get that moves */
+    tern_rkey *key;         /* of a region far away, held; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;

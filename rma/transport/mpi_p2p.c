@@ -29,10 +29,10 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
     return TERN_OK;
 }
 
-/* The source is copied: the request is complete at once. */
+/* The source is copied: the transfer is complete at once. */
 static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                           size_t bytes, tern_request *request) {
-    (void)request;
+                           size_t bytes, tern_transfer *transfer) {
+    (void)transfer;
     tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     const char *source = from;
@@ -57,7 +57,7 @@ static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset,
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
 static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
-                           size_t bytes, tern_request *request) {
+                           size_t bytes, tern_transfer *transfer) {
     tern_message message = {
         .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = PIECE};
     MPI_Request receive;
@@ -72,7 +72,7 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (status == TERN_OK)
         status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
     if (status == TERN_OK)
-        tern_request_set(request, rank, receive, key);
+        *transfer = (tern_transfer){rank, true, receive, key};
     else
         tern_far_release(worker, key, false);
     return status;
@@ -199,14 +199,11 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target,
                                  image->payload, image->bytes);
 }
 
-tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done) {
-    MPI_Request mpi;
-    memcpy(&mpi, &request->state[1], sizeof mpi);
-    tern_status status = TERN_MPI(PMPI_Test(&mpi, done, MPI_STATUS_IGNORE));
-    memcpy(&request->state[1], &mpi, sizeof mpi);
+tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done) {
+    tern_status status = TERN_MPI(PMPI_Test(&transfer->mpi, done, MPI_STATUS_IGNORE));
     if (status == TERN_OK && *done) {
-        tern_far_release(worker, (tern_rkey *)(uintptr_t)request->state[2], false);
-        request->state[2] = 0;
+        tern_far_release(worker, transfer->key, false);
+        transfer->key = NULL;
     }
     return status;
 }

@@ -236,7 +236,7 @@ static tern_status window_start(tern_worker *worker, bool put, uint32_t rank, ui
 
 /* MPI counts in int: all but the last gigabyte is waited for. */
 static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
-                                   char *local, size_t bytes, tern_request *request) {
+                                   char *local, size_t bytes, tern_transfer *transfer) {
     MPI_Request mpi;
     tern_status status;
     for (; bytes > PIECE; bytes -= PIECE, offset += PIECE, local += PIECE) {
@@ -249,28 +249,28 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
     status = window_start(worker, put, rank, offset, local, bytes, &mpi);
     if (status != TERN_OK)
         return status;
-    if (request == NULL)
+    if (transfer == NULL)
         return window_complete(worker, rank, &mpi);
-    tern_request_set(request, rank, mpi, NULL);
+    *transfer = (tern_transfer){rank, true, mpi, NULL};
     return TERN_OK;
 }
 
 /* Whether a test keeps the put back until a flush. */
 static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                    size_t bytes, tern_request *request) {
+                    size_t bytes, tern_transfer *transfer) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook == NULL || hook->hold == NULL || tern_place_is_region(offset))
         return false;
     tern_mpi_lock();
     bool held = hook->hold(worker, rank, offset, from, bytes);
     tern_mpi_unlock();
-    if (held && request != NULL)
-        request->state[0] = 0;
+    if (held && transfer != NULL)
+        transfer->under_way = false;
     return held;
 }
 
 static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                           size_t bytes, tern_request *request) {
+                           size_t bytes, tern_transfer *transfer) {
     if (tern_window_by_messages(worker, offset))
         return put_by_messages(worker, rank, offset, from, bytes);
     tern_rkey *key = NULL;
@@ -278,23 +278,23 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (status != TERN_OK)
         return status;
     tern_dirty_put(tern_rma_worker_of(worker), rank);
-    if (is_held(worker, rank, offset, from, bytes, request))
+    if (is_held(worker, rank, offset, from, bytes, transfer))
         return TERN_OK;
-    status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, request);
+    status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, transfer);
     tern_far_release(worker, key, true);
     return status;
 }
 
 static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
-                           size_t bytes, tern_request *request) {
+                           size_t bytes, tern_transfer *transfer) {
     if (tern_window_by_messages(worker, offset))
-        return tern_transport_p2p.get(worker, rank, offset, to, bytes, request);
+        return tern_transport_p2p.get(worker, rank, offset, to, bytes, transfer);
     tern_rkey *key = NULL;
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status == TERN_OK)
-        status = window_transfer(worker, false, rank, offset, to, bytes, request);
-    if (status == TERN_OK && request != NULL)
-        request->state[2] = (uintptr_t)key;
+        status = window_transfer(worker, false, rank, offset, to, bytes, transfer);
+    if (status == TERN_OK && transfer != NULL)
+        transfer->key = key;
     else
         tern_far_release(worker, key, false);
     return status;

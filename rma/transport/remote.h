@@ -6,17 +6,6 @@
 #include "rma/memory/rkey.h"
 #include "rma/ring/ring.h"
 
-/* A request: state[0] is 0 when it is complete, else rank + 1; state[1] holds the MPI_Request,
- * state[2] the key of the region that it reads, or 0. */
-_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "an MPI_Request fits a word");
-
-static inline void tern_request_set(tern_request *request, uint32_t rank, MPI_Request mpi,
-                                    tern_rkey *key) {
-    request->state[0] = (uint64_t)rank + 1;
-    memcpy(&request->state[1], &mpi, sizeof mpi);
-    request->state[2] = (uintptr_t)key;
-}
-
 /* The key of a place in a region, held; NULL for one in the segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
                                         uint64_t bytes, tern_rkey **key) {
@@ -29,7 +18,7 @@ static inline void tern_far_release(tern_worker *worker, tern_rkey *key, bool pu
         tern_rkey_release(worker, key, put);
 }
 
-tern_status tern_far_test(tern_worker *worker, tern_request *request, int *done);
+tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done);
 
 /* Asks the target for a ring of so many pieces that begins at position start. */
 tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);

@@ -146,7 +146,8 @@ static bool serve_credit(tern_context *context, const tern_message *message) {
 static bool serve_reply(tern_context *context, const tern_message *message, const char *payload,
                         size_t bytes) {
     uint64_t cell = message->offset;
-    if (!own_worker(context, message->target) || cell >= TERN_FUTURES || bytes > TERN_RESULT_MAX)
+    if (!own_worker(context, message->target) || cell >= TERN_CALL_REQUESTS ||
+        bytes > TERN_RESULT_MAX)
         return false;
     tern_cell image;
     atomic_init(&image.sequence, message->operand[0]);

@@ -13,8 +13,8 @@ static char *shm_at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
 }
 
 static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                           size_t bytes, tern_request *request) {
-    (void)request;
+                           size_t bytes, tern_transfer *transfer) {
+    (void)transfer;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
     tern_copy(shm_at(worker, rank, offset), from, bytes);
@@ -22,8 +22,8 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 }
 
 static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
-                           size_t bytes, tern_request *request) {
-    (void)request;
+                           size_t bytes, tern_transfer *transfer) {
+    (void)transfer;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
     tern_copy(to, shm_at(worker, rank, offset), bytes);
@@ -45,9 +45,9 @@ static tern_status shm_flush(tern_worker *worker, uint32_t rank) {
     return TERN_OK;
 }
 
-static tern_status shm_test(tern_worker *worker, tern_request *request, int *done) {
+static tern_status shm_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     (void)worker;
-    (void)request;
+    (void)transfer;
     *done = 1;
     return TERN_OK;
 }

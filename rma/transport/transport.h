@@ -7,7 +7,7 @@
  * the start of the target's segment and are checked before they get here.
  */
 
-#include "src/context.h"
+#include "rma/transfer.h"
 
 /* A reply under way from a rank that serves messages. */
 typedef struct tern_message_request {
@@ -26,18 +26,18 @@ typedef struct tern_transport_ops {
     bool replies_compared;  /* a late reply to a cell that is used again is dropped on receipt */
     bool puts_outlive;      /* what a dead rank has put may still be written */
 
-    /* Starts; request NULL: returns when the source may be reused. Over p2p the source is copied,
-     * so the request is complete at once. */
+    /* Starts; transfer NULL: returns when the source may be reused. Over p2p the source is copied,
+     * so the transfer is complete at once. */
     tern_status (*put)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                       size_t bytes, tern_request *request);
+                       size_t bytes, tern_transfer *transfer);
     /* Starts a put and never waits. The source must stay as it is until the next flush, or, where
      * posts are in order, has been copied. [out] posted: how much of it was taken. TERN_ERR_AGAIN:
      * the rest later. NULL over shm. */
     tern_status (*post)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                         uint64_t bytes, uint64_t *posted);
-    /* Starts; the request completes when the data is there. */
+    /* Starts; the transfer is complete when the data is there. */
     tern_status (*get)(tern_worker *worker, uint32_t rank, uint64_t offset, void *to, size_t bytes,
-                       tern_request *request);
+                       tern_transfer *transfer);
     tern_status (*atomic)(tern_worker *worker, uint32_t rank, uint64_t offset, tern_atomic_op op,
                           unsigned width, uint64_t operand, uint64_t expected, uint64_t *old);
     /* Remote completion of this worker's puts and atomics to rank. */
@@ -45,7 +45,7 @@ typedef struct tern_transport_ops {
     /* Local completion of the posts: their sources may be reused. Where MPI needs the target's help
      * it takes a round trip to it. NULL where they are copied. */
     tern_status (*settle)(tern_worker *worker, uint32_t rank);
-    tern_status (*test)(tern_worker *worker, tern_request *request, int *done);
+    tern_status (*test)(tern_worker *worker, tern_transfer *transfer, int *done);
 
     /* Starts or continues the opening of a ring. TERN_ERR_AGAIN: not yet. */
     tern_status (*open)(tern_worker *worker, struct tern_out *out);

@@ -14,7 +14,7 @@ enum { SPARE_BYTES = 1 << 20 };
 
 typedef struct part {
     tern_chunk_source source;
-    tern_request request;
+    tern_transfer transfer;
     int stage;
 } part;
 
@@ -30,7 +30,7 @@ struct tern_fetch {
 
 static tern_status bad_list(tern_worker *worker, uint32_t origin, const tern_chunk_list *head) {
     tern_status status = tern_fail(TERN_ERR_RANGE, "a bad list of chunks from worker %u", origin);
-    if (head->back.cell < TERN_FUTURES) /* it may wait */
+    if (head->back.cell < TERN_CALL_REQUESTS) /* it may wait */
         (void)tern_reply_send(worker, origin, &head->back, status, NULL, 0);
     return status;
 }
@@ -43,12 +43,13 @@ size_t tern_fetch_size(size_t bytes) {
 /* The list lies where its origin can still write: it is read once, here. */
 static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
                              tern_fetch *f) {
-    tern_chunk_list head = {.back.cell = TERN_FUTURES};
+    tern_chunk_list head = {.back.cell = TERN_CALL_REQUESTS};
     if (bytes < sizeof head)
         return bad_list(worker, origin, &head);
     tern_read_once(&head, list, sizeof head);
     if (head.count == 0 || head.count > TERN_CALL_CHUNKS_MAX || head.index > 1 ||
-        bytes != sizeof head + head.count * sizeof head.chunk[0] || head.back.cell >= TERN_FUTURES)
+        bytes != sizeof head + head.count * sizeof head.chunk[0] ||
+        head.back.cell >= TERN_CALL_REQUESTS)
         return bad_list(worker, origin, &head);
     *f = (tern_fetch){.back = head.back,
                       .origin = origin,
@@ -140,7 +141,7 @@ static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p
     if (tern_is_near(worker->context, place.rank))
         return tern_cma_copy_now(worker, place.rank, offset, to, bytes, TERN_GET_FROM);
     status = tern_way_to(worker->context, place.rank)
-                 ->get(worker, place.rank, offset, to, bytes, &p->request);
+                 ->get(worker, place.rank, offset, to, bytes, &p->transfer);
     if (status != TERN_OK)
         return status;
     worker->stats.gets++;
@@ -164,7 +165,7 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
 static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
     uint32_t rank = p->source.place.rank;
-    tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->request, &done);
+    tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->transfer, &done);
     if (status == TERN_OK && !done)
         status = tern_glance(worker, rank);
     if (!done && status != TERN_OK)

@@ -7,6 +7,7 @@
 #include "rma/reply.h"
 #include "rma/state.h"
 #include "rpc/archive/archive.h"
+#include "rpc/call/await.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/send.h"
 #include "rpc/synchronizer.h"
@@ -124,7 +125,7 @@ typedef struct parcel {
     const tern_chunk *chunks;
     size_t count;
     const tern_archive_options *options;
-    tern_future *future; /* of the result; NULL: nobody waits for one */
+    tern_answer *answer; /* under way for a result; NULL: nobody waits for one */
 } parcel;
 
 static bool goes_aside(const tern_context *context, const parcel *p) {
@@ -150,7 +151,7 @@ static tern_status shipment_check(const tern_context *context, const parcel *p) 
 /* Reply cells: for the word that all chunks have been fetched, and for a result. */
 static tern_status shipment_expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
     tern_status status = tern_reply_expect(worker, &s->back);
-    if (status != TERN_OK || p->future == NULL)
+    if (status != TERN_OK || p->answer == NULL)
         return status;
     status = tern_reply_expect(worker, &s->answer);
     if (status != TERN_OK)
@@ -160,7 +161,7 @@ static tern_status shipment_expect(tern_worker *worker, const parcel *p, tern_sh
 
 static void expect_nothing(tern_worker *worker, const parcel *p, const tern_shipment *s) {
     tern_reply_release(worker, &s->back);
-    if (p->future != NULL)
+    if (p->answer != NULL)
         tern_reply_release(worker, &s->answer);
 }
 
@@ -258,8 +259,8 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
         shipment_drop(s);
         return status;
     }
-    if (p->future != NULL)
-        tern_future_begin(worker, p->target, &s->answer, p->future);
+    if (p->answer != NULL)
+        *p->answer = tern_answer_expect(worker, p->target, &s->answer);
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->shipments == NULL)
         mine->shipments_end = &mine->shipments;
@@ -327,18 +328,31 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
     return status;
 }
 
-tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
-                                    const tern_function *function, const tern_writer *writer,
-                                    tern_future *future) {
-    parcel p = {.options = &usual, .future = future};
-    if (worker == NULL || writer == NULL || future == NULL)
+static tern_status shipment_ask(tern_worker *worker, tern_worker_id target,
+                                const tern_function *function, const tern_writer *writer,
+                                tern_answer *answer) {
+    parcel p = {.options = &usual, .answer = answer};
+    if (worker == NULL || writer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: NULL argument");
     tern_status status = shipment_address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;
     if (is_plain(worker, &p))
-        return tern_call_start(worker, target, function, p.archive, p.bytes, future);
+        return tern_answer_ask(worker, target, function, p.archive, p.bytes, answer);
     return shipment_ship(worker, &p);
+}
+
+tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
+                                    const tern_function *function, const tern_writer *writer,
+                                    void *result, size_t capacity, tern_request *request) {
+    tern_answer answer;
+    tern_status status =
+        tern_answer_check_request(result, capacity, request, "tern_call_archive_start");
+    if (status == TERN_OK)
+        status = shipment_ask(worker, target, function, writer, &answer);
+    if (status == TERN_OK)
+        tern_answer_request(worker, &answer, result, capacity, request);
+    return status;
 }
 
 /* Whether the target has fetched it, or never will. */

@@ -30,7 +30,7 @@ typedef struct tern_call_task {
     const void *buffer;
     char *memory;      /* for the buffer, tern's own */
     tern_fetch *fetch; /* of chunks: begun, behind the task */
-    tern_request request;
+    tern_transfer transfer;
 } tern_call_task;
 
 static size_t extended_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
@@ -46,7 +46,7 @@ static bool extended_well_formed(const tern_worker *worker, const tern_extension
                                  uint64_t left) {
     const tern_context *context = worker->context;
     if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
-        e->origin >= context->size * context->workers || e->answer.cell >= TERN_FUTURES ||
+        e->origin >= context->size * context->workers || e->answer.cell >= TERN_CALL_REQUESTS ||
         left > TERN_CHUNK_MAX ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
@@ -85,7 +85,7 @@ static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, te
     tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
     if (status == TERN_OK)
         status = tern_way_to(worker->context, from.rank)
-                     ->get(worker, from.rank, offset, to, bytes, &t->request);
+                     ->get(worker, from.rank, offset, to, bytes, &t->transfer);
     if (status != TERN_OK)
         return status;
     worker->stats.gets++;
@@ -217,7 +217,7 @@ static void look_at_chunks(tern_worker *worker, tern_call_task *t) {
 static void extended_look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory,
                           int next) {
     int done = 0;
-    t->status = tern_way_to(worker->context, rank)->test(worker, &t->request, &done);
+    t->status = tern_way_to(worker->context, rank)->test(worker, &t->transfer, &done);
     if (!done && t->status == TERN_OK)
         t->status = tern_glance(worker, rank);
     if (!done && t->status != TERN_OK)

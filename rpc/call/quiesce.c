@@ -68,7 +68,7 @@ static bool answers_of(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->departures != NULL || mine->shipments != NULL)
         return false;
-    for (uint64_t left = mine->futures; left != 0; left &= left - 1) {
+    for (uint64_t left = mine->awaited; left != 0; left &= left - 1) {
         uint32_t cell = (uint32_t)__builtin_ctzll(left);
         tern_return_address back = {cell, 0, mine->sequence[cell]};
         if (!tern_reply_arrived(worker, &back))

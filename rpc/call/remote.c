@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "rma/memory/region.h"
 #include "rpc/archive/archive.h"
+#include "rpc/call/await.h"
 #include "rpc/state.h"
 
 /* What the declarations of remote.h share. */
@@ -125,19 +126,13 @@ tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *worker,
     return status;
 }
 
-static tern_status remote_check_size(tern_status status, size_t got, size_t wanted) {
-    if (status != TERN_OK || got == wanted)
-        return status;
-    return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
-}
-
 tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
                                const tern_function *function, const void *arguments, size_t bytes,
                                void *result, size_t capacity) {
     size_t got = 0;
     tern_status status =
         tern_call_return(worker, target, function, arguments, bytes, result, capacity, &got);
-    return remote_check_size(status, got, capacity);
+    return tern_answer_check_size(status, got, capacity);
 }
 
 tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id target,
@@ -145,18 +140,34 @@ tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id targe
                                        void *result, size_t capacity) {
     if (worker == NULL || result == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function->name);
-    tern_future future = {{0, 0}};
+    tern_request request = {0};
     tern_status status = tern_worker_may_wait(worker, function->name);
     if (status == TERN_OK)
-        status = tern_call_archive_start(worker, target, function, writer, &future);
-    return status == TERN_OK ? tern_remote_wait(worker, &future, result, capacity) : status;
+        status =
+            tern_remote_start_archive(worker, target, function, writer, result, capacity, &request);
+    return status == TERN_OK ? tern_wait(worker, &request) : status;
 }
 
-tern_status tern_remote_wait(tern_worker *worker, tern_future *future, void *result,
-                             size_t capacity) {
-    size_t got = 0;
-    tern_status status = tern_future_wait(worker, future, result, capacity, &got);
-    return remote_check_size(status, got, capacity);
+static tern_status remote_started(tern_status status, tern_request *request) {
+    if (status == TERN_OK)
+        tern_answer_request_all(request);
+    return status;
+}
+
+tern_status tern_remote_start(tern_worker *worker, tern_worker_id target,
+                              const tern_function *function, const void *arguments, size_t bytes,
+                              void *result, size_t capacity, tern_request *request) {
+    return remote_started(
+        tern_call_start(worker, target, function, arguments, bytes, result, capacity, request),
+        request);
+}
+
+tern_status tern_remote_start_archive(tern_worker *worker, tern_worker_id target,
+                                      const tern_function *function, const tern_writer *writer,
+                                      void *result, size_t capacity, tern_request *request) {
+    return remote_started(
+        tern_call_archive_start(worker, target, function, writer, result, capacity, request),
+        request);
 }
 
 tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted) {

@@ -77,18 +77,18 @@ tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_ex
 
 tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
-                            tern_future *future) {
+                            tern_answer *answer) {
     tern_extension e = {.arguments = (uint32_t)bytes, .origin = worker->id};
     tern_outgoing call = {target,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}}};
-    tern_status status = future != NULL ? tern_reply_expect(worker, &e.answer) : TERN_OK;
+    tern_status status = answer != NULL ? tern_reply_expect(worker, &e.answer) : TERN_OK;
     if (status != TERN_OK)
         return status;
     status = tern_extended_send(worker, &call, &e, full, 1);
-    if (status == TERN_OK && future != NULL)
-        tern_future_begin(worker, target, &e.answer, future);
-    else if (future != NULL)
+    if (status == TERN_OK && answer != NULL)
+        *answer = tern_answer_expect(worker, target, &e.answer);
+    else if (answer != NULL)
         tern_reply_release(worker, &e.answer);
     return status;
 }

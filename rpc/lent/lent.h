@@ -14,6 +14,7 @@
  * that gives up has nothing to fear from the holder.
  */
 
+#include "rpc/call/await.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/send.h"
 #include "rpc/state.h"
@@ -76,11 +77,11 @@ void tern_held_discard(tern_worker *worker);
 tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_extension *e,
                                tern_full full, uint64_t readers);
 
-/* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; future: of the
- * result, or NULL. */
+/* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; [out] answer:
+ * of the result; or NULL. */
 tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
-                            tern_future *future);
+                            tern_answer *answer);
 
 /*
  * result.c: results that no reply cell takes. The handler asks for room in its own segment

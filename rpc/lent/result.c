@@ -83,7 +83,7 @@ static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint
 
 static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     const uint32_t rank = loan->counter.rank;
-    tern_wait_state wait = TERN_WAIT_IN("tern_future_wait");
+    tern_wait_state wait = TERN_WAIT_IN("tern_wait of a result");
     tern_status status = TERN_OK;
     while (status == TERN_OK && !tern_notices_have_room(worker))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);

@@ -121,10 +121,10 @@ static void use_batches(containers *c) {
         CU_ASSERT_EQUAL(count, KEYS);
     }
     uint64_t value[2] = {0, 0}, result = 1;
-    tern_hashtable_request request;
-    memset(&request, 0, sizeof request);
+    tern_request request = {0};
     EXPECT_OK(tern_hashtable_add_start(w, c->counters, &keys[0], 5, by_call, &request));
-    EXPECT_OK(tern_hashtable_request_wait(w, &request, &result));
+    EXPECT_OK(tern_wait(w, &request));
+    result = tern_request_result(&request);
     EXPECT_OK(tern_hashtable_find(w, c->counters, &keys[0], by_call, value));
     CU_ASSERT_EQUAL(value[0], result + 5);
 }

@@ -181,17 +181,17 @@ static void destroyed_under_calls(void) {
     const int times = tern_test_full() ? 5000 : 100;
     for (int i = 0; i < times; i++) {
         tern_hashtable *table = make_table(&f, false);
-        tern_future futures[CALLS];
-        uint64_t number = 7, value[2] = {1, 2}, got[2];
+        tern_request requests[CALLS] = {0};
+        uint64_t number = 7, value[2] = {1, 2}, got[CALLS][2];
         const tern_table_key key = key_of(table, number);
-        size_t bytes;
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, TERN_BY_RMA, NULL));
         for (int c = 0; c < CALLS; c++)
-            EXPECT_OK(tern_call_find_start(f.worker, table, 0, &key, &futures[c]));
+            EXPECT_OK(tern_call_find_start(f.worker, table, 0, &key, got[c], &requests[c]));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
         for (int c = 0; c < CALLS; c++) {
-            tern_status status = tern_future_wait(f.worker, &futures[c], got, sizeof got, &bytes);
-            CU_ASSERT(status == TERN_OK ? got[0] == 1 && got[1] == 2 : status == TERN_ERR_STATE);
+            tern_status status = tern_wait(f.worker, &requests[c]);
+            CU_ASSERT(status == TERN_OK ? got[c][0] == 1 && got[c][1] == 2
+                                        : status == TERN_ERR_STATE);
         }
     }
     fixture_close(&f);

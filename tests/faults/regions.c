@@ -99,7 +99,7 @@ static void held_by_the_dead(void) {
     static tern_request request[64];
     if (f.rank == victim) {
         for (uint32_t r = 0; r < victim; r++)
-            EXPECT_OK(tern_get_nb(f.worker, shared, all[r], BYTES, &request[r]));
+            EXPECT_OK(tern_get_start(f.worker, shared, all[r], BYTES, &request[r]));
         die_later();
     }
     start_clock();

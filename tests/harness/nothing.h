@@ -1,4 +1,5 @@
-/* A function for calls, which does nothing, and a program that holds all futures of its worker. */
+/* A function for calls, which does nothing, and a program that has all calls of its worker under
+ * way. */
 
 #ifndef TERN_TESTS_HARNESS_NOTHING_H
 #define TERN_TESTS_HARNESS_NOTHING_H
@@ -13,15 +14,16 @@ static tern_status nothing(tern_call_info *call, const void *arguments, size_t b
 }
 TERN_FUNCTION(nothing)
 
-static inline void hold_all_futures(fixture *f, uint32_t rank, tern_future held[TERN_FUTURES]) {
-    for (int i = 0; i < TERN_FUTURES; i++)
+static inline void start_all_calls(fixture *f, uint32_t rank,
+                                   tern_request held[TERN_CALL_REQUESTS]) {
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
         EXPECT_OK(tern_call_start(f->worker, (tern_worker_id){.rank = rank}, &nothing_function,
-                                  NULL, 0, &held[i]));
+                                  NULL, 0, NULL, 0, &held[i]));
 }
 
-static inline void let_futures_go(fixture *f, tern_future held[TERN_FUTURES]) {
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f->worker, &held[i], NULL, 0, NULL));
+static inline void wait_for_all_calls(fixture *f, tern_request held[TERN_CALL_REQUESTS]) {
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(tern_wait(f->worker, &held[i]));
 }
 
 #endif

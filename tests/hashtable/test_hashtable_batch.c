@@ -413,8 +413,9 @@ static void auto_at_the_limit_of_a_ring(void) {
     fixture_close(&f);
 }
 
-/* The program holds all futures: no batch by call, and all of them by the way that is left. */
-static void all_futures_are_held(void) {
+/* The program has all calls under way: no batch by call, and all of them by the way that is left.
+ */
+static void all_calls_are_under_way(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
@@ -426,14 +427,14 @@ static void all_futures_are_held(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 1000},
         &counters));
-    tern_future held[TERN_FUTURES] = {{{0, 0}}};
+    tern_request held[TERN_CALL_REQUESTS] = {0};
     const uint32_t other = (f.rank + 1) % f.size;
     uint64_t keys[KEYS], values[KEYS], found[KEYS];
     size_t there = 77;
     for (uint64_t i = 0; i < KEYS; i++)
         values[i] = keys[i] =
             number_owned_by(table, other, i > 0 ? keys[i - 1] + 1 : 9999 * f.rank);
-    hold_all_futures(&f, other, held);
+    start_all_calls(&f, other, held);
     if (f.size > 1) {
         EXPECT(TERN_ERR_AGAIN,
                tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, call, &there));
@@ -448,7 +449,7 @@ static void all_futures_are_held(void) {
     CU_ASSERT(there == KEYS && memcmp(values, found, sizeof found) == 0);
     EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, KEYS, 1, TERN_AUTO, &there));
     CU_ASSERT_EQUAL(there, KEYS);
-    let_futures_go(&f, held);
+    wait_for_all_calls(&f, held);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
@@ -503,7 +504,7 @@ int main(int argc, char **argv) {
         {"counters_are_found", counters_are_found},
         {"large_batches_of_adds", large_batches_of_adds},
         {"auto_at_the_limit_of_a_ring", auto_at_the_limit_of_a_ring},
-        {"all_futures_are_held", all_futures_are_held},
+        {"all_calls_are_under_way", all_calls_are_under_way},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "hashtable_batch", tests, sizeof tests / sizeof tests[0]);

@@ -169,8 +169,8 @@ static void refusals_are_told_once(void) {
     fixture_close(&f);
 }
 
-/* Calls of the program's own hold all futures: nothing is lost meanwhile. */
-static void all_futures_are_held(void) {
+/* Calls of the program's own are all that can be under way: nothing is lost meanwhile. */
+static void all_calls_are_under_way(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
@@ -180,12 +180,12 @@ static void all_futures_are_held(void) {
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 1000},
         &table));
     EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 2, &buffer));
-    tern_future held[TERN_FUTURES] = {{{0, 0}}};
+    tern_request held[TERN_CALL_REQUESTS] = {0};
     uint32_t other = (f.rank + 1) % f.size;
     uint64_t keys[3], taken = 0;
     for (uint64_t i = 0, next = 1000 * f.rank; i < 3; i++, next = keys[i - 1] + 1)
         keys[i] = number_owned_by(table, other, next);
-    hold_all_futures(&f, other, held);
+    start_all_calls(&f, other, held);
     for (; taken < 2; taken++)
         EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &keys[taken], &keys[taken]));
     if (f.size > 1) {
@@ -193,7 +193,7 @@ static void all_futures_are_held(void) {
         EXPECT(TERN_ERR_AGAIN, tern_hashtable_buffer_flush(f.worker, buffer, NULL));
         EXPECT(TERN_ERR_AGAIN, tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     }
-    let_futures_go(&f, held);
+    wait_for_all_calls(&f, held);
     EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &keys[2], &keys[2]));
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     for (int i = 0; i < 3; i++) {
@@ -248,7 +248,7 @@ int main(int argc, char **argv) {
         {"inserts_keep_their_order", inserts_keep_their_order},
         {"adds_are_counted_once", adds_are_counted_once},
         {"refusals_are_told_once", refusals_are_told_once},
-        {"all_futures_are_held", all_futures_are_held},
+        {"all_calls_are_under_way", all_calls_are_under_way},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "hashtable_buffer", tests, sizeof tests / sizeof tests[0]);

@@ -23,11 +23,13 @@ static tern_hashtable *make_table(fixture *f, size_t key_bytes, size_t value_byt
 }
 
 /* Waits by one function or the other. */
-static tern_status outcome(fixture *f, tern_hashtable_request *request, uint64_t *result,
-                           bool by_test) {
+static tern_status outcome(fixture *f, tern_request *request, uint64_t *result, bool by_test) {
     for (int done = 0; by_test && !done; sched_yield())
-        EXPECT_OK(tern_hashtable_request_test(f->worker, request, &done));
-    return tern_hashtable_request_wait(f->worker, request, result);
+        EXPECT_OK(tern_test(f->worker, request, &done));
+    tern_status status = tern_wait(f->worker, request);
+    if (status == TERN_OK && result != NULL)
+        *result = tern_request_result(request);
+    return status;
 }
 
 static void arguments_are_checked(void) {
@@ -38,7 +40,7 @@ static void arguments_are_checked(void) {
     tern_hashtable *values = make_table(&f, 8, 8, 0, 10), *counters = make_table(&f, 8, 0, 1, 10);
     uint64_t key = 1, out = 77, result = 5;
     int done = 7;
-    tern_hashtable_request r = {{0}}, busy = {{1}};
+    tern_request r = {0}, busy = {.outcome = -1};
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(NULL, values, &key, rma, &out, &r));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, NULL, &key, rma, &out, &r));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find_start(w, values, NULL, rma, &out, &r));
@@ -55,16 +57,17 @@ static void arguments_are_checked(void) {
            tern_hashtable_insert_new_start(w, values, &key, &key, TERN_BY_RMA | TERN_BY_CALL, &r));
     EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_start(w, counters, &key, &key, rma, &r));
     EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add_start(w, values, &key, 1, rma, &r));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_test(w, NULL, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_test(w, &r, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_wait(NULL, &r, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_request_wait_all(w, NULL, 1));
+    EXPECT(TERN_ERR_ARGUMENT, tern_test(w, NULL, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_test(w, &r, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_wait(NULL, &r));
+    EXPECT(TERN_ERR_ARGUMENT, tern_wait_all(w, NULL, 1));
     CU_ASSERT(done == 7 && out == 77);
     /* A zeroed one is complete. */
-    EXPECT_OK(tern_hashtable_request_test(w, &r, &done));
-    EXPECT_OK(tern_hashtable_request_wait(w, &r, &result));
+    EXPECT_OK(tern_test(w, &r, &done));
+    EXPECT_OK(tern_wait(w, &r));
+    result = tern_request_result(&r);
     CU_ASSERT(done == 1 && result == 0);
-    EXPECT_OK(tern_hashtable_request_wait_all(w, NULL, 0));
+    EXPECT_OK(tern_wait_all(w, NULL, 0));
     EXPECT_OK(tern_hashtable_destroy(w, values));
     EXPECT_OK(tern_hashtable_destroy(w, counters));
     fixture_close(&f);
@@ -74,7 +77,7 @@ static void arguments_are_checked(void) {
 static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags via) {
     tern_hashtable *table = make_table(f, key_bytes, value_bytes, 0, 100);
     char *key = malloc(key_bytes), *value = malloc(value_bytes + 1), *out = malloc(value_bytes + 1);
-    tern_hashtable_request r = {{0}};
+    tern_request r = {0};
     uint64_t random = fixture_seed(f, key_bytes * 1000 + value_bytes), result = 9;
     tern_worker *w = f->worker;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
@@ -99,7 +102,7 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
         EXPECT_OK(tern_hashtable_erase(w, table, key, via));
         EXPECT_OK(tern_hashtable_find_start(w, table, key, via, out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(w, &r, NULL));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_wait(w, &r));
         make_value(value, value_bytes, n, 7);
         EXPECT_OK((n % 2 ? tern_hashtable_insert_new_start
                          : tern_hashtable_insert_start)(w, table, key, value, via, &r));
@@ -118,7 +121,7 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
 
 static void life_of_a_counter(fixture *f, tern_flags via) {
     tern_hashtable *table = make_table(f, 8, 0, 1, 100);
-    tern_hashtable_request r = {{0}};
+    tern_request r = {0};
     uint64_t result = 9, out = 0;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
         EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 3, via, &r));
@@ -162,7 +165,7 @@ static void one_after_the_other(void) {
 enum { MINE = 100, SLOTS = 40, VALUE = 16 };
 
 typedef struct slot {
-    tern_hashtable_request request;
+    tern_request request;
     uint64_t key, version; /* inserted; or when a find started */
     enum { IDLE, FINDS, INSERTS, INSERTS_NEW } what;
     unsigned char value[VALUE];
@@ -299,8 +302,8 @@ static void all_want_the_same_keys(void) {
     uint64_t random = fixture_seed(&f, 2), won[COUNT], all[64 * COUNT];
     for (int round = fixture_times(&f, 60) / 4; round >= 0; round--) {
         tern_hashtable *values = make_table(&f, 8, 16, 0, 40), *sums = make_table(&f, 8, 0, 1, 40);
-        tern_hashtable_request fresh[COUNT] = {0}, adds[COUNT] = {0}, finds[COUNT] = {0},
-                               inserts[COUNT] = {0};
+        tern_request fresh[COUNT] = {0}, adds[COUNT] = {0}, finds[COUNT] = {0},
+                     inserts[COUNT] = {0};
         uint64_t given[COUNT][2], taken[COUNT][2];
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; i < COUNT; i++) {
@@ -321,15 +324,16 @@ static void all_want_the_same_keys(void) {
             EXPECT_OK(status);
         }
         for (uint64_t i = 0; i < COUNT; i++) {
-            tern_status status = tern_hashtable_request_wait(f.worker, &finds[i], NULL);
+            tern_status status = tern_wait(f.worker, &finds[i]);
             CU_ASSERT(status != TERN_OK || is_value(taken[i], 16, 100 + i % KEYS, taken[i][0]));
             if (status != TERN_OK)
                 EXPECT(TERN_ERR_NOT_FOUND, status);
             won[i] = 9;
-            EXPECT_OK(tern_hashtable_request_wait(f.worker, &fresh[i], &won[i]));
+            EXPECT_OK(tern_wait(f.worker, &fresh[i]));
+            won[i] = tern_request_result(&fresh[i]);
         }
-        EXPECT_OK(tern_hashtable_request_wait_all(f.worker, inserts, COUNT));
-        EXPECT_OK(tern_hashtable_request_wait_all(f.worker, adds, COUNT));
+        EXPECT_OK(tern_wait_all(f.worker, inserts, COUNT));
+        EXPECT_OK(tern_wait_all(f.worker, adds, COUNT));
         fixture_share(&f, won, sizeof won, all);
         for (uint64_t key = 0; key < KEYS; key++) {
             uint64_t winners = 0, sum = 0, wanted = 0, value[2], other = 100 + key;
@@ -357,7 +361,7 @@ static void who_waits_elsewhere_moves_on(void) {
         return;
     enum { KEYS = 20 };
     tern_hashtable *table = make_table(&f, 8, 8, 0, 100);
-    tern_hashtable_request r[KEYS] = {0};
+    tern_request r[KEYS] = {0};
     uint64_t values[KEYS], got;
     for (uint64_t k = 0; k < KEYS; k++) {
         values[k] = f.rank;
@@ -366,7 +370,7 @@ static void who_waits_elsewhere_moves_on(void) {
             EXPECT_OK(tern_hashtable_insert(f.worker, table, &k, &values[k], rma, NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_hashtable_request_wait_all(f.worker, r, KEYS));
+    EXPECT_OK(tern_wait_all(f.worker, r, KEYS));
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t k = 0; k < KEYS; k++) {
         EXPECT_OK(tern_hashtable_find(f.worker, table, &k, rma, &got));
@@ -384,15 +388,15 @@ static void limits(void) {
         return;
     enum { MORE = TERN_HASHTABLE_REQUESTS + 1, KEYS = 200 };
     tern_hashtable *table = make_table(&f, 8, 8, 0, 16);
-    static tern_hashtable_request r[MORE];
-    tern_hashtable_request one = {{0}};
+    static tern_request r[MORE];
+    tern_request one = {0};
     uint64_t key, refused = 0, out[MORE];
     const uint32_t next = (f.rank + 1) % f.size;
     memset(r, 0, sizeof r);
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.rank == 0; via *= 2) {
         for (key = 0; key < KEYS; key++) {
             EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &key, via, &one));
-            tern_status status = tern_hashtable_request_wait(f.worker, &one, NULL);
+            tern_status status = tern_wait(f.worker, &one);
             refused += status == TERN_ERR_FULL;
             if (status == TERN_ERR_FULL)
                 EXPECT_DETAIL("capacity");
@@ -414,17 +418,17 @@ static void limits(void) {
             EXPECT_DETAIL("wait for one");
             CU_ASSERT_EQUAL(started, MORE);
         }
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait_all(f.worker, r, MORE));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_wait_all(f.worker, r, MORE));
         EXPECT_DETAIL("no such key");
     }
-    /* A program that holds all futures gets the other way. */
-    tern_future held[TERN_FUTURES];
-    hold_all_futures(&f, next, held);
+    /* A program that has all calls under way gets the other way. */
+    tern_request held[TERN_CALL_REQUESTS] = {0};
+    start_all_calls(&f, next, held);
     if (next != f.rank)
         EXPECT(TERN_ERR_AGAIN, tern_hashtable_find_start(f.worker, table, &key, call, out, &one));
     EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, TERN_AUTO, out, &one));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(f.worker, &one, NULL));
-    let_futures_go(&f, held);
+    EXPECT(TERN_ERR_NOT_FOUND, tern_wait(f.worker, &one));
+    wait_for_all_calls(&f, held);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
@@ -435,25 +439,25 @@ static struct {
     tern_hashtable *table;
     uint32_t owner;
     bool far;
-    tern_hashtable_request *under_way;
+    tern_request *under_way;
     int ran;
 } inside;
 
 static tern_status look_inside(tern_call_info *info, const void *arguments, size_t bytes) {
     (void)arguments, (void)bytes;
-    tern_hashtable_request r = {{0}};
+    tern_request r = {0};
     uint64_t key = number_owned_by(inside.table, inside.owner, 500), out = 0;
     int done = 7;
     tern_worker *w = info->worker;
     const tern_status wanted = inside.far ? TERN_ERR_STATE : TERN_OK;
     EXPECT(wanted, tern_hashtable_find_start(w, inside.table, &key, rma, &out, &r));
     if (wanted == TERN_OK)
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(w, &r, NULL));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_wait(w, &r));
     if (inside.owner != tern_worker_self(w).rank)
         EXPECT(TERN_ERR_STATE, tern_hashtable_insert_start(w, inside.table, &key, &key, call, &r));
-    EXPECT_OK(tern_hashtable_request_test(w, inside.under_way, &done));
+    EXPECT_OK(tern_test(w, inside.under_way, &done));
     if (!done)
-        EXPECT(TERN_ERR_STATE, tern_hashtable_request_wait(w, inside.under_way, NULL));
+        EXPECT(TERN_ERR_STATE, tern_wait(w, inside.under_way));
     inside.ran++;
     return TERN_OK;
 }
@@ -464,7 +468,7 @@ static void in_a_handler(void) {
     if (!fixture_open(&f, NULL))
         return;
     tern_hashtable *table = make_table(&f, 8, 8, 0, 100);
-    tern_hashtable_request r = {{0}};
+    tern_request r = {0};
     tern_transport transport = TERN_SHM;
     const uint32_t next = (f.rank + 1) % f.size;
     EXPECT_OK(tern_context_transport(f.context, next, &transport));
@@ -480,7 +484,7 @@ static void in_a_handler(void) {
         tern_call(f.worker, (tern_worker_id){.rank = f.rank}, &look_inside_function, NULL, 0));
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(inside.ran, 1);
-    EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_request_wait(f.worker, &r, NULL));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_wait(f.worker, &r));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
@@ -494,7 +498,7 @@ static void destroyed_under_way(void) {
     enum { KEYS = 30 };
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         tern_hashtable *table = make_table(&f, 8, 8, 0, 1000);
-        tern_hashtable_request r[KEYS] = {0};
+        tern_request r[KEYS] = {0};
         uint64_t values[KEYS];
         for (uint64_t k = 0; k < KEYS; k++) {
             uint64_t key = f.rank * KEYS + k;
@@ -503,12 +507,12 @@ static void destroyed_under_way(void) {
         }
         /* By call they have to be waited for: the owner may be done with the table. */
         if (via == TERN_BY_CALL)
-            EXPECT_OK(tern_hashtable_request_wait_all(f.worker, r, KEYS));
+            EXPECT_OK(tern_wait_all(f.worker, r, KEYS));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
         int done = 0;
-        EXPECT_OK(tern_hashtable_request_test(f.worker, &r[KEYS - 1], &done));
+        EXPECT_OK(tern_test(f.worker, &r[KEYS - 1], &done));
         CU_ASSERT_EQUAL(done, 1);
-        EXPECT_OK(tern_hashtable_request_wait_all(f.worker, r, KEYS));
+        EXPECT_OK(tern_wait_all(f.worker, r, KEYS));
     }
     fixture_close(&f);
 }

@@ -8,18 +8,17 @@
 enum { KEYS = 20 };
 
 static struct {
-    tern_hashtable_request held, update, find, dead[2], alive[KEYS];
+    tern_request held, update, find, dead[2], alive[KEYS];
     uint64_t taken, taken_of_dead, values[KEYS];
 } under_way;
 
-static bool told_soon(fixture *f, tern_hashtable_request *request, double since) {
-    bool told = EXPECT(TERN_ERR_PEER, tern_hashtable_request_wait(f->worker, request, NULL));
+static bool told_soon(fixture *f, tern_request *request, double since) {
+    bool told = EXPECT(TERN_ERR_PEER, tern_wait(f->worker, request));
     return told && MPI_Wtime() - since < 5;
 }
 
 /* What fails at once where load/store reaches the bucket has not been started. */
-static void expect_told(fixture *f, tern_status started, tern_hashtable_request *request,
-                        double since) {
+static void expect_told(fixture *f, tern_status started, tern_request *request, double since) {
     CU_ASSERT(started != TERN_OK || told_soon(f, request, since));
     if (started != TERN_OK)
         EXPECT(TERN_ERR_PEER, started);
@@ -49,7 +48,7 @@ static void survive(fixture *f, tern_hashtable *table, uint64_t held, uint64_t c
         EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &key, &under_way.values[k], rma,
                                               &under_way.alive[k]));
     }
-    EXPECT_OK(tern_hashtable_request_wait_all(f->worker, under_way.alive, KEYS));
+    EXPECT_OK(tern_wait_all(f->worker, under_way.alive, KEYS));
 }
 
 /* The victim is far from everybody else. */

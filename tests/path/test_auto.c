@@ -194,7 +194,7 @@ static tern_status auto_handler(tern_call_info *call, const void *arguments, siz
 }
 TERN_FUNCTION(auto_handler)
 
-/* In a handler by RMA, on what the rank owns. With no future left by RMA too. */
+/* In a handler by RMA, on what the rank owns. With no request left by RMA too. */
 static void without_calls(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -212,15 +212,15 @@ static void without_calls(void) {
     EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, aut, &value));
     CU_ASSERT_EQUAL(value, key);
     EXPECT_OK(tern_barrier(f.worker));
-    static tern_future futures[TERN_FUTURES];
-    for (int i = 0; i < TERN_FUTURES; i++)
+    static tern_request requests[TERN_CALL_REQUESTS];
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
         EXPECT_OK(tern_call_start(f.worker, (tern_worker_id){f.rank, 0}, &auto_handler_function,
-                                  &key, sizeof key, &futures[i]));
+                                  &key, sizeof key, &inside, sizeof inside, &requests[i]));
     for (int i = 0; i < 100; i++)
         if (!EXPECT_OK(tern_hashtable_find(f.worker, of_handler, &key, aut, &value)))
             break;
-    for (int i = 0; i < TERN_FUTURES; i++)
-        tern_ignore(tern_future_wait(f.worker, &futures[i], &inside, sizeof inside, &got));
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
+        tern_ignore(tern_wait(f.worker, &requests[i]));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, of_handler));
     fixture_close(&f);

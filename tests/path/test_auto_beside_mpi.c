@@ -52,10 +52,10 @@ static void everything_by_auto(void) {
                 tern_hashtable_find_many(f.worker, values, keys, MANY, aut, found, there, &done));
             CU_ASSERT_EQUAL(done, MANY);
             EXPECT_OK(tern_hashtable_add_many(f.worker, counters, keys, MANY, 1, aut, &done));
-            tern_hashtable_request request = {{0}};
+            tern_request request = {0};
             EXPECT_OK(
                 tern_hashtable_find_start(f.worker, counters, &keys[i], aut, &count, &request));
-            EXPECT_OK(tern_hashtable_request_wait(f.worker, &request, NULL));
+            EXPECT_OK(tern_wait(f.worker, &request));
             CU_ASSERT_EQUAL(count, i + 1);
         }
         tern_stats_get(f.worker, &after);

@@ -62,14 +62,14 @@ static void call_from_cplusplus(tern_worker *worker, tern_worker_id target, tern
     double got = 0;
     check(note(worker, target, true, both, "text", numbers.data(), numbers.size(), three, LOW),
           "note");
-    tern_future future;
-    check(area_start(worker, target, both, factors, 2, 'x', &future), "area_start");
-    check(area_finish(worker, &future, &got), "area_finish");
+    tern_request request = {};
+    check(area_start(worker, target, both, factors, 2, 'x', &got, &request), "area_start");
+    check(tern_wait(worker, &request), "tern_wait");
     expect(got == 1.5 * -2 * 3 * 5, "area's result");
 
     check(keep(worker, target, large, small), "keep");
-    check(total_start(worker, target, large, small, &future), "total_start");
-    check(total_finish(worker, &future, &got), "total_finish");
+    check(total_start(worker, target, large, small, &got, &request), "total_start");
+    check(tern_wait(worker, &request), "tern_wait");
     expect(got == 1024 + 7, "total's result");
     expect(keep(worker, target, small, small) == TERN_ERR_MISMATCH, "a vector of pairs");
 

@@ -31,7 +31,7 @@ extern struct point p;
 extern float *f;
 extern double *d;
 extern tern_ptr place;
-extern tern_future future;
+extern tern_request request;
 extern const tern_vector *v;
 $1
 END
@@ -93,16 +93,15 @@ bad_declarations() {
 both_languages() {
     good "$@" 'TERN_REMOTE(a, (int, b))' <<'END'
 plot(w, t, p, "label", f, 3, four)
-plot_start(w, t, p, "label", f, 3, four, &future)
+plot_start(w, t, p, "label", f, 3, four, &request)
 mean(w, t, d, 1, d)
-mean_start(w, t, d, 1, &future)
-mean_finish(w, &future, d)
+mean_start(w, t, d, 1, d, &request)
 ping(w, t)
 fill(w, t, place, 1, 2)
 keep(w, t, v)
-keep_start(w, t, v, &future)
+keep_start(w, t, v, &request)
 norm(w, t, v, d)
-norm_start(w, t, v, &future)
+norm_start(w, t, v, d, &request)
 a(w, t, 1)
 END
     # Too few, too many, of another type, no worker, no target.
@@ -119,7 +118,7 @@ plot(w, 1, p, "label", f, 3, four)
 plot_start(w, t, p, "label", f, 3, four)
 mean(w, t, d, 1)
 mean(w, t, d, 1, f)
-mean_finish(w, &future, f)
+mean_start(w, t, d, 1, f, &request)
 ping(w, t, 1)
 ping(w)
 fill(w, t, f, 1, 2)

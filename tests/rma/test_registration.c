@@ -50,18 +50,18 @@ static void fill(unsigned char *bytes, size_t count, uint64_t *state) {
 }
 
 static tern_status put_somehow(tern_ptr to, const unsigned char *from, size_t bytes, bool wait) {
-    tern_request request = {{0}};
+    tern_request request = {0};
     if (wait)
         return tern_put(f.worker, to, from, bytes);
-    tern_status status = tern_put_nb(f.worker, to, from, bytes, &request);
+    tern_status status = tern_put_start(f.worker, to, from, bytes, &request);
     return status == TERN_OK ? tern_wait(f.worker, &request) : status;
 }
 
 static tern_status get_somehow(unsigned char *to, tern_ptr from, size_t bytes, bool wait) {
-    tern_request request = {{0}};
+    tern_request request = {0};
     if (wait)
         return tern_get(f.worker, to, from, bytes);
-    tern_status status = tern_get_nb(f.worker, to, from, bytes, &request);
+    tern_status status = tern_get_start(f.worker, to, from, bytes, &request);
     return status == TERN_OK ? tern_wait(f.worker, &request) : status;
 }
 
@@ -343,17 +343,17 @@ static void no_reply_cell(void) {
         return;
     static unsigned char memory[64], nine = 9;
     tern_ptr *all = calloc(f.size, sizeof *all);
-    tern_future future[TERN_FUTURES] = {{{0, 0}}};
+    tern_request request[TERN_CALL_REQUESTS] = {0};
     uint32_t next = (f.rank + 1) % f.size;
     memory[0] = 0;
     register_all(memory, sizeof memory, all);
     EXPECT_OK(tern_barrier(f.worker));
-    for (int i = 0; i < TERN_FUTURES; i++)
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
         EXPECT_OK(tern_call_start(f.worker, tern_worker_self(f.worker), &nothing_function, NULL, 0,
-                                  &future[i]));
+                                  NULL, 0, &request[i]));
     EXPECT(by_owner(next) ? TERN_ERR_AGAIN : TERN_OK, tern_put(f.worker, all[next], &nine, 1));
-    for (int i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f.worker, &future[i], NULL, 0, NULL));
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(tern_wait(f.worker, &request[i]));
     EXPECT_OK(tern_put(f.worker, all[next], &nine, 1));
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT_EQUAL(memory[0], 9);

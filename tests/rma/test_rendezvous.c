@@ -78,12 +78,12 @@ static void expect_local_event(uint64_t cid) {
 
 static void fill_buffer(const tern_descriptor *d, unsigned char *data, uint64_t n, uint64_t way) {
     size_t bytes = (size_t)d->bytes;
-    tern_request request;
+    tern_request request = {0};
     fill(data, f.rank, n, bytes);
     if (way % 3 == 0 || bytes == 0) {
         EXPECT_OK(tern_put(f.worker, d->place, data, bytes));
     } else if (way % 3 == 1) {
-        EXPECT_OK(tern_put_nb(f.worker, d->place, data, bytes, &request));
+        EXPECT_OK(tern_put_start(f.worker, d->place, data, bytes, &request));
         EXPECT_OK(tern_wait(f.worker, &request));
     } else {
         EXPECT_OK(tern_put_notify(f.worker, d->peer, d->place, data, bytes, n, NULL, 0,
@@ -94,12 +94,12 @@ static void fill_buffer(const tern_descriptor *d, unsigned char *data, uint64_t 
 
 static void read_buffer(const tern_descriptor *d, unsigned char *data, uint64_t n, uint64_t way) {
     size_t bytes = (size_t)d->bytes;
-    tern_request request;
+    tern_request request = {0};
     memset(data, 0, bytes);
     if (way % 3 == 0 || bytes == 0) {
         EXPECT_OK(tern_get(f.worker, data, d->place, bytes));
     } else if (way % 3 == 1) {
-        EXPECT_OK(tern_get_nb(f.worker, data, d->place, bytes, &request));
+        EXPECT_OK(tern_get_start(f.worker, data, d->place, bytes, &request));
         EXPECT_OK(tern_wait(f.worker, &request));
     } else {
         EXPECT_OK(tern_get_notify(f.worker, d->peer, data, d->place, bytes, n, NULL, 0,

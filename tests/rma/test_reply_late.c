@@ -57,9 +57,9 @@ static void expect_answer(const tern_return_address *address, char content) {
 
 /* How many cells are free; all of them are free again afterwards. */
 static size_t count_free(void) {
-    tern_return_address taken[TERN_FUTURES];
+    tern_return_address taken[TERN_CALL_REQUESTS];
     size_t count = 0;
-    while (count < TERN_FUTURES && tern_reply_expect(f.worker, &taken[count]) == TERN_OK)
+    while (count < TERN_CALL_REQUESTS && tern_reply_expect(f.worker, &taken[count]) == TERN_OK)
         count++;
     for (size_t i = 0; i < count; i++)
         tern_reply_release(f.worker, &taken[i]);
@@ -79,7 +79,7 @@ static void of_the_living(void) {
     tern_reply_give_up(f.worker, &first, peer);
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell == first.cell, goes_by(TERN_P2P));
-    CU_ASSERT_EQUAL(count_free(), TERN_FUTURES - (goes_by(TERN_P2P) ? 1 : 2));
+    CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS - (goes_by(TERN_P2P) ? 1 : 2));
     answer_near(&second, 2);
     if (goes_by(TERN_P2P))
         answer_by_message(&first, 1);
@@ -89,7 +89,7 @@ static void of_the_living(void) {
         answer_near(&first, 1);
     expect_answer(&second, 2);
     tern_reply_release(f.worker, &second);
-    CU_ASSERT_EQUAL(count_free(), TERN_FUTURES);
+    CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
 }
 
 static void of_the_dead(void) {
@@ -107,20 +107,20 @@ static void of_the_dead(void) {
         answer_by_message(&first, 1);
     expect_answer(&second, 2);
     tern_reply_release(f.worker, &second);
-    CU_ASSERT_EQUAL(count_free(), TERN_FUTURES);
+    CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
     mark_peer(0);
 }
 
 /* The living first, and then they die: their cells are looked at again when no other is left. */
 static void of_the_dying(void) {
-    for (int i = 0; i < TERN_FUTURES; i++) {
+    for (int i = 0; i < TERN_CALL_REQUESTS; i++) {
         tern_return_address address;
         EXPECT_OK(tern_reply_expect(f.worker, &address));
         tern_reply_give_up(f.worker, &address, peer);
     }
-    CU_ASSERT_EQUAL(count_free(), goes_by(TERN_P2P) ? TERN_FUTURES : 0);
+    CU_ASSERT_EQUAL(count_free(), goes_by(TERN_P2P) ? TERN_CALL_REQUESTS : 0);
     mark_peer(1);
-    CU_ASSERT_EQUAL(count_free(), TERN_FUTURES);
+    CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
     mark_peer(0);
 }
 

@@ -533,7 +533,7 @@ static void hostile_messages(void) {
             {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = 63}, /* nobody's */
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = own, .operand = {99, 0}},
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = me},
-            {.kind = TERN_MESSAGE_REPLY, .origin = me, .target = own, .offset = TERN_FUTURES},
+            {.kind = TERN_MESSAGE_REPLY, .origin = me, .target = own, .offset = TERN_CALL_REQUESTS},
         };
         due = far * (sizeof bad / sizeof bad[0]);
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

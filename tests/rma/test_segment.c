@@ -26,7 +26,7 @@ static void check_layout(const tern_config *config, uint32_t ranks) {
     CU_ASSERT(l.table >= l.doorbells + (workers + 63) / 64 * 8);
     CU_ASSERT(l.credits >= l.table + workers * 8);
     CU_ASSERT(l.cells >= l.credits + workers * 8);
-    CU_ASSERT(l.board_bytes >= l.cells + TERN_FUTURES * sizeof(tern_cell));
+    CU_ASSERT(l.board_bytes >= l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell));
     CU_ASSERT(l.rings >= l.boards + config->workers * l.board_bytes);
     CU_ASSERT(l.arena >= l.rings + l.ring_count * sizeof(tern_ring_header));
     CU_ASSERT(l.ring_count * l.ring_bytes <= config->ring_memory);

@@ -164,16 +164,16 @@ static void many_non_blocking(void) {
             char *model = s.model + target[i] * s.slice + i * MOST;
             scribble(&random, model, bytes[i]);
             memcpy(data[i], model, bytes[i]);
-            EXPECT_OK(tern_put_nb(f->worker, sliced_at(&s, target[i], i * MOST), data[i], bytes[i],
-                                  &requests[i]));
+            EXPECT_OK(tern_put_start(f->worker, sliced_at(&s, target[i], i * MOST), data[i],
+                                     bytes[i], &requests[i]));
         }
         for (size_t i = 0; i < REQUESTS; i++)
             EXPECT_OK(tern_wait(f->worker, &requests[i * 7 % REQUESTS]));
         memset(data, 0x55, sizeof data);
         EXPECT_OK(tern_flush_all(f->worker));
         for (size_t i = 0; i < REQUESTS; i++)
-            EXPECT_OK(tern_get_nb(f->worker, data[i], sliced_at(&s, target[i], i * MOST), bytes[i],
-                                  &requests[i]));
+            EXPECT_OK(tern_get_start(f->worker, data[i], sliced_at(&s, target[i], i * MOST),
+                                     bytes[i], &requests[i]));
         if (round % 2 == 0) {
             EXPECT_OK(tern_wait_all(f->worker, requests, REQUESTS));
         } else {
@@ -199,7 +199,7 @@ static void empty_requests(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_request request, none[3];
+    tern_request request = {0}, none[3];
     memset(&request, 0, sizeof request);
     memset(none, 0, sizeof none);
     int done = 0;
@@ -266,12 +266,12 @@ static void out_of_range(void) {
     for (uint32_t r = 0; r < f.size; r++) {
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
             tern_ptr p = {.rank = r, .offset = bad[i].offset};
-            tern_request request;
+            tern_request request = {0};
             memset(&request, 0, sizeof request);
             EXPECT(TERN_ERR_RANGE, tern_put(f.worker, p, data, bad[i].bytes));
             EXPECT(TERN_ERR_RANGE, tern_get(f.worker, data, p, bad[i].bytes));
-            EXPECT(TERN_ERR_RANGE, tern_put_nb(f.worker, p, data, bad[i].bytes, &request));
-            EXPECT(TERN_ERR_RANGE, tern_get_nb(f.worker, data, p, bad[i].bytes, &request));
+            EXPECT(TERN_ERR_RANGE, tern_put_start(f.worker, p, data, bad[i].bytes, &request));
+            EXPECT(TERN_ERR_RANGE, tern_get_start(f.worker, data, p, bad[i].bytes, &request));
             /* A request that was not started is still empty. */
             EXPECT_OK(tern_wait(f.worker, &request));
         }

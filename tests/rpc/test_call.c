@@ -1,6 +1,6 @@
 // tern-test: transports
 
-/* Calls one by one: results, futures, errors, limits, registration. */
+/* Calls one by one: results, requests, errors, limits, registration. */
 
 #include "call_tools.h"
 
@@ -109,37 +109,36 @@ static void handlers_that_fail(void) {
 }
 
 /* Up to the limit at once, collected in any order, by waiting or by testing. */
-static void futures(void) {
+static void requests(void) {
     fixture f;
     if (!open_with_rings(&f, 16384))
         return;
-    static tern_future future[TERN_FUTURES], extra;
-    static uint64_t wanted[TERN_FUTURES][2];
-    unsigned char result[TERN_RESULT_MAX];
+    static tern_request request[TERN_CALL_REQUESTS], extra;
+    static uint64_t wanted[TERN_CALL_REQUESTS][2];
+    static unsigned char result[TERN_CALL_REQUESTS][TERN_RESULT_MAX];
     uint64_t random = fixture_seed(&f, 31), key = 0, wrong = 0;
     int rounds = fixture_times(&f, 100);
-    memset(future, 0, sizeof future);
-    memset(&extra, 0, sizeof extra);
-    EXPECT(TERN_ERR_ARGUMENT, tern_future_wait(f.worker, &extra, NULL, 0, NULL));
     for (int round = 0; round < rounds; round++) {
-        for (size_t i = 0; i < TERN_FUTURES; i++) {
+        for (size_t i = 0; i < TERN_CALL_REQUESTS; i++) {
             wanted[i][0] = below(&random, below(&random, 2) ? 16 : TERN_RESULT_MAX + 1);
             wanted[i][1] = ++key;
             EXPECT_OK(tern_call_start(f.worker, to((uint32_t)below(&random, f.size)),
-                                      &answer_function, wanted[i], sizeof wanted[i], &future[i]));
+                                      &answer_function, wanted[i], sizeof wanted[i], result[i],
+                                      sizeof result[i], &request[i]));
         }
         EXPECT(TERN_ERR_AGAIN, tern_call_start(f.worker, to(0), &answer_function, wanted[0],
-                                               sizeof wanted[0], &extra));
+                                               sizeof wanted[0], NULL, 0, &extra));
         if (round % 3 == 2)
             EXPECT_OK(tern_quiesce(f.worker));
-        size_t start = below(&random, TERN_FUTURES);
-        for (size_t k = 0; k < TERN_FUTURES; k++) {
-            size_t i = (start + k * 27) % TERN_FUTURES, got = 99999;
+        size_t start = below(&random, TERN_CALL_REQUESTS);
+        for (size_t k = 0; k < TERN_CALL_REQUESTS; k++) {
+            size_t i = (start + k * 27) % TERN_CALL_REQUESTS;
             int done = round % 3 == 0;
             while (!done)
-                EXPECT_OK(tern_future_test(f.worker, &future[i], &done));
-            EXPECT_OK(tern_future_wait(f.worker, &future[i], result, sizeof result, &got));
-            wrong += got != wanted[i][0] || wrong_answer(result, got, wanted[i][1]) != 0;
+                EXPECT_OK(tern_test(f.worker, &request[i], &done));
+            EXPECT_OK(tern_wait(f.worker, &request[i]));
+            const size_t got = tern_request_result(&request[i]);
+            wrong += got != wanted[i][0] || wrong_answer(result[i], got, wanted[i][1]) != 0;
         }
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -163,8 +162,7 @@ static void size_limits(void) {
         for (uint64_t k = 0; k < 3; k++)
             EXPECT_OK(tern_call(f.worker, to(next), &receive_function, arguments,
                                 compose(arguments, f.rank, k, limit)));
-        tern_future future;
-        memset(&future, 0, sizeof future);
+        tern_request request = {0};
         const size_t large[] = {(size_t)TERN_CHUNK_MAX + 1, SIZE_MAX / 2, SIZE_MAX, UINT32_MAX};
         for (size_t k = 0; k < sizeof large / sizeof large[0]; k++) {
             EXPECT(TERN_ERR_RANGE,
@@ -174,7 +172,7 @@ static void size_limits(void) {
             EXPECT(TERN_ERR_RANGE, tern_call_return(f.worker, to(next), &receive_function,
                                                     arguments, large[k], NULL, 0, NULL));
             EXPECT(TERN_ERR_RANGE, tern_call_start(f.worker, to(next), &receive_function, arguments,
-                                                   large[k], &future));
+                                                   large[k], NULL, 0, &request));
         }
         EXPECT_OK(tern_quiesce(f.worker));
         CU_ASSERT_EQUAL(arrived.wrong, 0);
@@ -206,6 +204,7 @@ static struct {
     tern_status call_return, wait, quiesce, barrier, destroy, release, deep;
     size_t progress;
     int runs, deep_runs;
+    tern_request under_way;
 } inside;
 
 static tern_status deeper(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -221,16 +220,18 @@ static tern_status try_waiting(tern_call_info *call, const void *arguments, size
     (void)arguments;
     (void)bytes;
     tern_worker *worker = call->worker;
-    tern_future future;
-    memset(&future, 0, sizeof future);
     /* The way back may not be there yet: the first record of a pair opens its ring. */
     inside.deep = tern_call(worker, call->origin, &deeper_function, NULL, 0);
+    if (inside.deep != TERN_OK)
+        return inside.deep;
+    inside.deep = tern_call_start(worker, tern_worker_self(worker), &deeper_function, NULL, 0, NULL,
+                                  0, &inside.under_way);
     if (inside.deep != TERN_OK)
         return inside.deep;
     inside.runs++;
     inside.call_return =
         tern_call_return(worker, call->origin, &deeper_function, NULL, 0, NULL, 0, NULL);
-    inside.wait = tern_future_wait(worker, &future, NULL, 0, NULL);
+    inside.wait = tern_wait(worker, &inside.under_way);
     inside.quiesce = tern_quiesce(worker);
     inside.barrier = tern_barrier(worker);
     inside.destroy = tern_context_destroy(tern_worker_context(worker));
@@ -259,7 +260,8 @@ static void waiting_in_a_handler(void) {
     CU_ASSERT_EQUAL(inside.release, TERN_ERR_STATE);
     CU_ASSERT_EQUAL(inside.progress, 0);
     CU_ASSERT_EQUAL(inside.deep, TERN_OK);
-    CU_ASSERT_EQUAL(inside.deep_runs, 1);
+    EXPECT_OK(tern_wait(f.worker, &inside.under_way));
+    CU_ASSERT_EQUAL(inside.deep_runs, 2);
     fixture_close(&f);
 }
 
@@ -272,8 +274,7 @@ static void wrong_arguments(void) {
     if (!open_with_rings(&f, 16384))
         return;
     char a[8] = {0};
-    tern_future future;
-    memset(&future, 0, sizeof future);
+    tern_request request = {0};
     const tern_worker_id nobody[] = {{f.size, 0}, {UINT32_MAX, 0}, {0, 1}, {f.rank, UINT32_MAX}};
     for (size_t i = 0; i < sizeof nobody / sizeof nobody[0]; i++) {
         EXPECT(TERN_ERR_ARGUMENT, tern_call(f.worker, nobody[i], &receive_function, a, 8));
@@ -281,12 +282,13 @@ static void wrong_arguments(void) {
         EXPECT(TERN_ERR_ARGUMENT,
                tern_call_return(f.worker, nobody[i], &receive_function, a, 8, NULL, 0, NULL));
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_call_start(f.worker, nobody[i], &receive_function, a, 8, &future));
+               tern_call_start(f.worker, nobody[i], &receive_function, a, 8, NULL, 0, &request));
     }
     tern_worker_id self = to(f.rank);
     EXPECT(TERN_ERR_ARGUMENT, tern_call(f.worker, self, NULL, a, 8));
     EXPECT(TERN_ERR_ARGUMENT, tern_call(f.worker, self, &receive_function, NULL, 8));
-    EXPECT(TERN_ERR_ARGUMENT, tern_call_start(f.worker, self, &receive_function, a, 8, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_call_start(f.worker, self, &receive_function, a, 8, NULL, 0, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_call_return(f.worker, self, &receive_function, a, 8, NULL, 8, NULL));
 
@@ -491,7 +493,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"results", results},
         {"handlers_that_fail", handlers_that_fail},
-        {"futures", futures},
+        {"requests", requests},
         {"size_limits", size_limits},
         {"to_oneself", to_oneself},
         {"waiting_in_a_handler", waiting_in_a_handler},

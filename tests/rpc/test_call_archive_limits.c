@@ -83,7 +83,7 @@ static void as_many_as_there_may_be(void) {
     uint32_t *values = malloc(4000);
     tern_archive_options options = {.full = TERN_FULL_QUEUE, .reusable = &reusable};
     tern_status status = TERN_OK;
-    while (status == TERN_OK && sent <= TERN_FUTURES) {
+    while (status == TERN_OK && sent <= TERN_CALL_REQUESTS) {
         tern_writer writer;
         begin(&writer, sent, 1);
         fill(values, 1000, f.rank * 1000);
@@ -94,10 +94,10 @@ static void as_many_as_there_may_be(void) {
         meet_without_progress();
     }
     EXPECT(TERN_ERR_AGAIN, status);
-    CU_ASSERT_EQUAL(sent, TERN_FUTURES);
+    CU_ASSERT_EQUAL(sent, TERN_CALL_REQUESTS);
     EXPECT_OK(tern_synchronizer_wait(f.worker, reusable));
     EXPECT_OK(tern_quiesce(f.worker));
-    CU_ASSERT_EQUAL(found.run, TERN_FUTURES);
+    CU_ASSERT_EQUAL(found.run, TERN_CALL_REQUESTS);
     free(values);
     forget();
     close_all();
@@ -167,11 +167,12 @@ static void results_take_all_cells(void) {
     if (!open_with(16384, TERN_CMA_AUTO))
         return;
     forget();
-    static tern_future future[TERN_FUTURES];
-    memset(future, 0, sizeof future);
+    static tern_request request[TERN_CALL_REQUESTS];
+    memset(request, 0, sizeof request);
     tern_worker_id next = to((f.rank + 1) % f.size);
-    for (size_t i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_call_start(f.worker, next, &give_nothing_function, NULL, 0, &future[i]));
+    for (size_t i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(
+            tern_call_start(f.worker, next, &give_nothing_function, NULL, 0, NULL, 0, &request[i]));
     tern_writer writer;
     uint32_t *values = malloc(4000);
     fill(values, 1000, f.rank * 1000);
@@ -180,8 +181,8 @@ static void results_take_all_cells(void) {
     tern_archive_options options = {.reusable = &reusable, .executed = &executed};
     EXPECT(TERN_ERR_AGAIN,
            tern_call_archive(f.worker, next, &open_letter_function, &writer, &options));
-    for (size_t i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f.worker, &future[i], NULL, 0, NULL));
+    for (size_t i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(tern_wait(f.worker, &request[i]));
     EXPECT_OK(tern_call_archive(f.worker, next, &open_letter_function, &writer, &options));
     EXPECT_OK(tern_synchronizer_wait(f.worker, reusable));
     EXPECT_OK(tern_synchronizer_wait(f.worker, executed));
@@ -223,7 +224,7 @@ static void spoil(hostile *h, int what, size_t *bytes) {
         h->list.index = 2;
         break;
     case 4:
-        h->list.back.cell = TERN_FUTURES;
+        h->list.back.cell = TERN_CALL_REQUESTS;
         break;
     case 5:
         h->source[1].bytes = 0;

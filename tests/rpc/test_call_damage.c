@@ -10,6 +10,7 @@
 #include "rma/answer.h"
 #include "rma/memory/owner_service.h"
 #include "rma/state.h"
+#include "rpc/call/await.h"
 #include "tern/lock.h"
 
 static fixture f;
@@ -56,11 +57,12 @@ static void close_scene(void) {
 
 static tern_out *ring(void) { return tern_rma_worker_of(f.worker)->out[f.context->workers]; }
 
-static tern_future start(void) {
-    tern_future future = {{0, 0}};
-    EXPECT_OK(tern_call_start(f.worker, to(1), &answer_function, NULL, 0, &future));
+static void start(tern_request *request) {
+    static uint64_t number;
+    *request = (tern_request){0};
+    EXPECT_OK(tern_call_start(f.worker, to(1), &answer_function, NULL, 0, &number, sizeof number,
+                              request));
     tern_ring_publish_all(f.worker);
-    return future;
 }
 
 static void expect_damage(uint32_t owner, tern_status status) {
@@ -70,9 +72,8 @@ static void expect_damage(uint32_t owner, tern_status status) {
     EXPECT_DETAIL(text);
 }
 
-static void expect_lost(tern_future future, uint32_t owner) {
-    uint64_t number;
-    expect_damage(owner, tern_future_wait(f.worker, &future, &number, sizeof number, NULL));
+static void expect_lost(tern_request *request, uint32_t owner) {
+    expect_damage(owner, tern_wait(f.worker, request));
 }
 
 /* By rank 0, while no other rank makes progress. */
@@ -101,9 +102,10 @@ static void a_record_that_is_refused(void) {
 
 static void overwrite_header(uint64_t value) {
     const uint64_t at = ring()->lane.write;
-    tern_future future = start();
+    tern_request request;
+    start(&request);
     atomic_store(tern_out_word(ring(), at), value);
-    expect_lost(future, 1);
+    expect_lost(&request, 1);
 }
 
 static void zero_header(void) { overwrite_header(0); }
@@ -116,31 +118,30 @@ static void short_header(void) {
 
 static void test_zero_header(void) {
     const uint64_t at = ring()->lane.write;
-    tern_future future = start();
+    tern_request request;
+    start(&request);
     int done = 0;
-    tern_status status = TERN_OK;
     atomic_store(tern_out_word(ring(), at), 0);
-    for (double end = MPI_Wtime() + 20; status == TERN_OK && MPI_Wtime() < end;) {
-        status = tern_future_test(f.worker, &future, &done);
-        CU_ASSERT_FALSE(done);
-    }
-    expect_damage(1, status);
-    expect_lost(future, 1);
+    for (double end = MPI_Wtime() + 20; !done && MPI_Wtime() < end;)
+        EXPECT_OK(tern_test(f.worker, &request, &done));
+    CU_ASSERT(done);
+    expect_lost(&request, 1);
 }
 
 /* Both are told, though every second glance is that of the same one. */
 static void test_two(void) {
     const uint64_t at = ring()->lane.write;
-    tern_future futures[2] = {start(), start()};
-    bool told[2] = {false, false};
-    int done = 0;
+    tern_request requests[2];
+    start(&requests[0]);
+    start(&requests[1]);
+    int done[2] = {0, 0};
     atomic_store(tern_out_word(ring(), at), 0);
-    for (double end = MPI_Wtime() + 20; !(told[0] && told[1]) && MPI_Wtime() < end;)
+    for (double end = MPI_Wtime() + 20; !(done[0] && done[1]) && MPI_Wtime() < end;)
         for (int i = 0; i < 2; i++)
-            told[i] |= tern_future_test(f.worker, &futures[i], &done) == TERN_ERR_CORRUPT;
-    CU_ASSERT(told[0] && told[1]);
-    expect_lost(futures[0], 1);
-    expect_lost(futures[1], 1);
+            EXPECT_OK(tern_test(f.worker, &requests[i], &done[i]));
+    CU_ASSERT(done[0] && done[1]);
+    expect_lost(&requests[0], 1);
+    expect_lost(&requests[1], 1);
 }
 
 static size_t always_something(tern_worker *worker, void *argument) {
@@ -156,7 +157,8 @@ static void zero_header_of_the_busy(void) {
 }
 
 static void zero_header_before(uint64_t at) {
-    (void)start();
+    static tern_request abandoned;
+    start(&abandoned);
     atomic_store(tern_out_word(ring(), at), 0);
 }
 
@@ -184,9 +186,10 @@ static void fill_ring(void) {
 }
 
 static void consumed_is_wrong(void) {
-    tern_future future = start();
+    tern_request request;
+    start(&request);
     atomic_store(&ring()->header->consumed, UINT64_MAX / 3);
-    expect_lost(future, 1);
+    expect_lost(&request, 1);
 }
 
 static void a_record_that_is_written_over(void) {
@@ -219,23 +222,31 @@ static void a_record_before_a_lock_is_acquired(void) {
     close_scene();
 }
 
-static tern_cell *cell_of(const tern_future *future) {
-    const tern_return_address back = {(uint32_t)future->state[1], 0, future->state[0]};
+static tern_answer answer_of(const tern_request *request) {
+    tern_answer answer;
+    memcpy(&answer, request->own, sizeof answer);
+    return answer;
+}
+
+static tern_cell *cell_of(const tern_request *request) {
+    const tern_return_address back = {.cell = answer_of(request).cell};
     return (tern_cell *)(uintptr_t)tern_reply_cell(f.worker, &back);
 }
 
 static void overwrite_sequence(void) {
-    tern_future future = start();
-    atomic_store(&cell_of(&future)->sequence, UINT64_MAX / 5);
-    expect_lost(future, 0);
+    tern_request request;
+    start(&request);
+    atomic_store(&cell_of(&request)->sequence, UINT64_MAX / 5);
+    expect_lost(&request, 0);
 }
 
 static void overwrite_length(void) {
-    tern_future future = start();
-    tern_cell *cell = cell_of(&future);
+    tern_request request;
+    start(&request);
+    tern_cell *cell = cell_of(&request);
     cell->bytes = UINT32_MAX;
-    atomic_store(&cell->sequence, future.state[0]);
-    expect_lost(future, 0);
+    atomic_store(&cell->sequence, answer_of(&request).sequence);
+    expect_lost(&request, 0);
 }
 
 /* The answer still comes, to a cell that is used no more; later calls get theirs. */
@@ -245,7 +256,7 @@ static void an_answer_that_is_written_over(void) {
         return;
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         while_none_progresses(acts[i]);
-        for (int calls = 0; f.rank == 0 && calls < 2 * TERN_FUTURES; calls++)
+        for (int calls = 0; f.rank == 0 && calls < 2 * TERN_CALL_REQUESTS; calls++)
             EXPECT_OK(ask());
         EXPECT_OK(tern_barrier(f.worker));
     }
@@ -296,12 +307,12 @@ static void a_request_for_memory_that_no_rank_makes(void) {
 }
 
 static void wait_long(void) {
-    tern_future futures[8];
+    tern_request requests[8];
     int done = 0;
     for (size_t i = 0; i < 8; i++)
-        futures[i] = start();
+        start(&requests[i]);
     for (double end = MPI_Wtime() + 0.1; MPI_Wtime() < end;) {
-        EXPECT_OK(tern_future_test(f.worker, &futures[7], &done));
+        EXPECT_OK(tern_test(f.worker, &requests[7], &done));
         CU_ASSERT_FALSE(done);
     }
 }

@@ -35,7 +35,7 @@ static void give_up_chunks(uint32_t victim) {
     EXPECT_OK(TERN_WRITE(&writer, memory, sizeof memory));
     tern_archive_options options = {.full = TERN_FULL_QUEUE, .reusable = &reusable};
     start_clock();
-    for (uint32_t i = 0; i < 2 * TERN_FUTURES;) {
+    for (uint32_t i = 0; i < 2 * TERN_CALL_REQUESTS;) {
         tern_status status =
             tern_call_archive(f.worker, to(victim), &receive_nothing_function, &writer, &options);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_AGAIN);
@@ -129,12 +129,12 @@ static void waiting_for_the_dead(void) {
     CU_ASSERT_EQUAL(in_use(), before);
     meet_survivors(&f);
     /* All cells are free: a result of one's own. */
-    static tern_future future[TERN_FUTURES];
-    for (size_t i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(
-            tern_call_start(f.worker, to(f.rank), &receive_nothing_function, NULL, 0, &future[i]));
-    for (size_t i = 0; i < TERN_FUTURES; i++)
-        EXPECT_OK(tern_future_wait(f.worker, &future[i], NULL, 0, NULL));
+    static tern_request request[TERN_CALL_REQUESTS];
+    for (size_t i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(tern_call_start(f.worker, to(f.rank), &receive_nothing_function, NULL, 0, NULL, 0,
+                                  &request[i]));
+    for (size_t i = 0; i < TERN_CALL_REQUESTS; i++)
+        EXPECT_OK(tern_wait(f.worker, &request[i]));
     tern_log_set_level(TERN_LOG_WARN);
     survivors_close(&f);
 }

@@ -97,7 +97,7 @@ static size_t list(hostile *all) {
              h->e.counter = (tern_ptr){f.rank, 0, 0, UINT64_C(1) << 50});
     EXTENDED("a counter of a rank there is not", h->e.counter = (tern_ptr){f.size, 0, 0, 4096});
     EXTENDED("a function there is not", h->id = 9999);
-    EXTENDED("an answer to a cell there is not", h->e.answer.cell = TERN_FUTURES);
+    EXTENDED("an answer to a cell there is not", h->e.answer.cell = TERN_CALL_REQUESTS);
     EXTENDED("lent by nobody", h->e.lent = 1);
     WITH_BUFFER("no room for the arguments' length", 7, 0);
     WITH_BUFFER("one more byte of arguments than there is", 16, 9);

@@ -13,7 +13,7 @@
 #include "rma/reply.h"
 #include "rma/state.h"
 
-enum { CALLS = 2 * TERN_FUTURES, RESULT = 200 };
+enum { CALLS = 2 * TERN_CALL_REQUESTS, RESULT = 200 };
 
 static volatile sig_atomic_t may_answer, has_answered;
 
@@ -70,20 +70,19 @@ static void call_the_living(fixture *f, uint32_t callee) {
     start_clock();
     for (unsigned i = 0; i < CALLS; i++) {
         const unsigned char number = (unsigned char)i;
-        tern_future future;
-        size_t bytes = 0;
+        tern_request request = {0};
         int done = 0;
-        if (!EXPECT_OK(
-                tern_call_start(f->worker, to(callee), &answer_function, &number, 1, &future)))
+        if (!EXPECT_OK(tern_call_start(f->worker, to(callee), &answer_function, &number, 1, result,
+                                       sizeof result, &request)))
             return;
         while (!done && MPI_Wtime() - began < soon)
-            if (tern_future_test(f->worker, &future, &done) != TERN_OK)
+            if (tern_test(f->worker, &request, &done) != TERN_OK)
                 break;
         CU_ASSERT(done);
         if (!done)
             return;
-        EXPECT_OK(tern_future_wait(f->worker, &future, result, sizeof result, &bytes));
-        CU_ASSERT_EQUAL(bytes, RESULT);
+        EXPECT_OK(tern_wait(f->worker, &request));
+        CU_ASSERT_EQUAL(tern_request_result(&request), RESULT);
         CU_ASSERT(result[0] == number && result[RESULT - 1] == number);
     }
 }
@@ -110,18 +109,17 @@ static void answers_of_the_dead(void) {
         serve_and_die(&f);
     if (f.rank == 0) {
         enum { UNDER_WAY = 8 };
-        tern_future future[UNDER_WAY];
+        tern_request request[UNDER_WAY] = {0};
+        unsigned char result[UNDER_WAY][RESULT];
         for (int i = 0; i < UNDER_WAY; i++)
             EXPECT_OK(tern_call_start(f.worker, to(victim), &answer_when_allowed_function, wrong,
-                                      sizeof wrong, &future[i]));
+                                      sizeof wrong, result[i], sizeof result[i], &request[i]));
         start_clock();
         delayed = &f;
         for (int i = 0; i < UNDER_WAY; i++) {
-            unsigned char result[RESULT];
             /* The first is told, unless a round of progress has looked after the peers before it
              * looked for messages. */
-            tern_status status =
-                tern_future_wait(f.worker, &future[i], result, sizeof result, NULL);
+            tern_status status = tern_wait(f.worker, &request[i]);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
             /* An answer of its own is there before this rank looks for messages. */
             if (i == 0)

@@ -117,45 +117,46 @@ static void into_memory_of_any_kind(void) {
     fixture_close(&f);
 }
 
-/* Futures of any sizes at once, waited for in any order, some into too little room. */
+/* Results of any sizes at once, waited for in any order, some into too little room. */
 static void of_random_sizes(void) {
     enum { AT_ONCE = 8 };
     fixture f;
     if (!open_results(&f, (size_t)64 << 20))
         return;
-    unsigned char *room = malloc(((size_t)1 << 20) + ROOM);
+    unsigned char *room[AT_ONCE];
     uint64_t random = fixture_seed(&f, 9), asked = 0;
     for (int times = fixture_times(&f, 200); times > 0; times--) {
-        tern_future future[AT_ONCE];
+        tern_request request[AT_ONCE] = {0};
         wish w[AT_ONCE];
-        uint32_t rank[AT_ONCE];
+        bool narrow[AT_ONCE];
+        size_t order[AT_ONCE];
         const size_t count = (size_t)below(&random, AT_ONCE) + 1;
         for (size_t i = 0; i < count; i++) {
-            rank[i] = (uint32_t)below(&random, f.size);
+            const uint32_t rank = (uint32_t)below(&random, f.size);
+            order[i] = i;
             w[i] = (wish){below(&random, (uint64_t)1 << below(&random, 21)),
                           (uint32_t)tern_test_random(&random), (uint32_t)below(&random, 3) * 700};
-            EXPECT_OK(tern_call_start(f.worker, to(rank[i]), &give_function, &w[i], sizeof w[i],
-                                      &future[i]));
+            narrow[i] = w[i].bytes > 0 && below(&random, 8) == 0;
+            room[i] = malloc(w[i].bytes + ROOM);
+            memset(room[i] + w[i].bytes, 0xee, ROOM);
+            EXPECT_OK(tern_call_start(f.worker, to(rank), &give_function, &w[i], sizeof w[i],
+                                      room[i], narrow[i] ? w[i].bytes - 1 : w[i].bytes + ROOM,
+                                      &request[i]));
         }
         for (size_t left = count; left > 0; left--) {
-            const size_t i = (size_t)below(&random, left);
-            size_t got = 7;
-            memset(room + w[i].bytes, 0xee, ROOM);
-            if (w[i].bytes > 0 && below(&random, 8) == 0) {
+            const size_t at = (size_t)below(&random, left), i = order[at];
+            if (narrow[i]) {
                 char size[32];
                 snprintf(size, sizeof size, "%llu bytes", (unsigned long long)w[i].bytes);
-                EXPECT(TERN_ERR_RANGE,
-                       tern_future_wait(f.worker, &future[i], room, w[i].bytes - 1, &got));
+                EXPECT(TERN_ERR_RANGE, tern_wait(f.worker, &request[i]));
                 EXPECT_DETAIL(size);
-                CU_ASSERT_EQUAL(got, 7);
-            } else if (EXPECT_OK(
-                           tern_future_wait(f.worker, &future[i], room, w[i].bytes + ROOM, &got))) {
-                expect_result(&w[i], room, got);
+                CU_ASSERT_EQUAL(tern_request_result(&request[i]), 0);
+            } else if (EXPECT_OK(tern_wait(f.worker, &request[i]))) {
+                expect_result(&w[i], room[i], tern_request_result(&request[i]));
             }
-            CU_ASSERT_EQUAL(room[w[i].bytes], 0xee);
-            future[i] = future[left - 1];
-            w[i] = w[left - 1];
-            rank[i] = rank[left - 1];
+            CU_ASSERT_EQUAL(room[i][w[i].bytes], 0xee);
+            free(room[i]);
+            order[at] = order[left - 1];
         }
         asked += count;
     }
@@ -168,7 +169,6 @@ static void of_random_sizes(void) {
     CU_ASSERT_EQUAL(difference, 0);
     free(all);
     expect_all_given_back(&f);
-    free(room);
     fixture_close(&f);
 }
 
@@ -178,22 +178,21 @@ static void without_room_in_the_segment(void) {
     fixture f;
     if (!open_results(&f, (size_t)1 << 20))
         return;
-    unsigned char *room = malloc(BYTES + ROOM);
-    tern_future future[CALLS];
+    unsigned char *room = malloc(CALLS * BYTES);
+    tern_request request[CALLS] = {0};
     int refused = 0;
     wish w[CALLS];
     uint32_t next = (f.rank + 1) % f.size;
     for (int i = 0; i < CALLS; i++) {
         w[i] = (wish){BYTES, f.rank + (uint32_t)i, 0};
-        EXPECT_OK(
-            tern_call_start(f.worker, to(next), &give_function, &w[i], sizeof w[i], &future[i]));
+        EXPECT_OK(tern_call_start(f.worker, to(next), &give_function, &w[i], sizeof w[i],
+                                  room + i * BYTES, BYTES, &request[i]));
     }
     EXPECT_OK(tern_quiesce(f.worker));
     for (int i = 0; i < CALLS; i++) {
-        size_t got = 0;
-        tern_status status = tern_future_wait(f.worker, &future[i], room, BYTES, &got);
+        tern_status status = tern_wait(f.worker, &request[i]);
         if (status == TERN_OK) {
-            expect_result(&w[i], room, got);
+            expect_result(&w[i], room + i * BYTES, tern_request_result(&request[i]));
             continue;
         }
         EXPECT(TERN_ERR_MEMORY, status);
@@ -300,7 +299,7 @@ static void without_an_address(void) {
     const struct {
         tern_return_address back;
         wish w;
-    } record = {{.cell = TERN_FUTURES, .sequence = 1}, {100000, 1, 0}};
+    } record = {{.cell = TERN_CALL_REQUESTS, .sequence = 1}, {100000, 1, 0}};
     tern_out *out = NULL;
     EXPECT_OK(tern_ring_open(f.worker, f.worker->id, &out));
     tern_count(&f.worker->stats.calls_sent, 1);
@@ -333,11 +332,11 @@ static void declared_ones(void) {
         return;
     static table t;
     for (uint32_t r = 0; r < f.size; r++) {
-        tern_future future;
+        tern_request request = {0};
         EXPECT_OK(tabulate(f.worker, to(r), f.rank + 10, &t));
         CU_ASSERT_EQUAL(t.value[4999], f.rank + 5009);
-        EXPECT_OK(tabulate_start(f.worker, to(r), f.rank + 20, &future));
-        EXPECT_OK(tabulate_finish(f.worker, &future, &t));
+        EXPECT_OK(tabulate_start(f.worker, to(r), f.rank + 20, &t, &request));
+        EXPECT_OK(tern_wait(f.worker, &request));
         CU_ASSERT_EQUAL(t.value[4999], f.rank + 5019);
         EXPECT(TERN_ERR_RANGE, tabulate(f.worker, to(r), 1000, &t));
         EXPECT_DETAIL("1000 is too much");

@@ -11,15 +11,14 @@ enum { BYTES = 150000, AFTER = 64 };
 static fixture f;
 
 /* Over shm the memory of the dead is still there. */
-static void wait_for_the_dead(uint32_t victim, tern_future *future, const wish *w) {
-    unsigned char *result = malloc(BYTES);
-    size_t got = 0;
+static void wait_for_the_dead(uint32_t victim, tern_request *request, const wish *w,
+                              unsigned char *result) {
     tern_transport transport = TERN_P2P;
     EXPECT_OK(tern_context_transport(f.context, victim, &transport));
     memset(result, 0xee, BYTES);
-    tern_status status = tern_future_wait(f.worker, future, result, BYTES, &got);
+    tern_status status = tern_wait(f.worker, request);
     if (status == TERN_OK)
-        expect_result(w, result, got);
+        expect_result(w, result, tern_request_result(request));
     else if (transport == TERN_SHM || !TOLD(victim, status))
         EXPECT_OK(status);
     memset(result, 0x11, BYTES);
@@ -29,7 +28,6 @@ static void wait_for_the_dead(uint32_t victim, tern_future *future, const wish *
     for (size_t i = 0; i < BYTES; i++)
         wrong += result[i] != 0x11;
     CU_ASSERT_EQUAL(wrong, 0);
-    free(result);
 }
 
 static void expect_given_back(size_t before) {
@@ -44,18 +42,20 @@ static void lender_and_borrower_die(void) {
     if (!survivors_open(&f, victim))
         return;
     const size_t before = in_use(&f);
-    tern_future future[RANKS];
+    tern_request request[RANKS] = {0};
+    unsigned char *room = malloc(RANKS * BYTES);
     const wish w = {BYTES, f.rank, AFTER};
     EXPECT_OK(tern_barrier(f.worker));
     for (uint32_t r = 0; r < f.size; r++)
         if ((r == victim) != (f.rank == victim))
-            EXPECT_OK(tern_call_start(f.worker, to(r), &give_function, &w, sizeof w, &future[r]));
+            EXPECT_OK(tern_call_start(f.worker, to(r), &give_function, &w, sizeof w,
+                                      room + r * BYTES, BYTES, &request[r]));
     EXPECT_OK(tern_quiesce(f.worker));
     if (f.rank != victim)
         CU_ASSERT(in_use(&f) >= before + BYTES);
     lose_later(&f);
     tern_log_set_level(TERN_LOG_NONE);
-    wait_for_the_dead(victim, &future[victim], &w);
+    wait_for_the_dead(victim, &request[victim], &w, room + victim * BYTES);
     expect_given_back(before);
     /* The living go on. */
     unsigned char *result = malloc(BYTES);

@@ -26,7 +26,7 @@ static void send(fixture *f, uint64_t way, uint32_t rank, uint64_t *number, size
     tern_worker_id target = to(rank);
     const tern_function *fn = &receive_function;
     tern_status status = TERN_ERR_AGAIN;
-    tern_future future;
+    tern_request request = {0};
     compose(arguments, f->rank, (*number)++, bytes);
     while (status == TERN_ERR_AGAIN) {
         if (way % 5 == 0)
@@ -37,9 +37,9 @@ static void send(fixture *f, uint64_t way, uint32_t rank, uint64_t *number, size
             status = tern_call_queue(f->worker, target, fn, arguments, bytes);
         else if (way % 5 == 3)
             status = tern_call_return(f->worker, target, fn, arguments, bytes, NULL, 0, NULL);
-        else if ((status = tern_call_start(f->worker, target, fn, arguments, bytes, &future)) ==
-                 TERN_OK)
-            status = tern_future_wait(f->worker, &future, NULL, 0, NULL);
+        else if ((status = tern_call_start(f->worker, target, fn, arguments, bytes, NULL, 0,
+                                           &request)) == TERN_OK)
+            status = tern_wait(f->worker, &request);
         tern_progress(f->worker);
     }
     /* The memory is the caller's again at once. */

@@ -187,22 +187,22 @@ static void answers_are_there(void) {
     fixture f;
     if (!open(&f))
         return;
-    tern_future futures[TERN_FUTURES];
-    memset(futures, 0, sizeof futures);
+    tern_request requests[TERN_CALL_REQUESTS] = {0};
+    uint64_t back[TERN_CALL_REQUESTS];
     int rounds = fixture_times(&f, 50);
     for (int round = 0; round < rounds; round++) {
-        for (uint64_t i = 0; i < TERN_FUTURES; i++) {
+        for (uint64_t i = 0; i < TERN_CALL_REQUESTS; i++) {
             tern_worker_id to = {(uint32_t)(i + f.rank) % f.size, 0};
-            EXPECT_OK(tern_call_start(f.worker, to, &identity_function, &i, sizeof i, &futures[i]));
+            EXPECT_OK(tern_call_start(f.worker, to, &identity_function, &i, sizeof i, &back[i],
+                                      sizeof back[i], &requests[i]));
         }
         EXPECT_OK(tern_quiesce(f.worker));
-        for (uint64_t i = 0; i < TERN_FUTURES; i++) {
-            uint64_t back = 99;
+        for (uint64_t i = 0; i < TERN_CALL_REQUESTS; i++) {
             int done = 0;
-            EXPECT_OK(tern_future_test(f.worker, &futures[i], &done));
+            EXPECT_OK(tern_test(f.worker, &requests[i], &done));
             CU_ASSERT_EQUAL(done, 1);
-            EXPECT_OK(tern_future_wait(f.worker, &futures[i], &back, sizeof back, NULL));
-            CU_ASSERT_EQUAL(back, i);
+            CU_ASSERT_EQUAL(back[i], i);
+            EXPECT_OK(tern_wait(f.worker, &requests[i]));
         }
     }
     fixture_close(&f);

@@ -1,7 +1,7 @@
 // tern-test: transports
 
 /* Functions declared with TERN_REMOTE: every kind of parameter arrives as it was sent, results and
- * futures come back, limits and wrong arguments are refused before anything is sent. */
+ * requests come back, limits and wrong arguments are refused before anything is sent. */
 
 #include "call_tools.h"
 
@@ -230,30 +230,31 @@ static void results(void) {
     fixture_close(&f);
 }
 
-static void futures(void) {
+static void requests(void) {
     fixture f;
     if (!open_with_rings(&f, 16384))
         return;
     static const double values[] = {1, 2, 4};
-    tern_future sums[8], moves[8], plain;
+    tern_request sums[8] = {0}, moves[8] = {0}, plain = {0};
+    double sum[8];
+    point there[8];
     int rounds = fixture_times(&f, 100);
     reset(&f);
     for (int round = 0; round < rounds; round++) {
         uint32_t r = (f.rank + (uint32_t)round) % f.size;
         for (size_t i = 0; i < 8; i++) {
-            EXPECT_OK(sum_of_start(f.worker, to(r), values, i % 4, &sums[i]));
-            EXPECT_OK(moved_start(f.worker, to(r), (point){(double)i, 0, 0}, 1, &moves[i]));
+            EXPECT_OK(sum_of_start(f.worker, to(r), values, i % 4, &sum[i], &sums[i]));
+            EXPECT_OK(
+                moved_start(f.worker, to(r), (point){(double)i, 0, 0}, 1, &there[i], &moves[i]));
         }
         EXPECT_OK(nothing_start(f.worker, to(r), &plain));
         for (size_t i = 8; i-- > 0;) {
-            double sum = -1;
-            point there = {-1, 0, 0};
-            EXPECT_OK(sum_of_finish(f.worker, &sums[i], &sum));
-            CU_ASSERT_EQUAL(sum, (double)((1u << i % 4) - 1));
-            EXPECT_OK(moved_finish(f.worker, &moves[i], &there));
-            CU_ASSERT_EQUAL(there.x, (double)i + 1);
+            EXPECT_OK(tern_wait(f.worker, &sums[i]));
+            CU_ASSERT_EQUAL(sum[i], (double)((1u << i % 4) - 1));
+            EXPECT_OK(tern_wait(f.worker, &moves[i]));
+            CU_ASSERT_EQUAL(there[i].x, (double)i + 1);
         }
-        EXPECT_OK(tern_future_wait(f.worker, &plain, NULL, 0, NULL));
+        EXPECT_OK(tern_wait(f.worker, &plain));
     }
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(seen.sum, (uint64_t)rounds * 1000000);
@@ -455,7 +456,7 @@ int main(int argc, char **argv) {
         {"fixed_parameters", fixed_parameters},
         {"variable_parameters", variable_parameters},
         {"results", results},
-        {"futures", futures},
+        {"requests", requests},
         {"segment_memory", segment_memory},
         {"registered_memory", registered_memory},
         {"calls_in_handlers", calls_in_handlers},

@@ -196,11 +196,11 @@ static void results(void) {
     }
 }
 
-/* Buffers of one who does not wait are copied, vectors kept; as many calls as there are futures. */
-static void futures(void) {
+/* Buffers of one who does not wait are copied, vectors kept; as many calls as there may be. */
+static void requests(void) {
     enum { PAIRS = 12 };
-    tern_future sums[PAIRS], products[PAIRS];
-    double values[300];
+    tern_request sums[PAIRS] = {0}, products[PAIRS] = {0};
+    double values[300], sum[PAIRS], product[PAIRS];
     int rounds = fixture_times(&f, 10);
     for (int round = 0; round < rounds; round++) {
         uint32_t r = (f.rank + (uint32_t)round) % f.size;
@@ -211,17 +211,16 @@ static void futures(void) {
             fill(&b, i % 2 == 0 ? f.worker : NULL, i + 1, count);
             for (size_t k = 0; k < count; k++)
                 values[k] = (double)i;
-            EXPECT_OK(sum_of_start(f.worker, to(r), values, count, &sums[i]));
-            EXPECT_OK(product_of_start(f.worker, to(r), &a, &b, &products[i]));
+            EXPECT_OK(sum_of_start(f.worker, to(r), values, count, &sum[i], &sums[i]));
+            EXPECT_OK(product_of_start(f.worker, to(r), &a, &b, &product[i], &products[i]));
             tern_vector_destroy(&a);
             tern_vector_destroy(&b);
         }
         for (uint64_t i = PAIRS; i-- > 0;) {
-            double got = -1;
-            EXPECT_OK(sum_of_finish(f.worker, &sums[i], &got));
-            CU_ASSERT_EQUAL(got, (double)(i * (20 + i * 20)));
-            EXPECT_OK(product_of_finish(f.worker, &products[i], &got));
-            CU_ASSERT_EQUAL(got, wanted_product(i, 20 + i * 20));
+            EXPECT_OK(tern_wait(f.worker, &sums[i]));
+            CU_ASSERT_EQUAL(sum[i], (double)(i * (20 + i * 20)));
+            EXPECT_OK(tern_wait(f.worker, &products[i]));
+            CU_ASSERT_EQUAL(product[i], wanted_product(i, 20 + i * 20));
         }
     }
     /* No reply cell is left over. */
@@ -232,23 +231,21 @@ static void futures(void) {
 
 /* As many results under way as there may be, with chunks and without. */
 static void as_many_as_there_may_be(void) {
-    tern_future future[TERN_FUTURES + 1];
+    tern_request request[TERN_CALL_REQUESTS + 1] = {0};
+    double got[TERN_CALL_REQUESTS + 1];
     tern_vector v;
     uint32_t next = (f.rank + 1) % f.size, started = 0;
     tern_status status = TERN_OK;
     fill(&v, f.worker, 3, 200);
-    while (status == TERN_OK && started <= TERN_FUTURES) {
-        status = product_of_start(f.worker, to(next), &v, &v, &future[started]);
+    while (status == TERN_OK && started <= TERN_CALL_REQUESTS) {
+        status = product_of_start(f.worker, to(next), &v, &v, &got[started], &request[started]);
         started += status == TERN_OK;
     }
     /* Earlier chunks are waited for, results are not. */
     EXPECT(TERN_ERR_AGAIN, status);
     EXPECT_DETAIL("64 results");
-    CU_ASSERT(started >= TERN_FUTURES - 1);
-    for (uint32_t i = 0; i < started; i++) {
-        double got = 0;
-        EXPECT_OK(product_of_finish(f.worker, &future[i], &got));
-    }
+    CU_ASSERT(started >= TERN_CALL_REQUESTS - 1);
+    EXPECT_OK(tern_wait_all(f.worker, request, started));
     tern_vector_destroy(&v);
 }
 
@@ -356,7 +353,7 @@ static void vector_of_another_context(void) {
 
 static void wrong_vectors(void) {
     tern_vector bytes, numbers, floats, empty;
-    tern_future future;
+    tern_request request = {0};
     double got = 0;
     EXPECT_OK(TERN_VECTOR_CREATE(f.worker, char, 8, &bytes));
     EXPECT_OK(TERN_VECTOR_CREATE(f.worker, int64_t, 1, &numbers));
@@ -366,7 +363,8 @@ static void wrong_vectors(void) {
     for (size_t i = 0; i < 3; i++) {
         EXPECT(TERN_ERR_MISMATCH, product_of(f.worker, to(0), &empty, all[i], &got));
         EXPECT_DETAIL("product_of(float64 vector, float64 vector):float64: vector b has elements");
-        EXPECT(TERN_ERR_MISMATCH, product_of_start(f.worker, to(0), all[i], &empty, &future));
+        EXPECT(TERN_ERR_MISMATCH,
+               product_of_start(f.worker, to(0), all[i], &empty, &got, &request));
         EXPECT_DETAIL("vector a");
         EXPECT(TERN_ERR_MISMATCH, take(f.worker, to(0), all[i]));
         EXPECT_DETAIL("take(float64 vector)");
@@ -389,7 +387,7 @@ static void wrong_vectors(void) {
 static void chunk_that_is_gone(void) {
     double got = -1;
     tern_writer writer;
-    tern_future future;
+    tern_request request = {0};
     tern_worker_id next = to((f.rank + 1) % f.size);
     size_t bytes = 500 * sizeof(double);
     double *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -401,21 +399,23 @@ static void chunk_that_is_gone(void) {
     if (reads)
         CU_ASSERT_EQUAL(mprotect(values, bytes, PROT_NONE), 0);
     tern_log_set_level(TERN_LOG_NONE);
-    EXPECT_OK(tern_call_archive_start(f.worker, next, &sum_of_function, &writer, &future));
-    EXPECT(reads ? TERN_ERR_SYSTEM : TERN_OK, sum_of_finish(f.worker, &future, &got));
+    EXPECT_OK(tern_call_archive_start(f.worker, next, &sum_of_function, &writer, &got, sizeof got,
+                                      &request));
+    EXPECT(reads ? TERN_ERR_SYSTEM : TERN_OK, tern_wait(f.worker, &request));
     if (reads)
         EXPECT_DETAIL("sum_of(float64*):float64 has not run");
     munmap(values, bytes);
     EXPECT_OK(tern_barrier(f.worker));
     tern_log_set_level(TERN_LOG_WARN);
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_call_archive_start(f.worker, next, &sum_of_function, &writer, NULL));
+           tern_call_archive_start(f.worker, next, &sum_of_function, &writer, NULL, 0, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_call_archive_start(f.worker, next, &sum_of_function, NULL, &future));
-    EXPECT(TERN_ERR_ARGUMENT, tern_call_archive_start(f.worker, next, NULL, &writer, &future));
+           tern_call_archive_start(f.worker, next, &sum_of_function, NULL, NULL, 0, &request));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_call_archive_start(f.worker, next, NULL, &writer, NULL, 0, &request));
     tern_writer_close(&writer);
     EXPECT(TERN_ERR_STATE,
-           tern_call_archive_start(f.worker, next, &sum_of_function, &writer, &future));
+           tern_call_archive_start(f.worker, next, &sum_of_function, &writer, NULL, 0, &request));
 }
 
 /* A function that calls on with the vector that it got, and one that would wait. */
@@ -466,7 +466,7 @@ static void answers(void) {
     if (!open_all())
         return;
     results();
-    futures();
+    requests();
     as_many_as_there_may_be();
     close_all();
 }

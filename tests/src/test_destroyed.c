@@ -33,8 +33,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     tern_transport transport;
     tern_event event;
     tern_ptr q = TERN_NULL;
-    tern_request request;
-    tern_future future;
+    tern_request request = {0};
     tern_post post;
     tern_queue *queue = NULL;
     tern_hashtable *table = NULL;
@@ -52,8 +51,8 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     CU_ASSERT_PTR_NULL(tern_local(context, p));
     REFUSED(tern_put(w, p, &word, sizeof word));
     REFUSED(tern_get(w, &word, p, sizeof word));
-    REFUSED(tern_put_nb(w, p, &word, sizeof word, &request));
-    REFUSED(tern_get_nb(w, &word, p, sizeof word, &request));
+    REFUSED(tern_put_start(w, p, &word, sizeof word, &request));
+    REFUSED(tern_get_start(w, &word, p, sizeof word, &request));
     REFUSED(tern_atomic_fetch_add(w, p, 1, &word));
     REFUSED(tern_flush(w, p.rank));
     REFUSED(tern_flush_all(w));
@@ -70,7 +69,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_context_call(context, to(0), &answer_function, &word, sizeof word));
     REFUSED(tern_call_with(w, to(0), &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_broadcast(w, &answer_function, &word, sizeof word, NULL));
-    REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, &future));
+    REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, NULL, 0, &request));
     REFUSED(tern_call_return(w, to(0), &answer_function, &word, sizeof word, NULL, 0, NULL));
     REFUSED(tern_put_notify(w, to(p.rank), p, &word, sizeof word, 0, &cid, sizeof cid, 0));
     REFUSED(tern_get_notify(w, to(p.rank), &word, p, sizeof word, 0, &cid, sizeof cid, 0));

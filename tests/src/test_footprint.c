@@ -38,7 +38,7 @@ static void computed(void) {
         CU_ASSERT(grows <= jobs[i] * (size_t)PER_WORKER);
         tern_layout layout;
         tern_layout_compute(&config, jobs[i], &layout);
-        size_t cells = TERN_FUTURES * sizeof(tern_cell) + TERN_PAGE + 4 * TERN_LINE;
+        size_t cells = TERN_CALL_REQUESTS * sizeof(tern_cell) + TERN_PAGE + 4 * TERN_LINE;
         CU_ASSERT(layout.board_bytes <= cells + jobs[i] * (size_t)PER_WORKER);
     }
     CU_ASSERT(fixed() + 4 * TERN_PAGE <= FIXED);

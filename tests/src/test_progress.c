@@ -50,7 +50,7 @@ static void progress_hooks(void) {
 /* What programs loop around. */
 
 static tern_queue *queue;
-static tern_future future;
+static tern_request request;
 
 static void by_progress(tern_worker *worker) { tern_progress(worker); }
 
@@ -78,9 +78,9 @@ static void by_descriptor_test(tern_worker *worker) {
            tern_descriptor_test(worker, TERN_ANY_WORKER, TERN_POSTED_ANY, 1, &descriptor));
 }
 
-static void by_future_test(tern_worker *worker) {
+static void by_request_test(tern_worker *worker) {
     int done = 1;
-    EXPECT_OK(tern_future_test(worker, &future, &done));
+    EXPECT_OK(tern_test(worker, &request, &done));
     CU_ASSERT_EQUAL(done, 0);
 }
 
@@ -108,7 +108,7 @@ TERN_FUNCTION(answer_late)
 /* Looks that find nothing give the processor up, but only now and then. */
 static void vain_looks_yield(void) {
     static void (*const looks[])(tern_worker *) = {
-        by_progress, by_probe, by_probe_each, by_descriptor_test, by_future_test, by_try_pop};
+        by_progress, by_probe, by_probe_each, by_descriptor_test, by_request_test, by_try_pop};
     enum { LOOKS = 4000, MOST = LOOKS / 100, LEAST = 4 };
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -117,7 +117,7 @@ static void vain_looks_yield(void) {
     EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
     answers = false;
     tern_worker_id self = tern_worker_self(f.worker);
-    EXPECT_OK(tern_call_start(f.worker, self, &answer_late_function, NULL, 0, &future));
+    EXPECT_OK(tern_call_start(f.worker, self, &answer_late_function, NULL, 0, NULL, 0, &request));
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t before = yields(f.worker);
@@ -127,7 +127,7 @@ static void vain_looks_yield(void) {
         CU_ASSERT(yields(f.worker) - before <= MOST);
     }
     answers = true;
-    EXPECT_OK(tern_future_wait(f.worker, &future, NULL, 0, NULL));
+    EXPECT_OK(tern_wait(f.worker, &request));
     EXPECT_OK(tern_queue_destroy(f.worker, queue));
     fixture_close(&f);
 }

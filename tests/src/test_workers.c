@@ -249,10 +249,10 @@ static void put_and_get(sailor *s) {
             CHECK(s, tern_fence(s->worker, r));
             CHECK(s, tern_put(s->worker, p, mine, bytes));
         } else {
-            tern_request request;
+            tern_request request = {0};
             memset(&request, 0, sizeof request);
             CHECK(s, tern_flush(s->worker, r));
-            CHECK(s, tern_get_nb(s->worker, data, p, bytes, &request));
+            CHECK(s, tern_get_start(s->worker, data, p, bytes, &request));
             CHECK(s, tern_wait(s->worker, &request));
             s->wrong += memcmp(data, mine, bytes) != 0;
         }

@@ -1,0 +1,91 @@
+#include "base/error.h"
+#include "rma/notify/request.h"
+#include "rma/state.h"
+#include "src/collective/collective.h"
+#include "src/progress/wait.h"
+#include "tern/transfer.h"
+
+/* Completion at the target, and order: flush, fence and barrier. */
+
+tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
+    tern_context *context = worker->context;
+    if (rank >= context->size && tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_flush");
+    if (rank >= context->size)
+        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    bool moving = tern_requests_moving(worker, rank);
+    if (mine->dirty == NULL || (mine->dirty[rank] == 0 && moving))
+        return TERN_OK;
+    if (worker->in_handler || (worker->in_progress && !moving))
+        return tern_worker_may_wait(worker, "tern_flush to another node");
+    tern_wait_state wait = TERN_WAIT_IN("tern_flush");
+    for (; !moving; moving = tern_requests_moving(worker, rank)) {
+        tern_progress_round(worker);
+        tern_status status = tern_wait_step(context, &wait, rank);
+        if (status != TERN_OK)
+            return status;
+    }
+    return tern_way_to(context, rank)->flush(worker, rank);
+}
+
+tern_status tern_flush_all(tern_worker *worker) {
+    /* R3: tern_flush */
+    atomic_thread_fence(memory_order_seq_cst);
+    tern_context *context = worker->context;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_flush_all");
+    tern_status status = TERN_OK;
+    if (tern_rma_of(context)->far == NULL)
+        return status;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
+        if (!tern_is_near(context, r))
+            status = tern_flush_far(worker, r);
+    return status;
+}
+
+tern_status tern_puts_deliver(tern_worker *worker) {
+    tern_context *context = worker->context;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_status status = TERN_OK;
+    if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
+        return status;
+    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++) {
+        if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
+            status = tern_flush_far(worker, r);
+        if (status == TERN_ERR_PEER)
+            status = TERN_OK; /* the dead need nothing; who waits for them finds out */
+    }
+    return status;
+}
+
+tern_status tern_fence(tern_worker *worker, uint32_t rank) {
+    tern_context *context = worker->context;
+    if (rank >= context->size && tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_fence");
+    if (rank >= context->size)
+        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+    /* R1; with whatever the caller stores next and the target acquires */
+    atomic_thread_fence(memory_order_release);
+    /* Messages of a pair are served in order; only MPI's puts are not. */
+    return tern_way_to(context, rank)->reads_own_batches ? tern_flush_far(worker, rank) : TERN_OK;
+}
+
+tern_status tern_barrier(tern_worker *worker) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_barrier: worker is NULL");
+    TERN_COLLECTIVE(worker, "tern_barrier");
+    tern_status status = tern_worker_may_wait(worker, "tern_barrier");
+    /* Who has given up a barrier never arrives at another: its arrival would count twice. */
+    uint32_t dead = tern_peers_dead(&worker->context->peers);
+    if (status == TERN_OK && dead != TERN_NOBODY)
+        status = tern_peer_fail(dead);
+    if (status == TERN_OK)
+        status = tern_phase_end(worker);
+    if (status == TERN_OK)
+        status = tern_flush_all(worker);
+    if (status != TERN_OK)
+        return status;
+    tern_ring_publish_all(worker);
+    return tern_collective_barrier(worker->context, worker);
+}

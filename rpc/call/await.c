@@ -1,0 +1,224 @@
+#include "rpc/call/await.h"
+
+#include "base/error.h"
+#include "rma/answer.h"
+#include "rma/state.h"
+#include "rpc/lent/lent.h"
+
+tern_answer tern_answer_expect(tern_worker *worker, uint32_t target,
+                               const tern_return_address *back) {
+    tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    mine->awaited |= (uint64_t)1 << back->cell;
+    mine->sequence[back->cell] = back->sequence;
+    return (tern_answer){back->sequence, back->cell, target};
+}
+
+tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
+                            const tern_function *function, const void *arguments, size_t bytes,
+                            tern_answer *answer) {
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    if (header == 0)
+        return tern_call_refuse(worker, target, function, arguments, bytes);
+    const uint32_t number = tern_worker_number(worker->context, target);
+    tern_return_address back;
+    if (bytes > tern_outgoing_max(worker->context) - sizeof back)
+        return tern_call_large(worker, number, header, arguments, bytes, TERN_FULL_WAIT, answer);
+    tern_status status = tern_reply_expect(worker, &back);
+    if (status != TERN_OK)
+        return status;
+    tern_outgoing call = {number,
+                          tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
+                          {{&back, sizeof back}, {arguments, bytes}}};
+    status = tern_outgoing_send(worker, &call, TERN_FULL_WAIT);
+    if (status == TERN_OK)
+        *answer = tern_answer_expect(worker, number, &back);
+    else
+        tern_reply_release(worker, &back);
+    return status;
+}
+
+static tern_return_address address_of(const tern_answer *answer) {
+    return (tern_return_address){answer->cell, 0, answer->sequence};
+}
+
+/* Hands out what lies in the cell. */
+static tern_status cell_take(tern_worker *worker, const tern_cell *cell, uint32_t rank,
+                             void *result, size_t capacity, size_t *result_bytes) {
+    /* R9: tern_reply_arrived; each is read once, since other ranks of the node can write there */
+    const tern_status status = (tern_status)__atomic_load_n(&cell->status, __ATOMIC_RELAXED);
+    uint32_t bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
+    if (bytes > TERN_RESULT_MAX)
+        bytes = TERN_RESULT_MAX;
+    if ((unsigned)status >= TERN_STATUS_COUNT)
+        return status == TERN_RESULT_LENT
+                   ? tern_result_take(worker, rank, cell->payload, bytes, result, capacity,
+                                      result_bytes)
+                   : tern_fail(TERN_ERR_MISMATCH, "rank %u answered with status %d", rank,
+                               (int)status);
+    if (status != TERN_OK && bytes == 0)
+        return tern_fail(status, "rank %u: %s", rank, TERN_NO_REASON);
+    if (status != TERN_OK)
+        return tern_fail(status, "rank %u: %.*s", rank, (int)bytes, cell->payload);
+    if (bytes > capacity)
+        return tern_fail(TERN_ERR_RANGE, "a result of %u bytes does not fit into %zu", bytes,
+                         capacity);
+    if (bytes > 0)
+        memcpy(result, cell->payload, bytes);
+    if (result_bytes != NULL)
+        *result_bytes = bytes;
+    return TERN_OK;
+}
+
+/* Nobody waits for it any more. */
+static void answer_forget(tern_worker *worker, const tern_answer *answer) {
+    tern_rpc_worker_of(worker)->awaited &= ~((uint64_t)1 << answer->cell);
+}
+
+static void answer_give_up(tern_worker *worker, const tern_answer *answer) {
+    const tern_return_address back = address_of(answer);
+    answer_forget(worker, answer);
+    tern_reply_give_up(worker, &back, tern_rank_of(worker->context, answer->target));
+}
+
+/* Of an answer that is there. */
+static tern_status answer_take(tern_worker *worker, const tern_answer *answer, void *result,
+                               size_t capacity, size_t *result_bytes) {
+    const tern_return_address back = address_of(answer);
+    answer_forget(worker, answer);
+    tern_status status =
+        cell_take(worker, tern_reply_cell(worker, &back),
+                  tern_rank_of(worker->context, answer->target), result, capacity, result_bytes);
+    tern_reply_release(worker, &back);
+    return status;
+}
+
+tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
+                             size_t capacity, size_t *result_bytes) {
+    const tern_return_address back = address_of(answer);
+    const uint32_t rank = tern_rank_of(worker->context, answer->target);
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    if (!tern_reply_arrived(worker, &back))
+        status = tern_puts_deliver(worker); /* the handler may wait for them */
+    while (status == TERN_OK && !tern_reply_arrived(worker, &back))
+        status = tern_answer_round(worker, &wait, tern_progress_round(worker), rank, answer->target,
+                                   &back);
+    if (status == TERN_OK)
+        return answer_take(worker, answer, result, capacity, result_bytes);
+    answer_give_up(worker, answer);
+    return status;
+}
+
+tern_status tern_answer_check_size(tern_status status, size_t got, size_t wanted) {
+    if (status != TERN_OK || got == wanted)
+        return status;
+    return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
+}
+
+/* Requests that hold an answer. */
+
+/* Behind the answer: flags. */
+enum { FLAGS = 2 };
+enum {
+    EXACT = 1, /* less than it has room for is an error */
+    FAILED = 2 /* a look has found that no answer will come */
+};
+
+static tern_answer answer_of(const tern_request *request) {
+    tern_answer answer;
+    _Static_assert(sizeof answer <= FLAGS * sizeof request->own[0], "the answer is before FLAGS");
+    memcpy(&answer, request->own, sizeof answer);
+    return answer;
+}
+
+/* A result that goes into the request itself is a number, and not counted in bytes. */
+static tern_status answer_end(tern_request *request, tern_status status, size_t bytes) {
+    const uint64_t number = request->result;
+    if (request->own[FLAGS] & EXACT)
+        status = tern_answer_check_size(status, bytes, request->room);
+    return tern_request_end(request, status, request->to == &request->result ? number : bytes);
+}
+
+/* Whether the result can be handed out without an error and without waiting. */
+static bool answer_is_plain(const tern_cell *cell, const tern_request *request) {
+    /* R9: tern_reply_arrived */
+    const uint32_t status = __atomic_load_n(&cell->status, __ATOMIC_RELAXED),
+                   bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
+    return status == TERN_OK && bytes <= request->room &&
+           (bytes == request->room || !(request->own[FLAGS] & EXACT));
+}
+
+/* An error is left to the wait, which tells it with its text. */
+static bool answer_request_look(tern_worker *worker, tern_request *request) {
+    const tern_answer answer = answer_of(request);
+    const tern_return_address back = address_of(&answer);
+    if (!tern_reply_arrived(worker, &back)) {
+        if (request->own[FLAGS] & FAILED)
+            return true;
+        tern_status status = tern_puts_deliver(worker); /* the handler may wait for them */
+        if (status == TERN_OK)
+            status = tern_answer_glance(worker, answer.target, &back);
+        if (status == TERN_OK)
+            return false;
+        tern_error_clear();
+        request->own[FLAGS] |= FAILED;
+    } else if (answer_is_plain(tern_reply_cell(worker, &back), request)) {
+        size_t bytes = 0;
+        tern_status status = answer_take(worker, &answer, request->to, request->room, &bytes);
+        answer_end(request, status, bytes);
+    }
+    return true;
+}
+
+static tern_status answer_request_wait(tern_worker *worker, tern_request *request) {
+    const tern_answer answer = answer_of(request);
+    size_t bytes = 0;
+    tern_status status = tern_answer_wait(worker, &answer, request->to, request->room, &bytes);
+    return answer_end(request, status, bytes);
+}
+
+const tern_request_kind tern_answer_kind = {answer_request_look, answer_request_wait, NULL};
+
+void tern_answer_request(tern_worker *worker, const tern_answer *answer, void *result,
+                         size_t capacity, tern_request *request) {
+    tern_request_begin(request, &tern_answer_kind, tern_rank_of(worker->context, answer->target));
+    memcpy(request->own, answer, sizeof *answer);
+    request->own[FLAGS] = 0;
+    request->to = result;
+    request->room = capacity;
+}
+
+void tern_answer_request_all(tern_request *request) { request->own[FLAGS] = EXACT; }
+
+tern_status tern_answer_check_request(const void *result, size_t capacity,
+                                      const tern_request *request, const char *function) {
+    if (result == NULL && capacity > 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: result is NULL", function);
+    return tern_request_check(request, function);
+}
+
+tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
+                            const tern_function *function, const void *arguments, size_t bytes,
+                            void *result, size_t capacity, tern_request *request) {
+    tern_answer answer;
+    tern_status status = tern_answer_check_request(result, capacity, request, "tern_call_start");
+    if (status == TERN_OK)
+        status = tern_answer_ask(worker, target, function, arguments, bytes, &answer);
+    if (status == TERN_OK)
+        tern_answer_request(worker, &answer, result, capacity, request);
+    return status;
+}
+
+tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *arguments, size_t bytes,
+                             void *result, size_t capacity, size_t *result_bytes) {
+    if (worker == NULL || (result == NULL && capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_return: NULL argument");
+    tern_status status = tern_worker_may_wait(worker, "tern_call_return");
+    tern_answer answer;
+    if (status == TERN_OK)
+        status = tern_answer_ask(worker, target, function, arguments, bytes, &answer);
+    if (status != TERN_OK)
+        return status;
+    return tern_answer_wait(worker, &answer, result, capacity, result_bytes);
+}
