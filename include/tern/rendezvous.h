@@ -7,27 +7,29 @@
  * tag: to be filled (tern_post_receive) or to be read (tern_post_send). The other side takes the
  * descriptor of the buffer (tern_descriptor_wait), moves the data with any put or get when it
  * likes, and says with tern_rendezvous_finish that it is done. The poster waits for that
- * (tern_post_wait).
+ * (tern_wait, tern/request.h).
  *
  *     poster                                  peer
  *     tern_post_receive(.., tag, buffer) -->  tern_descriptor_wait(.., tag, &d)
  *                                             tern_put(worker, d.place, data, bytes)
- *     tern_post_wait(.., &bytes)         <--  tern_rendezvous_finish(worker, &d, bytes)
+ *     tern_wait(worker, &request)        <--  tern_rendezvous_finish(worker, &d, bytes)
  *
- * What the end means. Before tern_post_wait returns, every plain put of the finishing worker to the
- * poster's rank that it made before tern_rendezvous_finish is complete; requests of tern_put_nb and
- * tern_get_nb must have been waited for, and local events of notified ones been returned. Data that
- * a notified put carried in its record (packed mode, tern/notify.h) is at its place when its remote
- * event has been returned, not before. After it the buffer is the poster's again.
+ * What the end means. Before tern_wait returns, every plain put of the finishing worker to the
+ * poster's rank that it made before tern_rendezvous_finish is complete; requests of
+ * tern_put_start and tern_get_start must have been waited for, and local events of notified ones
+ * been returned. Data that a notified put carried in its record (packed mode, tern/notify.h) is at
+ * its place when its remote event has been returned, not before. After it the buffer is the
+ * poster's again.
  *
  * Order. Descriptors of one poster, tag and kind are taken in the order in which they were posted;
  * with TERN_ANY_WORKER those of all posters in the order in which they came here. Finishing may be
  * in any order. Posts are not ordered with calls and notified transfers of the same pair.
  *
- * Limits. A worker has at most TERN_POSTS_MAX posts to each worker that it has not waited for;
- * another one is TERN_ERR_AGAIN. So what lies at a peer that takes no descriptors is bounded, 80
- * bytes for each, allocated when it comes. Nothing is lost, and nothing of it appears in probes or
- * waits behind events: handshakes travel among the calls and tern_progress receives them.
+ * Limits. A worker has at most TERN_POSTS_MAX posts to each worker that it does not know to be
+ * complete; another one is TERN_ERR_AGAIN. So what lies at a peer that takes no descriptors is
+ * bounded, 80 bytes for each, allocated when it comes. Nothing is lost, and nothing of it appears
+ * in probes or waits behind events: handshakes travel among the calls and tern_progress receives
+ * them.
  *
  * The functions that do not wait may be used in handlers. A worker is used by one thread at a time.
  * A handshake costs one record, and no memory until it has to be kept. Over rma the end comes after
@@ -38,6 +40,7 @@
 #include <stdint.h>
 
 #include "tern/memory.h"
+#include "tern/request.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,12 +55,6 @@ extern "C" {
 #else
 #define TERN_ANY_WORKER ((tern_worker_id){UINT32_MAX, UINT32_MAX})
 #endif
-
-/* A buffer that was posted and not waited for yet. A zeroed one is none. May be copied; it is over
- * once for all copies. */
-typedef struct tern_post {
-    uint64_t id;
-} tern_post;
 
 /* Kinds of descriptors; as `which` either, or both. */
 #define TERN_POSTED_RECEIVE 1u /* to be put into */
@@ -76,36 +73,23 @@ typedef struct tern_descriptor {
 } tern_descriptor;
 
 /* Offers [buffer, buffer + bytes) of this rank's segment, or of memory that it has registered, to
- * peer, to be filled. The buffer must stay
- * as it is until the post has been waited for. bytes 0: a handshake alone; buffer is not looked at.
- * Any tag. [out] post. Returns at once; the descriptor is sent now, or by later progress if its way
- * is not free.
+ * peer, to be filled. Returns at once; the descriptor is sent now, or by later progress if its way
+ * is not free. The request is complete when the peer has finished, and tern_request_result is how
+ * many bytes the peer says that it has moved, at most those posted. The buffer must stay as it is
+ * until then. bytes 0: a handshake alone; buffer is not looked at. Any tag.
  *
- * TERN_ERR_ARGUMENT: NULL, no such worker, or memory of another rank. TERN_ERR_RANGE: out of the
- * segment, or not registered. TERN_ERR_AGAIN: TERN_POSTS_MAX posts to peer have not been waited
- * for; waiting for one lifts it. TERN_ERR_PEER: peer has died. TERN_ERR_MEMORY. With any of them
- * nothing was done. */
+ * TERN_ERR_ARGUMENT: NULL, no such worker, memory of another rank, or the request is under way.
+ * TERN_ERR_RANGE: out of the segment, or not registered. TERN_ERR_AGAIN: TERN_POSTS_MAX posts to
+ * peer are not known to be complete; waiting for one lifts it. TERN_ERR_PEER: peer has died.
+ * TERN_ERR_MEMORY. With any of them nothing was done. */
 TERN_NODISCARD TERN_API tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer,
                                                       uint64_t tag, tern_ptr buffer, size_t bytes,
-                                                      tern_post *post);
+                                                      tern_request *request);
 
-/* The same, to be read: the content must be there, and stay until the post has been waited for. */
+/* The same, to be read: the content must be there, and stay until the request is complete. */
 TERN_NODISCARD TERN_API tern_status tern_post_send(tern_worker *worker, tern_worker_id peer,
                                                    uint64_t tag, tern_ptr buffer, size_t bytes,
-                                                   tern_post *post);
-
-/* [out] done: 1 if the peer has finished; then *post is zeroed and [out] bytes (may be NULL) is how
- * many bytes the peer says it has moved, at most those posted. Of a zeroed post done is 1 and bytes
- * 0. Makes progress if it is not done. Never waits.
- *
- * TERN_ERR_ARGUMENT: NULL, or a post that is over. TERN_ERR_PEER: the peer has died before it
- * finished; the post is over and *post is zeroed. */
-TERN_NODISCARD TERN_API tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done,
-                                                   uint64_t *bytes);
-
-/* The same, waiting with progress. TERN_ERR_STATE: in a handler, and not done. */
-TERN_NODISCARD TERN_API tern_status tern_post_wait(tern_worker *worker, tern_post *post,
-                                                   uint64_t *bytes);
+                                                   tern_request *request);
 
 /* [out] descriptor: the first that source, or whoever (TERN_ANY_WORKER), has posted to this worker
  * under tag, of the kinds in `which`. It is the caller's from then on. Makes progress if there is

@@ -4,8 +4,9 @@
 /*
  * Requests: operations that start and return, so that the program does something else, or starts
  * more, while they are under way. One type serves puts, gets and atomics (tern/transfer.h), calls
- * with a result (tern/call.h, tern/call_archive.h, tern/remote.h) and operations on hash tables
- * (tern/hashtable_request.h). All their functions end in _start:
+ * with a result (tern/call.h, tern/call_archive.h, tern/remote.h), operations on hash tables
+ * (tern/hashtable_request.h) and posts (tern/rendezvous.h). But for posts all their functions end
+ * in _start:
  *
  *     tern_request request[2] = {0};
  *     status = tern_get_start(worker, &word, place, sizeof word, &request[0]);
@@ -74,8 +75,8 @@ TERN_NODISCARD TERN_API tern_status tern_wait_all(tern_worker *worker, tern_requ
 TERN_NODISCARD TERN_API tern_status tern_wait_any(tern_worker *worker, tern_request *requests,
                                                   size_t count, size_t *index);
 
-/* Of a request that is complete with TERN_OK: how many bytes a call gave; of an operation on a
- * table what its start says. Otherwise 0. */
+/* Of a request that is complete with TERN_OK: how many bytes a call gave, or have been moved of
+ * a post; of an operation on a table what its start says. Otherwise 0. */
 static inline uint64_t tern_request_result(const tern_request *request) { return request->result; }
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "rma/state.h"
 #include "src/context.h"
+#include "src/progress/request.h"
 #include "src/progress/wait.h"
 
 static tern_status no_such_worker(const char *function, tern_worker_id id) {
@@ -16,23 +17,62 @@ static bool is_worker(const tern_context *context, tern_worker_id id) {
     return id.rank < context->size && id.index < context->workers;
 }
 
+/* Ends the request of a post that is over. TERN_ERR_AGAIN: it is open. */
+static tern_status post_look(tern_worker *worker, tern_request *request) {
+    tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
+    tern_slot *s = tern_slot_find(v, request->own[0]);
+    if (s == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "a post of another worker");
+    tern_status status = s->status;
+    if (status != TERN_OK && tern_peer_is_dead(&worker->context->peers, request->rank))
+        status = tern_peer_fail(request->rank);
+    else if (status != TERN_ERR_AGAIN && status != TERN_OK)
+        status = tern_fail(status, "a post of %llu bytes to rank %u was ended with %llu: %s",
+                           (unsigned long long)s->posted, request->rank,
+                           (unsigned long long)s->moved, tern_strerror(status));
+    if (status == TERN_ERR_AGAIN)
+        return status;
+    const uint64_t moved = s->moved;
+    tern_slot_give(v, s);
+    return tern_request_end(request, status, moved);
+}
+
+static bool post_request_look(tern_worker *worker, tern_request *request) {
+    tern_status status = post_look(worker, request);
+    if (status == TERN_ERR_AGAIN && tern_glance(worker, request->rank) != TERN_OK)
+        status = post_look(worker, request);
+    return status != TERN_ERR_AGAIN;
+}
+
+static tern_status post_request_wait(tern_worker *worker, tern_request *request) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status;
+    while ((status = post_look(worker, request)) == TERN_ERR_AGAIN)
+        if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
+            TERN_OK)
+            tern_error_clear(); /* the look tells, if it was this post's rank that died */
+    return status;
+}
+
+static const tern_request_kind post_request = {post_request_look, post_request_wait, NULL};
+
 static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_t type,
-                               const tern_offer *offered, tern_post *post) {
+                               const tern_offer *offered, tern_request *request) {
     const char *function = type == TERN_OFFER_SEND ? "tern_post_send" : "tern_post_receive";
-    if (worker == NULL || post == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail(function);
     if (!is_worker(context, peer))
         return no_such_worker(function, peer);
-    tern_status status = TERN_OK;
+    tern_status status = tern_request_check(request, function);
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
-    if (offered->bytes > 0 && offered->place.rank != context->rank)
+    if (status == TERN_OK && offered->bytes > 0 && offered->place.rank != context->rank)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u; offer your own", function,
                            offered->place.rank);
-    else if (offered->bytes > 0)
+    else if (status == TERN_OK && offered->bytes > 0)
         status = tern_segment_check(context, offered->place, offered->bytes, &offset);
     if (status == TERN_OK)
         status = tern_glance(worker, peer.rank);
@@ -61,53 +101,25 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     if (offered->bytes == 0) /* one that takes transfers of nothing */
         p.payload.offer.place = (tern_ptr){context->rank, 0, 0, TERN_PTR_ORIGIN};
     status = tern_parcel_send(worker, v, &p);
-    if (status == TERN_OK)
-        post->id = id;
-    else
+    if (status != TERN_OK) {
         tern_slot_give(v, tern_slot_find(v, id));
-    return status;
+        return status;
+    }
+    tern_request_begin(request, &post_request, peer.rank);
+    request->own[0] = id;
+    return TERN_OK;
 }
 
 tern_status tern_post_receive(tern_worker *worker, tern_worker_id peer, uint64_t tag,
-                              tern_ptr buffer, size_t bytes, tern_post *post) {
+                              tern_ptr buffer, size_t bytes, tern_request *request) {
     tern_offer o = {0, tag, buffer, bytes};
-    return post_buffer(worker, peer, TERN_OFFER_RECEIVE, &o, post);
+    return post_buffer(worker, peer, TERN_OFFER_RECEIVE, &o, request);
 }
 
 tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, uint64_t tag, tern_ptr buffer,
-                           size_t bytes, tern_post *post) {
+                           size_t bytes, tern_request *request) {
     tern_offer o = {0, tag, buffer, bytes};
-    return post_buffer(worker, peer, TERN_OFFER_SEND, &o, post);
-}
-
-/* Ends the post if it is over. TERN_ERR_AGAIN: it is open. */
-static tern_status rendezvous_look(tern_worker *worker, tern_post *post, uint64_t *bytes) {
-    if (worker == NULL || post == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a test or a wait for a post: NULL argument");
-    uint64_t moved = 0;
-    tern_status status = TERN_OK;
-    if (post->id != 0) {
-        tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
-        tern_slot *s = tern_slot_find(v, post->id);
-        if (s == NULL)
-            return tern_fail(TERN_ERR_ARGUMENT, "a post that is over, or another worker's");
-        uint32_t rank = tern_rank_of(worker->context, s->target);
-        status = s->status;
-        if (status != TERN_OK && tern_peer_is_dead(&worker->context->peers, rank))
-            status = tern_peer_fail(rank);
-        else if (status != TERN_ERR_AGAIN && status != TERN_OK)
-            status = tern_fail(status, "a post of %llu bytes to rank %u was ended with %llu: %s",
-                               (unsigned long long)s->posted, rank, (unsigned long long)s->moved,
-                               tern_strerror(status));
-        if (status == TERN_ERR_AGAIN)
-            return status;
-        moved = s->moved;
-        tern_slot_give(v, s);
-        post->id = 0;
-    }
-    if (status == TERN_OK && bytes != NULL)
-        *bytes = moved;
-    return status;
+    return post_buffer(worker, peer, TERN_OFFER_SEND, &o, request);
 }
 
 /* Progress for what was not there, and a look after rank. */
@@ -116,34 +128,6 @@ static void rendezvous_stir(tern_worker *worker, uint32_t rank) {
     tern_look_vainly(worker);
     if (rank < worker->context->size && tern_glance(worker, rank) != TERN_OK)
         tern_error_clear(); /* the look that follows tells of a death */
-}
-
-tern_status tern_post_test(tern_worker *worker, tern_post *post, int *done, uint64_t *bytes) {
-    if (done == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_post_test: done is NULL");
-    tern_status status = rendezvous_look(worker, post, bytes);
-    if (status == TERN_ERR_AGAIN) {
-        const tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
-        rendezvous_stir(worker, tern_rank_of(worker->context, tern_slot_find(v, post->id)->target));
-        status = rendezvous_look(worker, post, bytes);
-    }
-    if (status == TERN_OK || status == TERN_ERR_AGAIN)
-        *done = status == TERN_OK;
-    return status == TERN_ERR_AGAIN ? TERN_OK : status;
-}
-
-tern_status tern_post_wait(tern_worker *worker, tern_post *post, uint64_t *bytes) {
-    tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = rendezvous_look(worker, post, bytes);
-    if (status == TERN_ERR_AGAIN && worker->in_handler)
-        return tern_worker_may_wait(worker, "tern_post_wait");
-    while (status == TERN_ERR_AGAIN) {
-        if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
-            TERN_OK)
-            tern_error_clear(); /* the look tells, if it was this post's rank that died */
-        status = rendezvous_look(worker, post, bytes);
-    }
-    return status;
 }
 
 static bool is_anybody(tern_worker_id id) {

@@ -220,7 +220,7 @@ static void rendezvous(void) {
     uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
     uint64_t state = f.rank, theirs = before, moved = 0;
     tern_ptr p = TERN_NULL;
-    tern_post post;
+    tern_request post = {0};
     tern_descriptor d;
     EXPECT_OK(tern_register(f.worker, memory, BYTES, &p));
     EXPECT_OK(tern_post_receive(f.worker, (tern_worker_id){before, 0}, 3, p, BYTES, &post));
@@ -231,7 +231,8 @@ static void rendezvous(void) {
     fill(copy, BYTES, &state);
     EXPECT_OK(tern_put(f.worker, d.place, copy, BYTES));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, BYTES));
-    EXPECT_OK(tern_post_wait(f.worker, &post, &moved));
+    EXPECT_OK(tern_wait(f.worker, &post));
+    moved = tern_request_result(&post);
     CU_ASSERT_EQUAL(moved, BYTES);
     fill(copy, BYTES, &theirs);
     CU_ASSERT(memcmp(memory, copy, BYTES) == 0);

@@ -122,14 +122,13 @@ static void sizes_and_ways(void) {
                 size_t bytes = sizes[s];
                 uint64_t moved = 99, tag = ++n << 40;
                 bool send = which == TERN_POSTED_SEND;
-                tern_post post = {0};
+                tern_request post = {0};
                 tern_descriptor d;
                 memset(my_memory(), 0, bytes);
                 if (send)
                     fill(my_memory(), f.rank, n, bytes);
                 EXPECT_OK((send ? tern_post_send : tern_post_receive)(
                     f.worker, to(next), tag, memory[f.rank], bytes, &post));
-                CU_ASSERT(post.id != 0);
                 EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, tag, &d));
                 expect_descriptor(&d, previous, which, tag, bytes);
                 if (send)
@@ -139,9 +138,9 @@ static void sizes_and_ways(void) {
                 EXPECT_OK(tern_rendezvous_finish(f.worker, &d, bytes));
                 memset(data, 0xdd, bytes);
                 CU_ASSERT_EQUAL(d.id, 0);
-                EXPECT_OK(tern_post_wait(f.worker, &post, &moved));
+                EXPECT_OK(tern_wait(f.worker, &post));
+                moved = tern_request_result(&post);
                 CU_ASSERT_EQUAL(moved, bytes);
-                CU_ASSERT_EQUAL(post.id, 0);
                 CU_ASSERT_EQUAL(differ(my_memory(), send ? f.rank : next, n, bytes), 0);
             }
         }
@@ -157,7 +156,7 @@ static void sizes_and_ways(void) {
 static void matching(void) {
     if (!set_up(4096, 1))
         return;
-    tern_post posts[6];
+    tern_request posts[6] = {0};
     tern_descriptor d;
     int done = 7;
     EXPECT(TERN_ERR_EMPTY,
@@ -166,7 +165,7 @@ static void matching(void) {
     for (size_t i = 0; i < 6; i++)
         EXPECT_OK((i % 2 == 0 ? tern_post_receive : tern_post_send)(
             f.worker, to(next), i < 4 ? UINT64_MAX : 0, memory[f.rank], i + 1, &posts[i]));
-    EXPECT_OK(tern_post_test(f.worker, &posts[5], &done, NULL));
+    EXPECT_OK(tern_test(f.worker, &posts[5], &done));
     CU_ASSERT_EQUAL(done, 0);
     EXPECT_OK(tern_barrier(f.worker));
     static const struct {
@@ -189,15 +188,11 @@ static void matching(void) {
     EXPECT(TERN_ERR_EMPTY,
            tern_descriptor_test(f.worker, to(previous), TERN_POSTED_ANY, UINT64_MAX, &d));
     for (size_t i = 6; i-- > 0;) {
-        uint64_t moved = 99;
-        tern_post copy = posts[i];
-        while (tern_post_test(f.worker, &posts[i], &done, &moved) == TERN_OK && done == 0)
+        while (tern_test(f.worker, &posts[i], &done) == TERN_OK && done == 0)
             sched_yield();
-        CU_ASSERT(done == 1 && posts[i].id == 0);
-        CU_ASSERT_EQUAL(moved, (i + 1) / 2);
-        EXPECT(TERN_ERR_ARGUMENT, tern_post_wait(f.worker, &copy, &moved));
-        EXPECT_OK(tern_post_wait(f.worker, &posts[i], &moved));
-        CU_ASSERT_EQUAL(moved, 0);
+        CU_ASSERT_EQUAL(done, 1);
+        EXPECT_OK(tern_wait(f.worker, &posts[i]));
+        CU_ASSERT_EQUAL(tern_request_result(&posts[i]), (i + 1) / 2);
     }
     tear_down();
 }
@@ -218,18 +213,17 @@ static void slow_peer(void) {
         return;
     called = 0;
     EXPECT_OK(tern_barrier(f.worker));
-    tern_post posts[TERN_POSTS_MAX + 1];
+    tern_request posts[TERN_POSTS_MAX + 1] = {0};
     tern_descriptor d;
     uint64_t moved = 0;
     for (size_t i = 0; i < TERN_POSTS_MAX; i++) {
         EXPECT_OK(tern_post_receive(f.worker, to(next), i % 3, memory[f.rank], i, &posts[i]));
         EXPECT_OK(tern_call(f.worker, to(next), &count_call_function, &i, 8));
     }
-    posts[TERN_POSTS_MAX].id = 5;
     EXPECT(TERN_ERR_AGAIN,
            tern_post_send(f.worker, to(next), 0, memory[f.rank], 1, &posts[TERN_POSTS_MAX]));
     EXPECT_DETAIL("wait for one");
-    CU_ASSERT_EQUAL(posts[TERN_POSTS_MAX].id, 5);
+    EXPECT_OK(tern_wait(f.worker, &posts[TERN_POSTS_MAX])); /* nothing was started */
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(called, 8 * TERN_POSTS_MAX);
     for (size_t tag = 0; tag < 3; tag++)
@@ -242,13 +236,15 @@ static void slow_peer(void) {
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT(TERN_ERR_AGAIN,
            tern_post_send(f.worker, to(next), 0, memory[f.rank], 1, &posts[TERN_POSTS_MAX]));
-    EXPECT_OK(tern_post_wait(f.worker, &posts[30], &moved));
+    EXPECT_OK(tern_wait(f.worker, &posts[30]));
+    moved = tern_request_result(&posts[30]);
     CU_ASSERT_EQUAL(moved, 30);
     EXPECT_OK(tern_post_send(f.worker, to(next), 0, memory[f.rank], 1, &posts[30]));
     EXPECT_OK(tern_descriptor_wait(f.worker, TERN_ANY_WORKER, TERN_POSTED_SEND, 0, &d));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 0));
     for (size_t i = 0; i < TERN_POSTS_MAX; i++) {
-        EXPECT_OK(tern_post_wait(f.worker, &posts[i], &moved));
+        EXPECT_OK(tern_wait(f.worker, &posts[i]));
+        moved = tern_request_result(&posts[i]);
         CU_ASSERT_EQUAL(moved, i == 30 ? 0 : i);
     }
     tear_down();
@@ -261,7 +257,7 @@ static void puts_under_way(void) {
     enum { PIECES = 8 };
     unsigned char *data = malloc(ROOM);
     for (uint64_t n = 0; n < 4; n++) {
-        tern_post post;
+        tern_request post = {0};
         tern_descriptor d;
         memset(my_memory(), 0, ROOM);
         EXPECT_OK(tern_post_receive(f.worker, to(next), 3, memory[f.rank], ROOM, &post));
@@ -273,7 +269,7 @@ static void puts_under_way(void) {
                                       data + i * (ROOM / PIECES), ROOM / PIECES, 0, NULL, 0,
                                       TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE));
         EXPECT_OK(tern_rendezvous_finish(f.worker, &d, ROOM));
-        EXPECT_OK(tern_post_wait(f.worker, &post, NULL));
+        EXPECT_OK(tern_wait(f.worker, &post));
         CU_ASSERT_EQUAL(differ(my_memory(), next, n, ROOM), 0);
         EXPECT_OK(tern_barrier(f.worker)); /* data may be reused: its puts are complete */
     }
@@ -282,7 +278,7 @@ static void puts_under_way(void) {
 }
 
 /* A handler offers and finishes, and may not wait. */
-static tern_post answered;
+static tern_request answered;
 static uint64_t answers;
 
 static tern_status offer_back(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -296,7 +292,7 @@ static tern_status offer_back(tern_call_info *call, const void *arguments, size_
         EXPECT_OK(tern_put(call->worker, d.place, &f.rank, sizeof f.rank));
     EXPECT_OK(tern_rendezvous_finish(call->worker, &d, d.bytes));
     EXPECT_OK(tern_post_send(call->worker, call->origin, 10, memory[f.rank], 4, &answered));
-    EXPECT(TERN_ERR_STATE, tern_post_wait(call->worker, &answered, NULL));
+    EXPECT(TERN_ERR_STATE, tern_wait(call->worker, &answered));
     answers++;
     return TERN_OK;
 }
@@ -306,25 +302,28 @@ static void in_handlers(void) {
     if (!set_up(4096, 1))
         return;
     answers = 0;
-    tern_post post;
+    tern_request post = {0};
     tern_descriptor d;
     uint64_t moved = 0;
     /* Opens the ring, so that what follows goes ahead of the call. */
     EXPECT_OK(tern_post_receive(f.worker, to(next), 0, TERN_NULL, 0, &post));
     EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 0));
-    EXPECT_OK(tern_post_wait(f.worker, &post, &moved));
+    EXPECT_OK(tern_wait(f.worker, &post));
+    moved = tern_request_result(&post);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_post_receive(f.worker, to(next), 9, memory[f.rank], 4, &post));
     EXPECT_OK(tern_call(f.worker, to(next), &offer_back_function, NULL, 0));
-    EXPECT_OK(tern_post_wait(f.worker, &post, &moved));
+    EXPECT_OK(tern_wait(f.worker, &post));
+    moved = tern_request_result(&post);
     CU_ASSERT_EQUAL(moved, 4);
     CU_ASSERT(!fixture_all_near(&f) || memcmp(my_memory(), &next, 4) == 0);
     EXPECT_OK(tern_descriptor_wait(f.worker, to(next), TERN_POSTED_SEND, 10, &d));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 1));
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(answers, 1);
-    EXPECT_OK(tern_post_wait(f.worker, &answered, &moved));
+    EXPECT_OK(tern_wait(f.worker, &answered));
+    moved = tern_request_result(&answered);
     CU_ASSERT_EQUAL(moved, 1);
     tear_down();
 }
@@ -341,16 +340,16 @@ static void workers(void) {
     EXPECT_OK(tern_worker_adopt(f.context, 1, &second));
     EXPECT_OK(tern_progress_hook_add(f.context, progress_second, second));
     tern_worker_id other = {next, 1}, from = {previous, 0};
-    tern_post post, left;
+    tern_request post = {0}, left = {0};
     tern_descriptor d;
     EXPECT_OK(tern_post_receive(f.worker, other, 1, memory[f.rank], 8, &post));
     EXPECT_OK(tern_post_receive(f.worker, other, 2, memory[f.rank], 8, &left));
     EXPECT(TERN_ERR_EMPTY, tern_descriptor_test(f.worker, from, TERN_POSTED_ANY, 1, &d));
     EXPECT_OK(tern_descriptor_wait(second, from, TERN_POSTED_ANY, 1, &d));
     expect_descriptor(&d, previous, TERN_POSTED_RECEIVE, 1, 8);
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_wait(second, &post, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_wait(second, &post));
     EXPECT_OK(tern_rendezvous_finish(second, &d, 8));
-    EXPECT_OK(tern_post_wait(f.worker, &post, NULL));
+    EXPECT_OK(tern_wait(f.worker, &post));
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_progress_hook_remove(f.context, progress_second, second));
     EXPECT_OK(tern_worker_release(second));
@@ -360,11 +359,10 @@ static void workers(void) {
 static void errors(void) {
     if (!set_up(4096, 1))
         return;
-    tern_post post = {0};
+    tern_request post = {0};
     tern_descriptor d, none = {.bytes = 8};
     tern_worker_id bad_rank = {f.size, 0}, bad_index = {0, 1};
     uint64_t moved = 77;
-    int done = 5;
     tern_ptr mine = memory[f.rank], outside = tern_ptr_add(mine, (int64_t)64 << 20);
     EXPECT(TERN_ERR_ARGUMENT, tern_post_receive(NULL, to(0), 0, mine, 8, &post));
     EXPECT(TERN_ERR_ARGUMENT, tern_post_receive(f.worker, to(0), 0, mine, 8, NULL));
@@ -380,13 +378,7 @@ static void errors(void) {
         EXPECT(TERN_ERR_ARGUMENT, tern_post_receive(f.worker, to(0), 0, memory[next], 8, &post));
         EXPECT_DETAIL("offer your own");
     }
-    CU_ASSERT_EQUAL(post.id, 0);
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_test(NULL, &post, &done, &moved));
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_test(f.worker, NULL, &done, &moved));
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_test(f.worker, &post, NULL, &moved));
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_wait(NULL, &post, &moved));
-    EXPECT(TERN_ERR_ARGUMENT, tern_post_wait(f.worker, &(tern_post){1234567}, &moved));
-    CU_ASSERT(moved == 77 && done == 5);
+    EXPECT_OK(tern_wait(f.worker, &post)); /* nothing was started */
     EXPECT(TERN_ERR_ARGUMENT, tern_descriptor_test(NULL, to(0), TERN_POSTED_ANY, 0, &d));
     EXPECT(TERN_ERR_ARGUMENT, tern_descriptor_test(f.worker, to(0), TERN_POSTED_ANY, 0, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_descriptor_test(f.worker, to(0), 0, 0, &d));
@@ -405,15 +397,16 @@ static void errors(void) {
     /* Twice, by a copy: its poster is not disturbed. */
     EXPECT_OK(tern_rendezvous_finish(f.worker, &copy, 3));
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_post_wait(f.worker, &post, &moved));
+    EXPECT_OK(tern_wait(f.worker, &post));
+    moved = tern_request_result(&post);
     CU_ASSERT_EQUAL(moved, 8);
     /* One whose owner changed what it says. */
     EXPECT_OK(tern_post_receive(f.worker, to(next), 0, mine, 8, &post));
     EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
     d.bytes = 100;
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 50));
-    EXPECT(TERN_ERR_RANGE, tern_post_wait(f.worker, &post, &moved));
-    CU_ASSERT(moved == 8 && post.id == 0);
+    EXPECT(TERN_ERR_RANGE, tern_wait(f.worker, &post));
+    CU_ASSERT_EQUAL(tern_request_result(&post), 0);
     tear_down();
 }
 
@@ -421,14 +414,14 @@ static void errors(void) {
 static void inject(uint32_t type, const tern_offer *offer, size_t bytes) {
     if (!set_up(4096, 1))
         return;
-    tern_post posts[TERN_POSTS_MAX];
+    tern_request posts[TERN_POSTS_MAX] = {0};
     tern_descriptor d;
     /* Opens the ring, and fills the window. */
     for (size_t i = 0; i < TERN_POSTS_MAX; i++)
         EXPECT_OK(tern_post_receive(f.worker, to(next), 0, TERN_NULL, 0, &posts[i]));
     EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 0));
-    EXPECT_OK(tern_post_wait(f.worker, &posts[0], NULL));
+    EXPECT_OK(tern_wait(f.worker, &posts[0]));
     if (offer->tag != 99) /* room for one */
         EXPECT_OK(tern_barrier(f.worker));
     else

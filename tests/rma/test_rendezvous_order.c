@@ -27,7 +27,7 @@ static struct {
         /* Offers of this rank to it: so many made, and those that are open. */
         uint64_t made;
         struct {
-            tern_post post;
+            tern_request post;
             tern_ptr buffer;
             uint64_t n; /* + 1; 0: free */
         } open[POSTS];
@@ -102,18 +102,20 @@ static void make_offer(uint32_t peer) {
 
 /* Looks at one open offer to peer. */
 static int meet_end(uint32_t peer, size_t at) {
-    uint64_t n = model.with[peer].open[at].n - 1, moved = 0;
+    tern_request *post = &model.with[peer].open[at].post;
+    uint64_t n = model.with[peer].open[at].n - 1;
     int done = 0;
     if (model.with[peer].open[at].n == 0)
         return 0;
-    EXPECT_OK(tern_post_test(model.f.worker, &model.with[peer].open[at].post, &done, &moved));
+    EXPECT_OK(tern_test(model.f.worker, post, &done));
     if (done == 0)
         return 0;
+    EXPECT_OK(tern_wait(model.f.worker, post));
     offer o = nth(model.f.rank, peer, n);
     tern_ptr buffer = model.with[peer].open[at].buffer;
     const unsigned char *local = o.bytes > 0 ? tern_local(model.f.context, buffer) : NULL;
     uint32_t writer = o.which == TERN_POSTED_SEND ? model.f.rank : peer;
-    model.wrong += moved != o.moved;
+    model.wrong += tern_request_result(post) != o.moved;
     model.wrong +=
         differ(local, writer, model.f.rank, n, o.which == TERN_POSTED_SEND ? o.bytes : o.moved);
     for (size_t i = o.moved; i < o.bytes && o.which == TERN_POSTED_RECEIVE; i++)

@@ -34,7 +34,6 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     tern_event event;
     tern_ptr q = TERN_NULL;
     tern_request request = {0};
-    tern_post post;
     tern_queue *queue = NULL;
     tern_hashtable *table = NULL;
     tern_map *map = NULL;
@@ -76,7 +75,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_probe(w, TERN_PROBE_ANY, &event));
     REFUSED(tern_probe_each(w, TERN_PROBE_ANY, hear, NULL, 1, NULL));
     REFUSED(tern_event_wait(w, TERN_PROBE_ANY, &event));
-    REFUSED(tern_post_send(w, to(0), 1, p, 8, &post));
+    REFUSED(tern_post_send(w, to(0), 1, p, 8, &request));
     REFUSED(tern_circular_create(w, NULL, &circular));
     REFUSED(tern_queue_create(w, &as_queue, &queue));
     REFUSED(tern_hashtable_create(w, &as_table, &table));
