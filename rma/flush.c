@@ -80,12 +80,14 @@ tern_status tern_barrier(tern_worker *worker) {
     uint32_t dead = tern_peers_dead(&worker->context->peers);
     if (status == TERN_OK && dead != TERN_NOBODY)
         status = tern_peer_fail(dead);
-    if (status == TERN_OK)
-        status = tern_phase_end(worker);
-    if (status == TERN_OK)
-        status = tern_flush_all(worker);
     if (status != TERN_OK)
         return status;
+    status = tern_phase_end(worker);
+    if (status == TERN_OK)
+        status = tern_flush_all(worker);
     tern_ring_publish_all(worker);
-    return tern_collective_barrier(worker->context, worker);
+    /* The same step: the others learn that this rank has failed. */
+    return status == TERN_OK
+               ? tern_collective_barrier(worker->context, worker)
+               : tern_collective_agree(worker->context, worker, status, "tern_barrier");
 }

@@ -282,14 +282,15 @@ static tern_status rma_open_layer(tern_context *context) {
 }
 
 static tern_status rma_drain(tern_context *context, tern_worker *worker) {
-    for (uint32_t i = 0; i < context->workers; i++) {
-        tern_status status = tern_flush_all(context->worker[i]);
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < context->workers && status == TERN_OK; i++) {
+        status = tern_flush_all(context->worker[i]);
         if (status == TERN_OK)
             status = tern_ring_settle(context->worker[i]);
-        if (status != TERN_OK)
-            return status;
     }
-    tern_status status = tern_rkeys_settle(worker);
+    if (status == TERN_OK)
+        status = tern_rkeys_settle(worker);
+    status = tern_collective_agree(context, worker, status, "tern_context_destroy");
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status == TERN_OK && tern_rma_of(context)->messages != NULL)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "src/collective/collective.h"
+#include "src/collective/room.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 #include "src/collective/object.h"
@@ -20,8 +21,8 @@
  * stay as they are. The ranks first tell each other over the application's communicator who they
  * are. A rank that never comes ends the creation there: a duplication that it leaves unfinished
  * would make Open MPI hold back every later communicator of the process, since it agrees on their
- * numbers one after the other. */
-static tern_status context_duplicate(tern_context *context, MPI_Comm comm) {
+ * numbers one after the other. before: as for tern_collective_open. */
+static tern_status context_duplicate(tern_context *context, MPI_Comm comm, tern_status before) {
     int rank = 0, size = 0, inter = 0;
     tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
     if (status == TERN_OK && inter)
@@ -33,6 +34,8 @@ static tern_status context_duplicate(tern_context *context, MPI_Comm comm) {
     context->rank = (uint32_t)rank;
     context->size = (uint32_t)size;
     context->comm = comm;
+    if (status == TERN_OK)
+        status = tern_collective_open(context, before);
     if (status == TERN_OK)
         status = tern_peers_open(context);
     if (status == TERN_OK)
@@ -143,6 +146,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     bool alive = context->peers.watch == NULL || tern_peers_dead(&context->peers) == TERN_NOBODY;
     if (mpi && alive && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(PMPI_Comm_free(&context->comm));
+    tern_room_close(context);
     tern_peers_close(&context->peers);
     free(context->node);
 }
@@ -155,6 +159,27 @@ static void context_forget(tern_context *context) {
     free(context);
 }
 
+static void context_init(tern_context *context, const tern_layer *const *layers) {
+    memset(context, 0, sizeof *context);
+    context->comm = MPI_COMM_NULL;
+    context->layers = layers;
+    context->finalize_key = MPI_KEYVAL_INVALID;
+    atomic_init(&context->peers.first, TERN_NOBODY);
+    /* R9: tern_context_open; before the context is anybody's */
+    atomic_flag_clear(&context->tasks_busy);
+}
+
+/* This rank has no memory for a context: the others learn it from one that ends with this call. */
+static tern_status context_refuse(MPI_Comm comm) {
+    tern_context context;
+    context_init(&context, NULL);
+    context.closing = true;
+    tern_status status = tern_fail(TERN_ERR_MEMORY, "no memory for a context");
+    status = context_duplicate(&context, comm, status);
+    context_dispose(&context, 0);
+    return status;
+}
+
 tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
                               const tern_layer *const *layers, tern_context **context) {
     if (comm == MPI_COMM_NULL)
@@ -162,18 +187,13 @@ tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
     tern_status status = tern_mpi_check(1);
     if (status != TERN_OK)
         return status;
-    tern_context *fresh = calloc(1, sizeof *fresh);
+    tern_context *fresh = malloc(sizeof *fresh);
     if (fresh == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a context");
-    fresh->comm = MPI_COMM_NULL;
-    fresh->layers = layers;
-    fresh->finalize_key = MPI_KEYVAL_INVALID;
-    atomic_init(&fresh->peers.first, TERN_NOBODY);
-    /* R9: tern_context_open; before the context is anybody's */
-    atomic_flag_clear(&fresh->tasks_busy);
+        return context_refuse(comm);
+    context_init(fresh, layers);
     size_t opened = 0;
 
-    status = context_duplicate(fresh, comm);
+    status = context_duplicate(fresh, comm, TERN_OK);
     if (status != TERN_OK)
         goto fail;
     int world_rank = -1;

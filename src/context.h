@@ -67,6 +67,8 @@ struct tern_context {
     tern_peers peers;
     /* NULL, or gives NULL: the rank's memory is not shared. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
+    char *room; /* of collectives (src/collective/room.h); NULL: left to MPI */
+    size_t room_bytes;
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     _Atomic uint64_t meetings;            /* that have ended, the same on every rank */
     _Atomic(tern_worker *) meets;         /* the worker whose collective has begun to meet */

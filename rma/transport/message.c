@@ -40,6 +40,7 @@ struct tern_message_engine {
     uint64_t *sent;              /* requests by rank */
     _Atomic uint64_t *served_of; /* and of each rank; written under the lock */
     uint64_t served;             /* of all */
+    uint64_t *counts;            /* for the drain: requests to this rank, and sent by rank */
 };
 
 #define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX)
@@ -56,6 +57,7 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     fresh->received = malloc(RECEIVES * ROOM);
     fresh->requests.slot[0].buffer = malloc(ROOM);
     fresh->answers.slot[0].buffer = malloc(ROOM);
+    fresh->counts = malloc((context->size + 1) * sizeof *fresh->counts);
     const tern_rma *rma = tern_rma_of(context);
     fresh->sent = (void *)(rma->table_base + rma->tables.sent);
     fresh->served_of = (void *)(rma->table_base + rma->tables.served);
@@ -64,7 +66,7 @@ tern_status tern_messages_open(tern_context *context, tern_message_engine **engi
     for (uint32_t i = 0; i < RECEIVES; i++)
         fresh->receive[i] = MPI_REQUEST_NULL;
     bool enough = fresh->received != NULL && fresh->requests.slot[0].buffer != NULL &&
-                  fresh->answers.slot[0].buffer != NULL;
+                  fresh->answers.slot[0].buffer != NULL && fresh->counts != NULL;
     tern_status status = enough ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     for (uint32_t i = 0; status == TERN_OK && i < RECEIVES; i++)
         status = TERN_MPI(post_receive(context, fresh, i));
@@ -340,11 +342,7 @@ tern_status tern_messages_drain(tern_context *context) {
     tern_worker *worker = context->worker[0];
     MPI_Request sum;
     int done = 0;
-    /* Left to MPI after a death, like the rooms of collectives (src/collective/collective.c). */
-    uint64_t *expected = malloc((context->size + 1) * sizeof *expected);
-    if (expected == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory to count messages");
-    uint64_t *sent = expected + 1;
+    uint64_t *expected = engine->counts, *sent = expected + 1;
     memcpy(sent, engine->sent, context->size * sizeof *sent);
     /* Nobody sends any more: the counts are final, and say how much is still to come here. */
     tern_status status = TERN_MPI(
@@ -357,8 +355,8 @@ tern_status tern_messages_drain(tern_context *context) {
         if (status == TERN_OK)
             status = tern_wait_step(context, &wait, TERN_ANYBODY);
     }
-    if (done)
-        free(expected);
+    if (!done) /* left to MPI, like the room of collectives (src/collective/room.h) */
+        engine->counts = NULL;
     return status;
 }
 
@@ -394,5 +392,6 @@ void tern_messages_close(tern_context *context, tern_message_engine *engine) {
     tern_mpi_unlock();
     if (idle)
         free(engine->received);
+    free(engine->counts);
     free(engine);
 }

@@ -9,15 +9,31 @@
 
 #include "base/error.h"
 #include "src/collective/meeting.h"
+#include "src/collective/room.h"
 #include "src/mpi/mpi.h"
 #include "src/peer/peer.h"
 #include "src/progress/wait.h"
 
-/*
- * After a death a collective may never end, nor can it be taken back: its request is leaked, and
- * MPI may still write what comes late. So each works in a room of its own, which is left to MPI
- * then.
- */
+enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
+
+/* How a rank's own part has ended. */
+typedef struct failure {
+    int64_t status;
+    char detail[DETAIL_BYTES];
+} failure;
+
+static const failure no_failure = {.status = TERN_OK};
+
+/* What a rank tells of itself where the words differ. */
+typedef struct presence {
+    char name[NAME_BYTES];
+    uint64_t index, notified, in_notified; /* of its worker */
+} presence;
+
+_Static_assert(TERN_ROOM_RESERVE >= sizeof(failure), "a rank without memory can tell why");
+_Static_assert(TERN_ROOM_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and meet");
+
+enum { ROOM_USUAL = 64 << 10, PIECE_LEAST = 8 };
 
 tern_status tern_collective_may_begin(const tern_context *context) {
     const uint32_t dead = tern_peers_dead(&context->peers);
@@ -43,59 +59,79 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
     }
 }
 
+/* Whether one that needs so many bytes of the room may begin. */
+static tern_status room_check(const tern_context *context, size_t bytes) {
+    tern_status status = tern_collective_may_begin(context);
+    if (status != TERN_OK)
+        return status;
+    if (context->room == NULL)
+        return tern_fail(TERN_ERR_MPI, "MPI has not ended an earlier collective of this context");
+    if (bytes > context->room_bytes)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
+    return TERN_OK;
+}
+
+/* Ends what was begun in the room. */
+static tern_status collective_conclude(tern_context *context, tern_worker *worker,
+                                       tern_status begun, MPI_Request *request) {
+    const tern_status status =
+        begun == TERN_OK ? collective_finish(context, worker, request) : begun;
+    if (*request != MPI_REQUEST_NULL)
+        tern_room_leave(context);
+    return status;
+}
+
+tern_status tern_collective_open(tern_context *context, tern_status before) {
+    const size_t least = ((size_t)context->size + 1) * sizeof(presence);
+    tern_status status = tern_room_open(context, least > ROOM_USUAL ? least : ROOM_USUAL);
+    if (context->room == NULL) /* nor a way to tell */
+        return status;
+    return tern_collective_agree(context, NULL, before != TERN_OK ? before : status,
+                                 "tern_context_create");
+}
+
 tern_status tern_collective_duplicate(tern_context *context) {
     MPI_Request request = MPI_REQUEST_NULL;
-    tern_status status = tern_collective_may_begin(context);
+    tern_status status = room_check(context, sizeof(MPI_Comm));
     if (status != TERN_OK)
         return status;
-    MPI_Comm *room = malloc(sizeof *room);
-    if (room == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a communicator");
-    status = TERN_MPI(PMPI_Comm_idup(context->comm, room, &request));
+    MPI_Comm *copy = (void *)context->room;
+    status = TERN_MPI(PMPI_Comm_idup(context->comm, copy, &request));
+    status = collective_conclude(context, NULL, status, &request);
     if (status == TERN_OK)
-        status = collective_finish(context, NULL, &request);
-    if (status == TERN_OK)
-        context->comm = *room;
-    if (request == MPI_REQUEST_NULL)
-        free(room);
+        context->comm = *copy;
     return status;
 }
 
-/* For one that may begin. No memory: others may wait for this rank. */
-static tern_status open_room(const tern_context *context, size_t bytes, char **room) {
-    tern_status status = tern_collective_may_begin(context);
-    if (status != TERN_OK)
-        return status;
-    *room = malloc(bytes + 1); /* of no bytes there may be none */
-    return *room != NULL
-               ? TERN_OK
-               : tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
-}
-
-/* Ends what was begun in a room, whose first bytes are the result. */
-static tern_status collective_conclude(tern_context *context, tern_worker *worker,
-                                       tern_status begun, MPI_Request *request, void *room,
-                                       void *result, size_t bytes) {
-    tern_status status = begun == TERN_OK ? collective_finish(context, worker, request) : begun;
-    if (status == TERN_OK)
-        memcpy(result, room, bytes);
-    if (*request == MPI_REQUEST_NULL)
-        free(room);
-    return status;
-}
-
-tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
-                                      size_t bytes, void *gathered) {
+/* The result is what the room begins with: bytes of each rank. */
+static tern_status collective_gather(tern_context *context, tern_worker *worker, const void *mine,
+                                     size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
-    size_t all = bytes * context->size;
-    char *room = NULL;
-    tern_status status = open_room(context, all + bytes, &room);
+    const size_t all = bytes * context->size;
+    tern_status status = room_check(context, all + bytes);
     if (status != TERN_OK)
         return status;
+    char *room = context->room;
     memcpy(room + all, mine, bytes);
     status = TERN_MPI(PMPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
                                       context->comm, &request));
-    return collective_conclude(context, worker, status, &request, room, gathered, all);
+    return collective_conclude(context, worker, status, &request);
+}
+
+/* In pieces for which the usual part of the room is enough, also in a large job, where the rest
+ * stays untouched. */
+tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
+                                      size_t bytes, void *gathered) {
+    const size_t usual = ROOM_USUAL / ((size_t)context->size + 1);
+    const size_t most = usual > PIECE_LEAST ? usual : PIECE_LEAST;
+    tern_status status = TERN_OK;
+    for (size_t at = 0; at < bytes && status == TERN_OK; at += most) {
+        const size_t piece = bytes - at < most ? bytes - at : most;
+        status = collective_gather(context, worker, (const char *)mine + at, piece);
+        for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
+            memcpy((char *)gathered + r * bytes + at, context->room + r * piece, piece);
+    }
+    return status;
 }
 
 /* Of numbers of 64 bits, in place. */
@@ -103,26 +139,40 @@ static tern_status collective_reduce(tern_context *context, tern_worker *worker,
                                      int count, MPI_Datatype type, MPI_Op op) {
     MPI_Request request = MPI_REQUEST_NULL;
     size_t bytes = (size_t)count * sizeof(uint64_t);
-    char *room = NULL;
-    tern_status status = open_room(context, bytes, &room);
+    tern_status status = room_check(context, bytes);
     if (status != TERN_OK)
         return status;
-    memcpy(room, values, bytes);
-    status =
-        TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, room, count, type, op, context->comm, &request));
-    return collective_conclude(context, worker, status, &request, room, values, bytes);
+    memcpy(context->room, values, bytes);
+    status = TERN_MPI(
+        PMPI_Iallreduce(MPI_IN_PLACE, context->room, count, type, op, context->comm, &request));
+    status = collective_conclude(context, worker, status, &request);
+    if (status == TERN_OK)
+        memcpy(values, context->room, bytes);
+    return status;
+}
+
+static tern_status collective_spread(tern_context *context, tern_worker *worker, uint32_t root,
+                                     void *data, size_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    tern_status status = room_check(context, bytes);
+    if (status != TERN_OK)
+        return status;
+    memcpy(context->room, data, bytes);
+    status = TERN_MPI(
+        PMPI_Ibcast(context->room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    status = collective_conclude(context, worker, status, &request);
+    if (status == TERN_OK)
+        memcpy(data, context->room, bytes);
+    return status;
 }
 
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    char *room = NULL;
-    tern_status status = open_room(context, bytes, &room);
-    if (status != TERN_OK)
-        return status;
-    memcpy(room, data, bytes);
-    status = TERN_MPI(PMPI_Ibcast(room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
-    return collective_conclude(context, worker, status, &request, room, data, bytes);
+    tern_status status = TERN_OK;
+    for (size_t at = 0; at < bytes && status == TERN_OK; at += ROOM_USUAL)
+        status = collective_spread(context, worker, root, (char *)data + at,
+                                   bytes - at < ROOM_USUAL ? bytes - at : ROOM_USUAL);
+    return status;
 }
 
 static tern_status collective_claim(tern_worker *worker) {
@@ -166,22 +216,6 @@ void tern_collective_leave(tern_worker *const *entered) {
 
 /* What a meeting sums up: the names, how many ranks have failed, and numbers of the caller's. */
 enum { NAME, FAILED, NUMBERS, NUMBERS_MAX = TERN_MEETING_WORDS - NUMBERS };
-
-enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
-
-/* How a rank's own part has ended. */
-typedef struct failure {
-    int64_t status;
-    char detail[DETAIL_BYTES];
-} failure;
-
-static const failure no_failure = {.status = TERN_OK};
-
-/* What a rank tells of itself where the words differ. */
-typedef struct presence {
-    char name[NAME_BYTES];
-    uint64_t index, notified, in_notified; /* of its worker */
-} presence;
 
 static const char *collective_name_of(const tern_worker *worker, const char *otherwise) {
     return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
@@ -228,13 +262,10 @@ static tern_status collective_compare(tern_context *context, tern_worker *worker
                           .notified = worker->notified,
                           .in_notified = worker->in_notified};
     snprintf(mine.name, sizeof mine.name, "%s", name);
-    presence *all = malloc(context->size * sizeof *all);
-    tern_status status =
-        all != NULL ? tern_collective_allgather(context, worker, &mine, sizeof mine, all)
-                    : tern_fail(TERN_ERR_MEMORY, "no memory for the names of %u collectives",
-                                context->size);
+    const tern_status status = collective_gather(context, worker, &mine, sizeof mine);
     if (status != TERN_OK)
-        goto out;
+        return status;
+    const presence *all = (const void *)context->room;
     const bool comparable = same_index(all, context->size);
     const uint64_t first = first_unended(all, context->size, comparable);
     *through = mine.notified > first;
@@ -247,17 +278,14 @@ static tern_status collective_compare(tern_context *context, tern_worker *worker
                                         : !presence_differs(&all[one], &all[other])))
         other++;
     if (other == context->size)
-        goto out;
+        return TERN_OK;
     if (!*through && worker != NULL && comparable)
         worker->notified = first + 1;
-    status = tern_fail(TERN_ERR_MISMATCH,
-                       "rank %u is in %.*s and rank %u is in %.*s%s; all ranks call the same "
-                       "collective functions in the same order",
-                       one, NAME_BYTES - 1, all[one].name, other, NAME_BYTES - 1, all[other].name,
-                       all[other].notified > first ? ", behind a broadcast" : "");
-out:
-    free(all);
-    return status;
+    return tern_fail(TERN_ERR_MISMATCH,
+                     "rank %u is in %.*s and rank %u is in %.*s%s; all ranks call the same "
+                     "collective functions in the same order",
+                     one, NAME_BYTES - 1, all[one].name, other, NAME_BYTES - 1, all[other].name,
+                     all[other].notified > first ? ", behind a broadcast" : "");
 }
 
 /* Some rank may have failed: tells everybody of the first one. */
@@ -268,7 +296,7 @@ static tern_status collective_tell_failure(tern_context *context, tern_worker *w
     if (code != TERN_OK || first == context->size)
         return code;
     failure told = *mine;
-    code = tern_collective_broadcast(context, worker, (uint32_t)first, &told, sizeof told);
+    code = collective_spread(context, worker, (uint32_t)first, &told, sizeof told);
     if (code != TERN_OK)
         return code;
     if (mine->status != TERN_OK)

@@ -58,10 +58,15 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered);
 
+/* Takes the memory that collectives work in (src/collective/room.h), before any other of them.
+ * before: whether this rank could do what it has to before that. If not, or if there is no memory,
+ * no rank gets TERN_OK. */
+tern_status tern_collective_open(tern_context *context, tern_status before);
+
 /* Puts a duplicate of context->comm in its place. */
 tern_status tern_collective_duplicate(tern_context *context);
 
-/* From root to all. bytes: below 2 GiB. */
+/* From root to all. */
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes);
 
