@@ -38,6 +38,12 @@ typedef struct tern_hook {
     void *argument;
 } tern_hook;
 
+/* What a rank does in the waits of collectives, beside progress. */
+typedef struct tern_meanwhile {
+    void (*run)(void *argument);
+    void *argument;
+} tern_meanwhile;
+
 /* A part of the object whose phase ends (src/collective/phase.c). */
 typedef struct tern_phase_hook {
     struct tern_phase_hook *next;
@@ -69,6 +75,7 @@ struct tern_context {
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
     char *room; /* of collectives (src/collective/room.h); NULL: left to MPI */
     size_t room_bytes;
+    tern_meanwhile meanwhile;             /* run NULL: nothing */
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     _Atomic uint64_t meetings;            /* that have ended, the same on every rank */
     _Atomic(tern_worker *) meets;         /* the worker whose collective has begun to meet */

@@ -20,9 +20,6 @@
  * only if it carries the context's nonce and comes from a process of the same user.
  */
 
-/* A rank of the node that does not answer for so long has failed in a way of its own. */
-#define PATIENCE_NS ((uint64_t)60 * 1000000000u)
-
 typedef struct address {
     struct sockaddr_un name;
     socklen_t length;
@@ -95,8 +92,9 @@ typedef struct inflow {
     uint32_t lost;    /* descriptors that found none free in this process */
 } inflow;
 
-/* Takes one datagram if there is one. The descriptor of anything that does not count is closed. */
-static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
+/* Takes one datagram. False: there is none. The descriptor of anything that does not count is
+ * closed. */
+static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     greeting hello;
     memset(&hello, 0, sizeof hello);
     struct iovec data = {&hello, sizeof hello};
@@ -110,7 +108,7 @@ static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
                              .msg_controllen = sizeof control.room};
     ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
     if (got < 0)
-        return;
+        return errno == EINTR;
     int fd = -1;
     struct ucred sender = {0, (uid_t)-1, (gid_t)-1};
     for (struct cmsghdr *h = CMSG_FIRSTHDR(&message); h != NULL; h = CMSG_NXTHDR(&message, h)) {
@@ -133,6 +131,7 @@ static void receive_fd(tern_context *context, int socket_fd, inflow *in) {
     } else if (fd >= 0) {
         close(fd);
     }
+    return true;
 }
 
 /* The kernel drops a descriptor where the receiver has no number left for it. */
@@ -146,37 +145,57 @@ static tern_status lost_fail(uint32_t lost) {
     return tern_fail_system(what);
 }
 
-/* Sends while receiving, since a full queue blocks nobody that way. A rank that has lost
- * descriptors goes on to the end: others wait for its own one. */
+/* To every rank of the node. While a queue is full this rank takes from its own, for which others
+ * may wait. */
+static tern_status send_all(tern_context *context, int socket_fd, const uint64_t (*names)[2],
+                            int fd, inflow *in) {
+    const greeting hello = {context->nonce, context->rank, fd >= 0};
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK;) {
+        const bool wanted = r != context->rank && tern_same_node(context, r);
+        const int sent = wanted ? send_fd(socket_fd, names[r], &hello, fd) : 1;
+        if (sent < 0)
+            return tern_fail_system("sending the segment to a rank of this node");
+        if (sent > 0)
+            r++;
+        else
+            status =
+                tern_wait_round(context, &wait, receive_fd(context, socket_fd, in), TERN_ANYBODY);
+    }
+    return status;
+}
+
+/* What a rank waits with until all have sent. */
+typedef struct taking {
+    tern_context *context;
+    int socket_fd;
+    inflow *in;
+} taking;
+
+static void take(void *argument) {
+    const taking *t = argument;
+    while (receive_fd(t->context, t->socket_fd, t->in)) {
+    }
+}
+
+/* Once all ranks have sent, all that is to come is in this rank's queue. If one could not send, all
+ * learn why. */
 static tern_status segment_exchange(tern_context *context, int socket_fd,
                                     const uint64_t (*names)[2], int fd, int *fds) {
-    greeting hello = {context->nonce, context->rank, fd >= 0};
     inflow in = {fds, 0, 0};
-    uint32_t next = 0;
     for (uint32_t r = 0; r < context->size; r++)
         in.missing += r != context->rank && tern_same_node(context, r);
-    tern_wait_state wait = TERN_WAIT_START;
-    uint64_t deadline = tern_now() + PATIENCE_NS;
-    while (in.missing > 0 || next < context->size) {
-        while (next < context->size) {
-            if (next != context->rank && tern_same_node(context, next)) {
-                int sent = send_fd(socket_fd, names[next], &hello, fd);
-                if (sent < 0)
-                    return tern_fail_system("sending the segment to a rank of this node");
-                if (sent == 0)
-                    break;
-            }
-            next++;
-        }
-        receive_fd(context, socket_fd, &in);
-        tern_status status = tern_wait_step(context, &wait, TERN_ANYBODY);
-        if (status == TERN_OK && wait.rounds % 1024 == 0 && tern_now() > deadline)
-            status = tern_fail(TERN_ERR_TIMEOUT,
-                               "the segments of %u ranks of this node did not come", in.missing);
-        if (status != TERN_OK)
-            return status;
-    }
-    return in.lost > 0 ? lost_fail(in.lost) : TERN_OK;
+    tern_status status = send_all(context, socket_fd, names, fd, &in);
+    taking t = {context, socket_fd, &in};
+    context->meanwhile = (tern_meanwhile){take, &t};
+    status = tern_collective_agree(context, NULL, status, "sharing segments");
+    context->meanwhile = (tern_meanwhile){NULL, NULL};
+    while (status == TERN_OK && in.missing > 0)
+        if (!receive_fd(context, socket_fd, &in))
+            status = tern_fail(TERN_ERR_SYSTEM,
+                               "the segments of %u ranks of this node have been lost", in.missing);
+    return status == TERN_OK && in.lost > 0 ? lost_fail(in.lost) : status;
 }
 
 tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
@@ -195,7 +214,7 @@ tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
         status = tern_collective_allgather(context, NULL, name, sizeof name, names);
     if (status == TERN_OK)
         status = segment_exchange(context, socket_fd, (const uint64_t(*)[2])names, fd, fds);
-    /* Nobody closes its socket before everybody has got everything. */
+    /* Nobody takes a part of what others lack. */
     status = tern_collective_agree(context, NULL, status, "sharing segments");
     if (socket_fd >= 0)
         close(socket_fd);

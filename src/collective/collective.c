@@ -52,6 +52,8 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
             return status;
         if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
             return waited;
+        if (context->meanwhile.run != NULL)
+            context->meanwhile.run(context->meanwhile.argument);
         if (!context->peers.known && wait.began != 0)
             tern_siblings_look(context, tern_now() - wait.began);
         waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
