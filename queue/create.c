@@ -141,11 +141,12 @@ static tern_queue queue_part_of(tern_context *context, const tern_queue_options 
     return q;
 }
 
-static tern_status queue_agree(tern_worker *worker, const tern_queue_options *o, bool everywhere,
-                               const void *out, const char *name) {
+static tern_status queue_agree(tern_worker *worker, tern_status status, const tern_queue_options *o,
+                               bool everywhere, const void *out, const char *name) {
     tern_context *context = worker->context;
-    tern_status status =
-        tern_collective_agree(context, worker, queue_check_options(context, o, out, name), name);
+    if (status == TERN_OK)
+        status = queue_check_options(context, o, out, name);
+    status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
     uint64_t agreed[] = {o->host, o->item_bytes, o->capacity, (uint64_t)o->call_only, everywhere};
@@ -154,14 +155,15 @@ static tern_status queue_agree(tern_worker *worker, const tern_queue_options *o,
     return tern_collective_same(context, worker, agreed, sizeof agreed, what);
 }
 
-tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
-                                    bool everywhere, const char *name, tern_queue **parts) {
+tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
+                                    const tern_queue_options *options, bool everywhere,
+                                    const char *name, tern_queue **parts) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)
-        status = queue_agree(worker, options, everywhere, parts, name);
+        status = queue_agree(worker, before, options, everywhere, parts, name);
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
@@ -236,7 +238,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
 
 tern_status tern_queue_create(tern_worker *worker, const tern_queue_options *options,
                               tern_queue **queue) {
-    return tern_queue_create_parts(worker, options, false, "tern_queue_create", queue);
+    return tern_queue_create_parts(worker, TERN_OK, options, false, "tern_queue_create", queue);
 }
 
 tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue) {

@@ -26,8 +26,11 @@ tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_
     part.host = 0;
     tern_queue *parts = NULL;
     /* An error of this rank alone reaches all ranks by the agreement on the options. */
-    tern_status status = tern_queue_create_parts(worker, options == NULL ? NULL : &part, true, name,
-                                                 made == NULL || queue == NULL ? NULL : &parts);
+    tern_status status =
+        made != NULL ? TERN_OK
+                     : tern_fail(TERN_ERR_MEMORY, "%s: no memory for a distributed queue", name);
+    status = tern_queue_create_parts(worker, status, options == NULL ? NULL : &part, true, name,
+                                     queue == NULL ? NULL : &parts);
     if (status != TERN_OK) {
         free(made);
         return status;

@@ -127,9 +127,10 @@ tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *item
                               tern_queue_run run, tern_flags flags, size_t *done, const char *name);
 
 /* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
- * rank. */
-tern_status tern_queue_create_parts(tern_worker *worker, const tern_queue_options *options,
-                                    bool everywhere, const char *name, tern_queue **parts);
+ * rank. before: how the caller's own part has ended. */
+tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
+                                    const tern_queue_options *options, bool everywhere,
+                                    const char *name, tern_queue **parts);
 tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
                                      const char *name);
 
