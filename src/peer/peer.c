@@ -29,7 +29,10 @@ static uint64_t inode_of(const char *path) {
     return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
-static void peer_identify(identity *me) {
+/* A process for which no file can be opened would seem to be on another machine. */
+static bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+static tern_status peer_identify(identity *me) {
     memset(me, 0, sizeof *me);
     me->pid = getpid();
     me->pid_namespace = inode_of("/proc/self/ns/pid");
@@ -38,11 +41,13 @@ static void peer_identify(identity *me) {
         me->host[0] = 0;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return;
+        return is_shortage(errno) ? tern_fail_system("opening the number of this machine's boot")
+                                  : TERN_OK;
     ssize_t got = read(fd, me->boot, sizeof me->boot - 1);
     close(fd);
     if (got < 0)
         me->boot[0] = 0;
+    return TERN_OK;
 }
 
 static bool same_machine(const identity *a, const identity *b) {
@@ -111,11 +116,12 @@ tern_status tern_peers_open(tern_context *context) {
     tern_peers *peers = &context->peers;
     uint32_t size = context->size;
     identity me;
-    peer_identify(&me);
+    tern_status status = peer_identify(&me);
     me.call_at = (uintptr_t)&peers->call;
     identity *all = calloc(size, sizeof *all);
-    tern_status status = all != NULL ? tern_peers_make(peers, size)
-                                     : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
+    if (status == TERN_OK)
+        status = all != NULL ? tern_peers_make(peers, size)
+                             : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", size);
     status = tern_collective_agree(context, NULL, status, "watching peers");
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, &me, sizeof me, all);
