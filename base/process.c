@@ -1,6 +1,7 @@
 #include "base/process.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -12,13 +13,24 @@ uint64_t tern_now(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int tern_file_resize(int fd, size_t bytes) {
+/* Whether a file that ends there is larger than this process may make one. */
+static bool is_too_large(uint64_t end) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
-        errno = EFBIG;
-        return -1;
-    }
-    return ftruncate(fd, (off_t)bytes);
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && end > limit.rlim_cur;
+}
+
+int tern_file_resize(int fd, size_t bytes) {
+    if (!is_too_large(bytes))
+        return ftruncate(fd, (off_t)bytes);
+    errno = EFBIG;
+    return -1;
+}
+
+ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t place) {
+    if (!is_too_large(place + bytes))
+        return pwrite(fd, from, bytes, (off_t)place);
+    errno = EFBIG;
+    return -1;
 }
 
 static void limits_advise(__rlimit_resource_t resource, const char *name, const char *command,

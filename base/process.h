@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 /* Nanoseconds of a clock that only grows. */
 uint64_t tern_now(void);
@@ -15,6 +16,9 @@ uint64_t tern_now(void);
 /* ftruncate, but a size beyond RLIMIT_FSIZE is EFBIG, where the kernel would send SIGXFSZ, which
  * ends a process. Returns 0, or -1 and errno. */
 int tern_file_resize(int fd, size_t bytes);
+
+/* pwrite, with EFBIG in the same case. A write that would go across the limit writes nothing. */
+ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t place);
 
 /* [out] text: what to do about a system call that failed with error, if that is a limit of this
  * process; else "". */

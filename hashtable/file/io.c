@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "src/collective/collective.h"
 
 tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
@@ -79,7 +80,7 @@ tern_status tern_file_write(int file, uint64_t place, const void *from, size_t b
                             const char *path) {
     for (size_t done = 0; done < bytes;) {
         const ssize_t some =
-            pwrite(file, (const char *)from + done, bytes - done, (off_t)(place + done));
+            tern_file_put(file, (const char *)from + done, bytes - done, place + done);
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
