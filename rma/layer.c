@@ -48,13 +48,14 @@ static tern_status make_heaps(tern_rma *rma, size_t page) {
 
 static tern_status make_segment(tern_context *context, tern_rma *rma) {
     tern_layout_compute(&context->config, context->size, &rma->layout);
-    tern_tables_compute(context->size, context->workers, &rma->tables);
+    tern_tables_compute(context->size, context->workers, rma->layout.ring_count, &rma->tables);
     rma->table_base = tern_tables_map(&rma->tables);
     if (rma->table_base == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", rma->tables.bytes);
     rma->segment = (void *)(rma->table_base + rma->tables.segment);
     rma->reach = (void *)(rma->table_base + rma->tables.reach);
     rma->inbox_windows = (void *)(rma->table_base + rma->tables.inbox);
+    rma->ins = (void *)(rma->table_base + rma->tables.ins);
     tern_status status = rma_place(context, rma);
     tern_segment *mine = &rma->segment[context->rank];
     if (status == TERN_OK)
@@ -221,7 +222,6 @@ static void rma_close_layer(tern_context *context) {
             tern_out *out = mine->out[t];
             if (out != NULL && (alive || !is_left_to_mpi(out)))
                 free_out(out);
-            free(mine->in[t]);
         }
         free(mine->words);
         free(mine);
@@ -230,6 +230,7 @@ static void rma_close_layer(tern_context *context) {
     for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)
         tern_heap_destroy(rma->heap[i]);
     free(rma->heap);
+    tern_inbox_close(context);
     for (uint32_t r = 0; rma->segment != NULL && r < context->size; r++)
         tern_segment_destroy(&rma->segment[r]);
     tern_tables_unmap(&rma->tables, rma->table_base);
@@ -268,6 +269,8 @@ static tern_status rma_open_layer(tern_context *context) {
         status = rma_make_workers(context, rma);
     if (status == TERN_OK && context->size > 1)
         status = tern_messages_open(context, &rma->messages);
+    if (status == TERN_OK && context->size > 1)
+        status = tern_inbox_open(context);
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)
         status = agree_on_fences(context);

@@ -33,10 +33,14 @@ typedef struct tern_rma {
     int numa[TERN_NUMA_MAX];
     tern_heap **heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *far;   /* NULL: every rank shares memory */
-    tern_message_engine *messages;   /* NULL: there is one rank */
-    _Atomic uint64_t *inbox_windows; /* by worker number and lane (rma/transport/inbox.h) */
-    struct tern_window *window;      /* rma */
+    const tern_transport_ops *far;     /* NULL: every rank shares memory */
+    tern_message_engine *messages;     /* NULL: there is one rank */
+    _Atomic uint64_t *inbox_windows;   /* by worker number and lane (rma/transport/inbox.h) */
+    tern_inbox_message *inbox_reserve; /* for one that comes where there is no memory */
+    _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
+    tern_in *ins;                              /* one for each ring of the arena */
+    _Atomic uint32_t ins_used;
+    struct tern_window *window; /* rma */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */

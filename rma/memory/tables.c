@@ -13,7 +13,7 @@ static size_t tables_place(size_t *at, size_t bytes) {
     return begin;
 }
 
-void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) {
+void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_tables *tables) {
     size_t total = (size_t)ranks * workers, at = 0;
     tern_tables t;
     t.segment = tables_place(&at, ranks * sizeof(tern_segment));
@@ -21,6 +21,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables) 
     t.sent = tables_place(&at, ranks * sizeof(uint64_t));
     t.served = tables_place(&at, ranks * sizeof(uint64_t));
     t.inbox = tables_place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
+    t.ins = tables_place(&at, rings * sizeof(tern_in));
     t.workers = at;
     at = 0;
     t.dirty = tables_place(&at, ranks);

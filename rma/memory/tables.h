@@ -17,6 +17,7 @@ typedef struct tern_tables {
     size_t sent;    /* uint64_t[], messages sent, by rank */
     size_t served;  /* uint64_t[], messages served, by rank */
     size_t inbox;   /* uint64_t[], windows of inboxes, by worker of the job and lane */
+    size_t ins;     /* tern_in[]: as many as there are rings */
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
     size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */
@@ -28,7 +29,8 @@ typedef struct tern_tables {
     size_t bytes;
 } tern_tables;
 
-void tern_tables_compute(uint32_t ranks, uint32_t workers, tern_tables *tables);
+/* rings: of this rank's arena. */
+void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_tables *tables);
 
 /* What of them is touched before first contact, if all ranks share memory. */
 size_t tern_tables_touched(uint32_t ranks);

@@ -5,14 +5,17 @@
 
 #include "base/error.h"
 #include "rma/notify/notify.h"
+#include "rma/notify/reduce.h"
 #include "rma/state.h"
+#include "rma/transport/inbox.h"
 #include "src/collective/collective.h"
 #include "src/progress/wait.h"
 
 /*
  * Collectives over notifications of tern's own: records that progress consumes. The payload of one
  * is {number, data}; the number of a part is that of its collective, which every rank counts alike.
- * The record's id is {round:8, kind:8, type:8}. What arrives before it is waited for is kept.
+ * The record's id is {round:8, kind:8, type:8}. What arrives before it is waited for is kept. What
+ * tells of meetings is a message (rma/transport/inbox.h), which needs no memory.
  * Nobody is far ahead: a barrier or an all-reduce ends for no rank before all have come to it, and
  * every AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
  *
@@ -26,15 +29,23 @@
  * for each other in a chain are in the same kind, and the first of them to stop waits for a rank
  * that has not come yet or that has been through; and a rank that has been through has sent the
  * part.
+ *
+ * A rank that lacks memory for its rings calls the others to a meeting and fails there. It opens
+ * them before it sends any part, so no rank has been through a barrier or an all-reduce by then.
+ * The parts of one collective find room in spare memory. Others stay in their rings if there is no
+ * memory for them, and hails are dropped and come again.
  */
 
 enum { AHEAD_MAX = 16, ROUND_EXTRA = 64, ROUND_BACK = 65, ROUND_AHEAD = 128 };
 enum { WORDS = TERN_COLLECTIVE_MAX / 8, REASON_MAX = 256 };
 
 /* A part of the collective; that its sender waits for this rank, with the number of the meeting
- * that it comes to next; that the collective has failed on its sender. With the number of a
- * meeting: that its sender waits in it; that all ranks have been called to it. */
-enum { TYPE_PART, TYPE_HAIL, TYPE_FAILED, TYPE_MEETS, TYPE_CALL, TYPES };
+ * that it comes to next; that the collective has failed on its sender. */
+enum { TYPE_PART, TYPE_HAIL, TYPE_FAILED, TYPES };
+
+/* With the number of a meeting: that its sender waits in it; that all ranks have been called to it.
+ */
+enum { MEETING_MEETS, MEETING_CALL, MEETING_TYPES };
 
 static const char *const kind_names[TERN_NOTIFY_KINDS] = {
     [TERN_NOTIFY_BARRIER] = "tern_notify_barrier",
@@ -43,6 +54,9 @@ static const char *const kind_names[TERN_NOTIFY_KINDS] = {
 };
 
 #define HAIL_NS 10000000u
+
+/* The answer may be lost for want of memory. */
+#define HAIL_AGAIN_NS 1000000000u
 
 /* What has arrived: parts and hails. */
 typedef struct tern_notified_part {
@@ -59,9 +73,35 @@ static uint64_t next_meeting(const tern_worker *worker) {
     return atomic_load_explicit(&worker->context->meetings, memory_order_relaxed);
 }
 
+/* No more parts of one collective come to a rank that counts in 20 bits. */
+enum { SPARES = 24, SPARE_BYTES = sizeof(tern_notified_part) + TERN_COLLECTIVE_MAX };
+
+tern_status tern_collectives_open(tern_notify *n) {
+    n->spare = malloc((size_t)SPARES * SPARE_BYTES);
+    return n->spare != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+}
+
+static tern_notified_part *take_spare(tern_notify *n) {
+    const unsigned at = (unsigned)__builtin_ctz(~n->spare_used);
+    if (at >= SPARES)
+        return NULL;
+    n->spare_used |= 1u << at;
+    return (void *)(n->spare + (size_t)at * SPARE_BYTES);
+}
+
+static void free_part(tern_notify *n, tern_notified_part *part) {
+    const uintptr_t at = ((uintptr_t)part - (uintptr_t)n->spare) / SPARE_BYTES;
+    if (at < SPARES)
+        n->spare_used &= ~(1u << at);
+    else
+        free(part);
+}
+
 static bool keep_part(tern_notify *n, const tern_in *in, uint32_t id, uint64_t sequence,
-                      size_t bytes) {
+                      size_t bytes, bool wanted) {
     tern_notified_part *part = malloc(sizeof *part + bytes);
+    if (part == NULL && wanted)
+        part = take_spare(n);
     if (part == NULL)
         return false;
     *part = (tern_notified_part){.next = n->parts,
@@ -87,8 +127,7 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
     uint64_t header = tern_ring_peek(worker, in), number = 0;
     const size_t record = tern_record_bytes(header);
     const uint32_t id = tern_record_id(header), type = id >> 16;
-    const bool of_meeting = type >= TYPE_MEETS;
-    const uint64_t here = of_meeting ? next_meeting(worker) : worker->notified;
+    const uint64_t here = worker->notified;
     bool good = tern_ring_check(in, header) && record >= 8 && record <= 8 + TERN_COLLECTIVE_MAX &&
                 in->origin_id.index == worker->index && (id >> 8 & 255) < TERN_NOTIFY_KINDS &&
                 type < TYPES && (type != TYPE_HAIL || record == 16);
@@ -96,18 +135,28 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
         memcpy(&number, tern_ring_payload(in), 8);
     const bool over = good && (int64_t)(number - here) < 0 &&
                       !(type == TYPE_HAIL && notified_has_failed(worker, number));
-    if (!good || (!over && (int64_t)(number - here) > (of_meeting ? 1 : 2 * AHEAD_MAX))) {
+    if (!good || (!over && (int64_t)(number - here) > 2 * AHEAD_MAX)) {
         tern_ring_refuse(worker, in, header, "no part of a collective");
         return 0;
     }
-    if (!over && !of_meeting && !keep_part(n, in, id, number, record - 8))
+    const bool wanted = type != TYPE_HAIL && number == here;
+    if (!over && !keep_part(n, in, id, number, record - 8, wanted) && type != TYPE_HAIL)
         return 0; /* later */
-    if (!over && of_meeting) {
-        uint64_t *told = type == TYPE_CALL ? &n->called_to : &n->met_by;
-        *told = number + 1 > *told ? number + 1 : *told;
-    }
     tern_ring_advance(in, header);
     return 1;
+}
+
+bool tern_collectives_told(tern_context *context, const tern_message *message) {
+    const tern_worker *worker = context->worker[message->target % context->workers];
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t number = message->offset, type = message->operand[0];
+    if (type >= MEETING_TYPES || (int64_t)(number - next_meeting(worker)) > 1)
+        return false;
+    _Atomic uint64_t *told = type == MEETING_CALL ? &n->called_to : &n->met_by;
+    /* R4; the MPI lock keeps other writers away */
+    if (number + 1 > atomic_load_explicit(told, memory_order_relaxed))
+        atomic_store_explicit(told, number + 1, memory_order_relaxed);
+    return true;
 }
 
 /* Drops what belongs to collectives before `sequence`, but for hails that are to be answered. */
@@ -120,7 +169,7 @@ static void discard_before(tern_worker *worker, uint64_t sequence) {
             continue;
         }
         *link = part->next;
-        free(part);
+        free_part(n, part);
     }
 }
 
@@ -154,20 +203,14 @@ static tern_status notified_try_send(tern_worker *worker, uint32_t rank, uint32_
     return TERN_OK;
 }
 
-static tern_status send_as(tern_worker *worker, uint32_t rank, uint32_t type, uint32_t round,
-                           uint64_t number, const void *data, size_t bytes) {
-    tern_wait_state wait = TERN_WAIT_START;
-    tern_status status;
-    while ((status = notified_try_send(worker, rank, type, round, number, data, bytes)) ==
-           TERN_ERR_AGAIN)
-        if ((status = notified_step(worker, &wait)) != TERN_OK)
-            break;
-    return status;
-}
-
-static tern_status notified_send(tern_worker *worker, uint32_t rank, uint32_t round,
-                                 const void *data, size_t bytes) {
-    return send_as(worker, rank, TYPE_PART, round, worker->notified, data, bytes);
+/* Tells a rank of a meeting, once. */
+static tern_status tell(tern_worker *worker, uint32_t rank, uint32_t type, uint64_t meeting) {
+    const tern_message message = {.kind = TERN_MESSAGE_MEETING,
+                                  .origin = worker->id,
+                                  .target = rank * worker->context->workers + worker->index,
+                                  .offset = meeting,
+                                  .operand = {type}};
+    return tern_inbox_notice(worker, &message);
 }
 
 size_t tern_collectives_answer(tern_worker *worker) {
@@ -179,29 +222,35 @@ size_t tern_collectives_answer(tern_worker *worker) {
         const bool meets = part->type == TYPE_HAIL && worker->in_meeting && !worker->in_notified &&
                            part->sequence >= worker->notified && part->data[0] <= meeting;
         if (part->type != TYPE_HAIL || (!failed && !meets) ||
-            notified_try_send(worker, part->origin, failed ? TYPE_FAILED : TYPE_MEETS, 0,
-                              failed ? part->sequence : meeting, NULL, 0) != TERN_OK) {
+            (failed
+                 ? notified_try_send(worker, part->origin, TYPE_FAILED, 0, part->sequence, NULL, 0)
+                 : tell(worker, part->origin, MEETING_MEETS, meeting)) != TERN_OK) {
             link = &part->next; /* an answer that could not be sent is, later */
             continue;
         }
         *link = part->next;
-        free(part);
+        free_part(n, part);
         answered++;
     }
     return answered;
 }
 
+static bool is_ahead(const tern_worker *worker, const _Atomic uint64_t *told) {
+    /* R4 */
+    return atomic_load_explicit(told, memory_order_relaxed) > next_meeting(worker);
+}
+
 static bool is_called(const tern_worker *worker) {
-    return tern_notify_of(worker)->called_to > next_meeting(worker);
+    return is_ahead(worker, &tern_notify_of(worker)->called_to);
 }
 
 static bool is_missed(const tern_worker *worker) {
-    return tern_notify_of(worker)->met_by > next_meeting(worker);
+    return is_ahead(worker, &tern_notify_of(worker)->met_by);
 }
 
 /* TERN_OK: this collective goes on. */
 static tern_status notified_meet(tern_worker *worker, tern_status status) {
-    tern_notify_of(worker)->hailed = false; /* the other may wait elsewhere again */
+    tern_notify_of(worker)->hailed = 0; /* the other may wait elsewhere again */
     return tern_collective_agree(worker->context, worker, status,
                                  kind_names[tern_notify_of(worker)->kind]);
 }
@@ -210,10 +259,16 @@ static tern_status notified_meet(tern_worker *worker, tern_status status) {
 static tern_status call_all(tern_worker *worker) {
     const tern_context *context = worker->context;
     const uint64_t meeting = next_meeting(worker);
+    tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
+    for (uint32_t r = 0; r < context->size && status == TERN_OK;) {
         if (r != context->rank)
-            status = send_as(worker, r, TYPE_CALL, 0, meeting, NULL, 0);
+            status = tell(worker, r, MEETING_CALL, meeting);
+        if (status == TERN_ERR_AGAIN)
+            status = notified_step(worker, &wait);
+        else
+            r++;
+    }
     return status;
 }
 
@@ -221,7 +276,7 @@ static tern_status call_all(tern_worker *worker) {
  * another worker, meanwhile. */
 static tern_status come_to_meeting(tern_worker *worker) {
     tern_status status = tern_collective_claim(worker);
-    tern_notify_of(worker)->hailed = false; /* an answer to it may be used up */
+    tern_notify_of(worker)->hailed = 0; /* an answer to it may be used up */
     if (status == TERN_OK && is_called(worker)) {
         status = notified_meet(worker, TERN_OK);
     } else if (status == TERN_OK && is_missed(worker)) {
@@ -234,12 +289,12 @@ static tern_status come_to_meeting(tern_worker *worker) {
 }
 
 /* Calls a meeting and fails there. */
-static tern_status notified_refuse(tern_worker *worker, const char *reason) {
+static tern_status notified_refuse(tern_worker *worker, tern_status why, const char *reason) {
     tern_status status = tern_collective_claim(worker);
     if (status == TERN_OK)
         status = call_all(worker);
     if (status == TERN_OK)
-        status = notified_meet(worker, tern_fail(TERN_ERR_MISMATCH, "%s", reason));
+        status = notified_meet(worker, tern_fail(why, "%s", reason));
     tern_collective_yield(worker);
     return status;
 }
@@ -251,7 +306,7 @@ static tern_status refuse_kind(tern_worker *worker, uint32_t rank, uint32_t kind
              "in the same order",
              worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank,
              kind_names[kind]);
-    return notified_refuse(worker, reason);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
 }
 
 static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
@@ -260,7 +315,7 @@ static tern_status refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank
     snprintf(reason, sizeof reason, "%s has %zu bytes on rank %u and %zu bytes on rank %u",
              kind_names[tern_notify_of(worker)->kind], bytes, worker->context->rank, other_bytes,
              rank);
-    return notified_refuse(worker, reason);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
 }
 
 static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
@@ -269,7 +324,46 @@ static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
              "rank %u is in %s, which has failed on rank %u, as ranks were in different collective "
              "functions",
              worker->context->rank, kind_names[tern_notify_of(worker)->kind], rank);
-    return notified_refuse(worker, reason);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
+}
+
+/* A failure of this rank's own, which the detail tells. TERN_OK: the others are in a collective
+ * before this one, which ends. */
+static tern_status refuse_failure(tern_worker *worker, tern_status why) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "%s", tern_error_detail());
+    return notified_refuse(worker, why, reason);
+}
+
+/* Of an attempt that may be made again: a round of waiting, or what all learn. */
+static tern_status attempt_again(tern_worker *worker, tern_wait_state *wait, tern_status status) {
+    if (status == TERN_ERR_AGAIN)
+        return notified_step(worker, wait);
+    return status == TERN_ERR_PEER ? status : refuse_failure(worker, status);
+}
+
+/* Opens the ring to rank, before the first part is sent to anyone. */
+static tern_status open_ring(tern_worker *worker, uint32_t rank) {
+    const uint32_t target = rank * worker->context->workers + worker->index;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_out *out = NULL;
+    tern_status status;
+    while ((status = tern_ring_open(worker, target, &out)) != TERN_OK)
+        if ((status = attempt_again(worker, &wait, status)) != TERN_OK)
+            break;
+    return status;
+}
+
+/* Waits for room. */
+static tern_status notified_send(tern_worker *worker, uint32_t rank, uint32_t round,
+                                 const void *data, size_t bytes) {
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status;
+    while ((status = notified_try_send(worker, rank, TYPE_PART, round, worker->notified, data,
+                                       bytes)) != TERN_OK)
+        if ((status = attempt_again(worker, &wait, status)) != TERN_OK)
+            break;
+    return status;
 }
 
 /* Whether the ranks are, for all that is known here, in the same collective. Comes to a meeting
@@ -301,8 +395,12 @@ static tern_notified_part **find_part(tern_worker *worker, uint32_t rank, uint32
 static void notified_hail(tern_worker *worker, uint32_t rank) {
     tern_notify *n = tern_notify_of(worker);
     const uint64_t meeting = next_meeting(worker);
-    n->hailed = n->hailed || notified_try_send(worker, rank, TYPE_HAIL, 0, worker->notified,
-                                               &meeting, sizeof meeting) == TERN_OK;
+    const uint64_t now = tern_now();
+    if (n->hailed != 0 && now - n->hailed < HAIL_AGAIN_NS)
+        return;
+    if (notified_try_send(worker, rank, TYPE_HAIL, 0, worker->notified, &meeting, sizeof meeting) ==
+        TERN_OK)
+        n->hailed = now;
 }
 
 /* Waits until the part has come or the collective has failed. [out] data: exactly bytes. */
@@ -310,7 +408,7 @@ static tern_status notified_receive(tern_worker *worker, uint32_t rank, uint32_t
                                     size_t bytes) {
     enum { ROUNDS_PER_LOOK = 64 }; /* at the clock */
     tern_wait_state wait = TERN_WAIT_START;
-    tern_notify_of(worker)->hailed = false;
+    tern_notify_of(worker)->hailed = 0;
     tern_status status = TERN_OK;
     for (uint32_t i = 1; status == TERN_OK; i++) {
         status = look_for_conflict(worker);
@@ -321,7 +419,7 @@ static tern_status notified_receive(tern_worker *worker, uint32_t rank, uint32_t
             if (bytes > 0)
                 memcpy(data, part->data, bytes);
             *link = part->next;
-            free(part);
+            free_part(tern_notify_of(worker), part);
             break;
         }
         if (part != NULL) {
@@ -355,7 +453,7 @@ static tern_status notified_end(tern_worker *worker, tern_status status) {
     tern_notify *n = tern_notify_of(worker);
     worker->in_notified = false;
     worker->notified = n->sequence + 1;
-    n->failures = n->failures << 1 | (status == TERN_ERR_MISMATCH);
+    n->failures = n->failures << 1 | (status != TERN_OK);
     if (n->parts != NULL)
         discard_before(worker, worker->notified);
     return status;
@@ -366,6 +464,8 @@ static tern_status notified_end(tern_worker *worker, tern_status status) {
 static tern_status notified_barrier(tern_worker *worker, uint32_t round) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
     tern_status status = TERN_OK;
+    for (uint32_t reach = 1; reach < size && status == TERN_OK; reach *= 2)
+        status = open_ring(worker, (rank + reach) % size);
     for (uint32_t reach = 1; reach < size && status == TERN_OK; reach *= 2, round++) {
         status = notified_send(worker, (rank + reach) % size, round, NULL, 0);
         if (status == TERN_OK)
@@ -394,6 +494,9 @@ static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *
     uint32_t mine = (rank + size - root) % size, bit = 1;
     while (bit < size && (mine & bit) == 0)
         bit *= 2;
+    for (uint32_t child = bit / 2; child > 0 && status == TERN_OK; child /= 2)
+        if (mine + child < size)
+            status = open_ring(worker, (mine + child + root) % size);
     if (mine != 0 && status == TERN_OK)
         status = notified_receive(worker, (mine - bit + root) % size, 0, data, bytes);
     for (bit /= 2; bit > 0 && status == TERN_OK; bit /= 2)
@@ -417,35 +520,6 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
     return notified_end(worker, notified_broadcast(worker, root, data, bytes));
 }
 
-#define REDUCE(name, type, sum)                                                                    \
-    static type name(tern_reduction op, type a, type b) {                                          \
-        if (op == TERN_REDUCE_SUM)                                                                 \
-            return sum;                                                                            \
-        return (op == TERN_REDUCE_MIN ? b < a : a < b) ? b : a;                                    \
-    }
-
-REDUCE(reduce_unsigned, uint64_t, a + b)
-REDUCE(reduce_signed, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))
-REDUCE(reduce_double, double, a + b)
-
-/* mine and theirs, in the order of their ranks: the same bits on both sides. */
-static void notified_reduce(tern_number type, tern_reduction op, uint64_t *to,
-                            const uint64_t *first, const uint64_t *second, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (type == TERN_UINT64) {
-            to[i] = reduce_unsigned(op, first[i], second[i]);
-        } else if (type == TERN_INT64) {
-            to[i] = (uint64_t)reduce_signed(op, (int64_t)first[i], (int64_t)second[i]);
-        } else {
-            double a, b;
-            memcpy(&a, &first[i], 8);
-            memcpy(&b, &second[i], 8);
-            a = reduce_double(op, a, b);
-            memcpy(&to[i], &a, 8);
-        }
-    }
-}
-
 /* Recursive doubling among the first 2^k ranks; those beyond hand theirs in before and get the
  * result after. */
 static tern_status notified_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
@@ -455,16 +529,22 @@ static tern_status notified_allreduce(tern_worker *worker, tern_number type, ter
     size_t bytes = count * 8;
     while (most * 2 <= size)
         most *= 2;
+    tern_status status = rank >= most ? open_ring(worker, rank - most) : TERN_OK;
+    for (uint32_t bit = 1; rank < most && bit < most && status == TERN_OK; bit *= 2)
+        status = open_ring(worker, rank ^ bit);
+    if (rank + most < size && status == TERN_OK)
+        status = open_ring(worker, rank + most);
+    if (status != TERN_OK)
+        return status;
     if (rank >= most) {
-        tern_status status = notified_send(worker, rank - most, ROUND_EXTRA, values, bytes);
+        status = notified_send(worker, rank - most, ROUND_EXTRA, values, bytes);
         return status == TERN_OK ? notified_receive(worker, rank - most, ROUND_BACK, values, bytes)
                                  : status;
     }
-    tern_status status = TERN_OK;
     if (rank + most < size) {
         status = notified_receive(worker, rank + most, ROUND_EXTRA, other, bytes);
         if (status == TERN_OK)
-            notified_reduce(type, op, values, values, other, count);
+            tern_numbers_reduce(type, op, values, values, other, count);
     }
     uint32_t round = 0;
     for (uint32_t bit = 1; bit < most && status == TERN_OK; bit *= 2, round++) {
@@ -472,8 +552,8 @@ static tern_status notified_allreduce(tern_worker *worker, tern_number type, ter
         if (status == TERN_OK)
             status = notified_receive(worker, rank ^ bit, round, other, bytes);
         if (status == TERN_OK)
-            notified_reduce(type, op, values, (rank & bit) == 0 ? values : other,
-                            (rank & bit) == 0 ? other : values, count);
+            tern_numbers_reduce(type, op, values, (rank & bit) == 0 ? values : other,
+                                (rank & bit) == 0 ? other : values, count);
     }
     if (rank + most < size && status == TERN_OK)
         status = notified_send(worker, rank + most, ROUND_BACK, values, bytes);

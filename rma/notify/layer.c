@@ -29,6 +29,7 @@ static void notify_close_layer(tern_context *context) {
         for (uint32_t t = 0; t < context->size * context->workers; t++)
             if (n->out[t] != NULL)
                 free(n->out[t]->requests);
+        free(n->spare);
         free(n->done);
         free(n);
         worker->layer[TERN_LAYER_NOTIFY] = &closed_notify;
@@ -59,6 +60,11 @@ static tern_status notify_open_layer(tern_context *context) {
         n->heap = rma->mine + rma->layout.heap;
         n->heap_bytes = rma->layout.heap_bytes;
         worker->layer[TERN_LAYER_NOTIFY] = n;
+        tern_status status = tern_collectives_open(n);
+        if (status != TERN_OK) {
+            notify_close_layer(context);
+            return status;
+        }
     }
     tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
     tern_record_handle(context, TERN_RECORD_RENDEZVOUS, tern_rendezvous_consume);

@@ -15,6 +15,7 @@
  * With 8 bytes of data and a cid of 8 that is half a cache line.
  */
 
+#include "rma/transport/message.h"
 #include "rma/ring/ring.h"
 #include "tern/notify.h"
 
@@ -54,12 +55,15 @@ typedef struct tern_notify {
     char *heap; /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/notify/collectives.c). */
-    uint64_t sequence;  /* of the one that it is in */
-    uint32_t kind;      /* TERN_NOTIFY_*, of the one that it is in */
-    bool hailed;        /* it has told the rank that it waits for */
-    uint64_t called_to; /* a rank has called all to a meeting: its number + 1 */
-    uint64_t met_by;    /* a rank waits in a meeting: the same */
-    uint64_t failures;  /* bit n: the last but n has failed */
+    uint64_t sequence; /* of the one that it is in */
+    uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
+    uint64_t hailed;   /* ns: when it has told the rank that it waits for; 0: not yet */
+    /* A rank has called all to a meeting, or waits in one: its number + 1. They only grow, and are
+     * written with the MPI lock held. */
+    _Atomic uint64_t called_to, met_by;
+    char *spare;         /* for parts of this collective, where there is no memory */
+    uint32_t spare_used; /* a bit for each */
+    uint64_t failures;   /* bit n: the last but n has failed */
     struct tern_notified_part *parts;
     tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
@@ -71,7 +75,11 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
 
 /* Parts of collectives: records that progress consumes (rma/notify/collectives.c). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
+tern_status tern_collectives_open(tern_notify *n);
 void tern_collectives_discard(tern_worker *worker);
+
+/* Serves a message that tells of a meeting; the MPI lock is held. False: it is malformed. */
+bool tern_collectives_told(tern_context *context, const tern_message *message);
 
 /* Tells ranks that wait for the worker in one of these collectives if it waits in a meeting
  * instead, or has failed there. Returns to how many. */

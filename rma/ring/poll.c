@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "rma/answer.h"
 #include "rma/ring/batch.h"
@@ -50,12 +48,16 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
                  (unsigned long long)entry);
         return NULL;
     }
-    tern_in *in = calloc(1, sizeof *in);
-    if (in == NULL) {
-        /* Its origin rings once: without this nobody would look at the ring again. */
-        tern_doorbell_ring(mine->board, rma->layout.doorbells, line);
+    /* A line has a ring to itself as long as it lives, so there is one for each. */
+    /* R4 */
+    const uint32_t at = atomic_fetch_add_explicit(&rma->ins_used, 1, memory_order_relaxed);
+    if (at >= rma->layout.ring_count) {
+        worker->stats.records_malformed++;
+        tern_log(TERN_LOG_ERROR, "worker %u announced a ring, and all rings have an origin",
+                 origin);
         return NULL;
     }
+    tern_in *in = &rma->ins[at];
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = context->config.ring_size - 1;
     in->header = header;

@@ -110,9 +110,10 @@ typedef struct tern_out {
     struct tern_requests *requests; /* notified operations that wait (rma/notify/request.h) */
 } tern_out;
 
-/* The target's side. */
+/* The target's side. It lies in the rank's tables: a rank that lacks memory still takes what comes.
+ */
 typedef struct tern_in {
-    char *data;
+    _Alignas(TERN_LINE) char *data;
     uint64_t mask;
     uint64_t position; /* of the next record to consume */
     uint64_t limit;    /* rma: end of what is validated; otherwise the end of time */

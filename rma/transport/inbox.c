@@ -38,11 +38,39 @@ static void give_window(_Atomic uint64_t *used, uint64_t by) {
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
+/* For what others send, where there is no memory: it comes back when its worker has run the call.
+ * Without it no message behind that one would be served. */
+static tern_inbox_message *inbox_take_reserve(tern_rma *rma) {
+    /* R6: inbox_give */
+    return atomic_exchange_explicit(&rma->inbox_spare, NULL, memory_order_acquire);
+}
+
+static void inbox_give(const tern_context *context, tern_inbox_message *entry) {
+    tern_rma *rma = tern_rma_of(context);
+    if (entry != rma->inbox_reserve)
+        free(entry);
+    else
+        /* R6: inbox_take_reserve */
+        atomic_store_explicit(&rma->inbox_spare, entry, memory_order_release);
+}
+
+tern_status tern_inbox_open(tern_context *context) {
+    tern_rma *rma = tern_rma_of(context);
+    rma->inbox_reserve = malloc(sizeof(tern_inbox_message) + TERN_MESSAGE_MAX);
+    atomic_init(&rma->inbox_spare, rma->inbox_reserve);
+    return rma->inbox_reserve != NULL ? TERN_OK
+                                      : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
+}
+
+void tern_inbox_close(tern_context *context) { free(tern_rma_of(context)->inbox_reserve); }
+
 /* entry: but for the payload. The release pairs with the acquire in sort_arrived; that of an
  * earlier push goes on through this exchange, so the whole list is seen. */
 static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
     tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
+    if (copy == NULL && entry->origin.rank != to->context->rank)
+        copy = inbox_take_reserve(tern_rma_of(to->context));
     if (copy == NULL)
         return false;
     *copy = *entry;
@@ -64,27 +92,36 @@ static void attend_sends(const tern_context *context) {
         tern_doorbell_wake(tern_board(context, context->worker[i]->id));
 }
 
-static tern_status send_message(tern_worker *worker, uint32_t target,
-                                const tern_inbox_message *entry, const void *payload) {
+static tern_status send_message(tern_worker *worker, const tern_message *message,
+                                const void *payload, size_t bytes) {
     const tern_context *context = worker->context;
-    uint32_t rank = tern_rank_of(context, target);
-    tern_message message = {.kind = TERN_MESSAGE_INBOX,
-                            .origin = worker->id,
-                            .target = target,
-                            .offset = entry->id,
-                            .bytes = entry->bytes,
-                            .operand = {entry->origin.index, entry->lane}};
+    const uint32_t target = message->target, rank = tern_rank_of(context, target);
     bool near = tern_is_near(context, rank);
     /* Counted first: whoever dies in between leaves one too many, which costs its target polls, and
      * not one too few, with which it would not look for the messages of others. */
     if (near)
         tern_doorbell_message(tern_board(context, target));
-    tern_status status = tern_message_send(worker, rank, &message, payload, entry->bytes);
+    tern_status status = tern_message_send(worker, rank, message, payload, bytes);
     if (status == TERN_OK)
         attend_sends(context);
     else if (near)
         tern_doorbell_no_message(tern_board(context, target));
     return status;
+}
+
+static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_inbox_message *entry,
+                              const void *payload) {
+    const tern_message message = {.kind = TERN_MESSAGE_INBOX,
+                                  .origin = worker->id,
+                                  .target = target,
+                                  .offset = entry->id,
+                                  .bytes = entry->bytes,
+                                  .operand = {entry->origin.index, entry->lane}};
+    return send_message(worker, &message, payload, entry->bytes);
+}
+
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message) {
+    return send_message(worker, message, NULL, 0);
 }
 
 static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
@@ -97,7 +134,7 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
                          TERN_MESSAGE_WINDOW, target);
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
-        status = send_message(worker, target, entry, payload);
+        status = inbox_send(worker, target, entry, payload);
     else if (!inbox_push(context->worker[target % context->workers], entry, payload))
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
     if (status != TERN_OK)
@@ -138,11 +175,16 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
     tern_worker *to = context->worker[message->target % context->workers];
     if (!inbox_push(to, &entry, payload))
         return false;
+    tern_inbox_count(context, source, message);
+    return true;
+}
+
+void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message) {
+    const tern_worker *to = context->worker[message->target % context->workers];
     if (tern_is_near(context, source))
         /* R4 */
         atomic_fetch_add_explicit(&tern_rma_worker_of(to)->inbox.delivered, 1,
                                   memory_order_relaxed);
-    return true;
 }
 
 bool tern_inbox_due(const tern_worker *worker) {
@@ -212,7 +254,7 @@ void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane) {
     tern_inbox_message *entry = inbox->lane[lane].first;
     uint32_t rank = entry->origin.rank, taken = (uint32_t)inbox_cost(entry->bytes);
     inbox->lane[lane].first = entry->next;
-    free(entry);
+    inbox_give(worker->context, entry);
     if (rank == worker->context->rank)
         give_window(window_to(worker->context, worker->id, lane), taken);
     else if ((inbox->owed[rank * TERN_INBOX_LANES + lane] += taken) >= TELL)
@@ -252,6 +294,6 @@ void tern_inbox_discard(tern_worker *worker) {
         for (tern_inbox_message *entry = inbox->lane[lane].first, *next; entry != NULL;
              entry = next) {
             next = entry->next;
-            free(entry);
+            inbox_give(worker->context, entry);
         }
 }

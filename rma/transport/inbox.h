@@ -77,6 +77,15 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
                         const char *payload, size_t bytes, bool *good);
 bool tern_inbox_told(tern_context *context, const tern_message *message);
 
+/* Tries once to send a message to the worker message->target that does not go into its inbox. A
+ * rank of this node asks MPI for it, too, until its service has counted it. */
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message);
+void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message);
+
+/* Takes memory for one message, for when there is no other. */
+tern_status tern_inbox_open(tern_context *context);
+void tern_inbox_close(tern_context *context);
+
 /* Tells what was behind. */
 size_t tern_inbox_advance(tern_worker *worker);
 

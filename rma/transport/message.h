@@ -29,7 +29,8 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_KEY,
     TERN_MESSAGE_REVOKE,
     TERN_MESSAGE_INBOX,
-    TERN_MESSAGE_INBOX_TAKEN
+    TERN_MESSAGE_INBOX_TAKEN,
+    TERN_MESSAGE_MEETING
 } tern_message_kind;
 
 /* What every message begins with. */

@@ -2,6 +2,7 @@
 #include "rma/ring/ring.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
+#include "rma/notify/notify.h"
 #include "rma/state.h"
 #include "src/log.h"
 
@@ -199,6 +200,11 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         break;
     case TERN_MESSAGE_INBOX_TAKEN:
         good = tern_inbox_told(context, message);
+        break;
+    case TERN_MESSAGE_MEETING:
+        good = own_worker(context, message->target) && tern_collectives_told(context, message);
+        if (good)
+            tern_inbox_count(context, source, message);
         break;
     default:
         good = false;

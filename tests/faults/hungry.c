@@ -24,8 +24,14 @@ uint64_t hungry_end(void) {
     return atomic_load(&failures);
 }
 
+uint64_t hungry_pause(void) { return atomic_exchange(&first_failing, UINT64_MAX); }
+
+void hungry_go_on(uint64_t paused) { atomic_store(&first_failing, paused); }
+
 /* Whether this call fails, with errno set. */
 static bool fails(int error) {
+    if (atomic_load(&first_failing) == UINT64_MAX)
+        return false;
     uint64_t number = atomic_fetch_add(&calls, 1) + 1;
     if (number < atomic_load(&first_failing) || number > atomic_load(&last_failing))
         return false;

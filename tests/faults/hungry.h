@@ -16,4 +16,8 @@ void hungry_begin(uint64_t first, uint64_t last);
 /* No call fails any more. Returns how many did. */
 uint64_t hungry_end(void);
 
+/* Between the two, calls neither fail nor count. What the first returns is for the second. */
+uint64_t hungry_pause(void);
+void hungry_go_on(uint64_t paused);
+
 #endif

@@ -50,6 +50,34 @@ static tern_status agrees(fixture *f) {
     return status;
 }
 
+/* A context in which no worker has sent to another yet. */
+static tern_status notifies(fixture *f) {
+    tern_context *context = NULL;
+    tern_worker *worker = NULL;
+    (void)f;
+    const uint64_t failing = hungry_pause();
+    EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_OK(tern_worker_adopt(context, 0, &worker));
+    hungry_go_on(failing);
+    uint64_t numbers[2] = {1, tern_context_rank(context)}, data = numbers[1];
+    tern_status status = tern_notify_barrier(worker);
+    if (status == TERN_OK)
+        status = tern_notify_broadcast(worker, 0, &data, sizeof data);
+    if (status == TERN_OK)
+        status = tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2);
+    if (status == TERN_OK) {
+        CU_ASSERT_EQUAL(data, 0);
+        CU_ASSERT_EQUAL(numbers[0], tern_context_size(context));
+    }
+    char detail[256];
+    snprintf(detail, sizeof detail, "%s", tern_error_detail());
+    (void)hungry_pause();
+    EXPECT_OK(tern_worker_release(worker));
+    EXPECT_OK(tern_context_destroy(context));
+    hungry_go_on(failing);
+    return status == TERN_OK ? status : tern_fail(status, "%s", detail);
+}
+
 static tern_status makes_queues(fixture *f) {
     const tern_queue_options options = {.item_bytes = 100, .capacity = 8};
     tern_queue *queue = NULL;
@@ -169,6 +197,7 @@ static void starve(scene *play, const char *name) {
 
 static void creating(void) { starve(creates, "creating"); }
 static void agreeing(void) { starve(agrees, "agreeing"); }
+static void notifying(void) { starve(notifies, "notifying"); }
 static void making_queues(void) { starve(makes_queues, "making_queues"); }
 static void making_tables(void) { starve(makes_tables, "making_tables"); }
 static void making_others(void) { starve(makes_others, "making_others"); }
@@ -193,6 +222,7 @@ int main(int argc, char **argv) {
         {"creating", creating},           {"agreeing", agreeing},
         {"making_queues", making_queues}, {"making_tables", making_tables},
         {"making_others", making_others}, {"saving", saving},
+        {"notifying", notifying},
     };
     if (tern_config_init(&config) != TERN_OK)
         return 1;
