@@ -30,11 +30,11 @@ void tern_regions_sort(const tern_hashtable *table, const char *keys, size_t cou
                        uint64_t *sorted);
 
 /*
- * batch_call.c: many adds by calls. Arguments as tern_hashtable_add_many; [out] added. Keys that
+ * add_call.c: many adds by calls. Arguments as tern_hashtable_add_many; [out] added. Keys that
  * find no room are passed over without an error. local_in_place: keys of this node's parts are
  * counted in place.
  */
-tern_status tern_call_add_many(tern_worker *worker, const tern_hashtable *table, const char *keys,
+tern_status tern_call_add_many(tern_worker *worker, tern_hashtable *table, const char *keys,
                                size_t count, uint64_t delta, bool local_in_place, size_t *added,
                                bool *far_put);
 

@@ -80,7 +80,7 @@ static tern_status tern_hashtable_on_values(tern_call_info *call, const void *me
     if (waiting == NULL || waiting->scatter.worker != call->worker)
         return TERN_OK;
     tern_scatter_piece *piece = waiting->scatter.first;
-    while (piece != NULL && piece->head.number != v.number)
+    while (piece != NULL && piece->head.word != v.number)
         piece = piece->next;
     if (piece == NULL)
         return TERN_OK;
@@ -104,7 +104,7 @@ static tern_status finds_answer(tern_call_info *call, const tern_piece_head *hea
     if (reply.inlined) {
         memcpy(reply.found + done, v->values, value_bytes);
     } else {
-        v->number = head->number;
+        v->number = head->word;
         v->done = (uint32_t)done;
         v->unused = 0;
         memset(v->found + done, 0, sizeof v->found - done);
@@ -206,29 +206,8 @@ static tern_status finds_here(tern_scatter *scatter, tern_scatter_piece *piece) 
     return TERN_OK;
 }
 
-static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, finds_here,
+static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, true, finds_here,
                                           finds_take};
-
-static tern_status finds_gather(find_batch *batch, const char *keys, size_t count) {
-    tern_scatter *s = &batch->scatter;
-    const tern_hashtable *table = s->table;
-    for (size_t i = 0; i < count; i++) {
-        const char *key = keys + i * table->key_bytes;
-        uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
-        uint64_t *words;
-        tern_status status = tern_scatter_item(s, owner, i, &words);
-        if (status != TERN_OK)
-            return status;
-        if (table->key_bytes == 8)
-            memcpy(words, key, 8);
-        else
-            tern_words_fill(words, table->shape.key_words, key, table->key_bytes);
-        status = tern_scatter_written(s, owner);
-        if (status != TERN_OK)
-            return status;
-    }
-    return tern_scatter_send(s);
-}
 
 tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, const char *keys,
                                 size_t count, bool local_in_place, char *values,
@@ -247,7 +226,7 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
         return status;
     batch.scatter.local_in_place = local_in_place;
     waiting = &batch;
-    status = finds_gather(&batch, keys, count);
+    status = tern_scatter_keys(&batch.scatter, keys, count);
     /* Answers are awaited in this frame until they have come. */
     (void)tern_scatter_wait(&batch.scatter);
     waiting = NULL;

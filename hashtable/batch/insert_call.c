@@ -90,8 +90,8 @@ static tern_status inserts_here(tern_scatter *scatter, tern_scatter_piece *piece
     return status;
 }
 
-static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, inserts_here,
-                                            inserts_take};
+static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, false,
+                                            inserts_here, inserts_take};
 
 static size_t item_words(const tern_hashtable *table) {
     return (size_t)table->shape.key_words + tern_item_value_words(table);

@@ -93,8 +93,9 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
 static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     static atomic_uint_fast64_t sent;
     tern_status status;
-    /* R4 */
-    piece->head.number = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
+    if (s->ops->numbered)
+        /* R4 */
+        piece->head.word = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
     piece->landed = false;
     for (;;) {
         status = tern_answer_ask(
@@ -155,7 +156,7 @@ static tern_status scatter_open_piece(tern_scatter *s, uint32_t owner) {
             s, tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
     *piece = (tern_scatter_piece){.owner = owner,
                                   .number = (size_t *)(void *)(piece->words + words),
-                                  .head = {tern_table_head_to(s->table), 0}};
+                                  .head = {tern_table_head_to(s->table), s->word}};
     s->open[owner] = piece;
     return TERN_OK;
 }
@@ -191,6 +192,26 @@ tern_status tern_scatter_send(tern_scatter *scatter) {
         first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
     }
     return first;
+}
+
+tern_status tern_scatter_keys(tern_scatter *scatter, const char *keys, size_t count) {
+    const tern_hashtable *table = scatter->table;
+    for (size_t i = 0; i < count; i++) {
+        const char *key = keys + i * table->key_bytes;
+        const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
+        uint64_t *words;
+        tern_status status = tern_scatter_item(scatter, owner, i, &words);
+        if (status != TERN_OK)
+            return status;
+        if (table->key_bytes == 8)
+            memcpy(words, key, 8);
+        else
+            tern_words_fill(words, table->shape.key_words, key, table->key_bytes);
+        status = tern_scatter_written(scatter, owner);
+        if (status != TERN_OK)
+            return status;
+    }
+    return tern_scatter_send(scatter);
 }
 
 tern_status tern_scatter_wait(tern_scatter *scatter) {

@@ -17,7 +17,7 @@ enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
 /* What a message starts with; items follow, in whole words. */
 typedef struct tern_piece_head {
     tern_table_head head;
-    uint64_t number; /* of this sending, in the process */
+    uint64_t word; /* of finds the number of this sending in the process; of adds what to add */
 } tern_piece_head;
 
 typedef struct tern_scatter_piece {
@@ -36,6 +36,7 @@ typedef struct tern_scatter tern_scatter;
 /* What is done with pieces. */
 typedef struct tern_scatter_ops {
     const tern_function *function;
+    bool numbered; /* each sending of a piece has a number */
     /* Does a piece in place. */
     tern_status (*here)(tern_scatter *scatter, tern_scatter_piece *piece);
     /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
@@ -51,6 +52,7 @@ struct tern_scatter {
     uint32_t piece_items;
     uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
     uint32_t under_way;
+    uint64_t word;       /* of the pieces' heads, where these are not numbered */
     bool local_in_place; /* parts of this node are like the own one: nothing is called there */
     tern_status failed;  /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
@@ -73,6 +75,10 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
 /* The item is written: sends its piece if that is full, and makes progress then. An error is that
  * of a piece, which has been given up. */
 tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner);
+
+/* Gathers keys that lie one after the other, as items numbered from 0 that are keys alone, and
+ * sends what is begun. Ends with the first error, as of the above. */
+tern_status tern_scatter_keys(tern_scatter *scatter, const char *keys, size_t count);
 
 /* Sends what is begun. Waits for every reply. Both do all they can; their errors are also those of
  * tern_scatter_failure, but for TERN_ERR_AGAIN of the first, as above, which comes before others.
