@@ -2,8 +2,8 @@
 #define TERN_BASE_ERROR_H
 
 /*
- * Errors: whoever first decides which error it is writes the detail here and returns what tern_fail
- * returns; callers pass the status on.
+ * Errors: the code that first decides which error it is writes the detail here and returns what
+ * tern_fail returns; callers pass the status on.
  *
  * Each of tern's libraries contains this code. The state of a thread is exported, so the dynamic
  * linker makes all of a program's libraries use one instance of it: tern_error_detail of any of

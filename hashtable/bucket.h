@@ -148,9 +148,10 @@ static inline bool tern_state_is_possible(uint64_t state) {
     return (state & (TERN_STATE_UNUSED | (locked ? 0 : TERN_STATE_DOUBTED))) == 0;
 }
 
-/* Who holds the lock or, if the entry was never updated, who inserts or has inserted it, which the
- * state names for good: that the write is not over is said by an entry that, read before the state,
- * is not whole. Else TERN_NOBODY: the rank's bits are 0 and do not mean rank 0. */
+/* The rank that holds the lock or, if the entry was never updated, the one that inserts or has
+ * inserted it, which the state names for good. An entry that was read before the state and is not
+ * whole says that this write is not over. In other states TERN_NOBODY: the rank's bits are 0 and do
+ * not mean rank 0. */
 static inline uint32_t tern_state_writer(uint64_t state) {
     const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
     return arriving || (state & TERN_KIND) == TERN_LOCKED ? tern_state_rank(state) : TERN_NOBODY;

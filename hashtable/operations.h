@@ -2,8 +2,8 @@
 #define TERN_HASHTABLE_OPERATIONS_H
 
 /*
- * The operations themselves, done by whoever calls them: an origin by RMA, or the owner in a
- * handler. They return TERN_ERR_FULL and TERN_ERR_NOT_FOUND without a detail. key: padded words.
+ * The operations themselves, done by their caller: an origin by RMA, or the owner in a handler.
+ * They return TERN_ERR_FULL and TERN_ERR_NOT_FOUND without a detail. key: padded words.
  */
 
 #include "hashtable/table.h"

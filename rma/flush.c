@@ -76,7 +76,7 @@ tern_status tern_barrier(tern_worker *worker) {
         return tern_fail(TERN_ERR_ARGUMENT, "tern_barrier: worker is NULL");
     TERN_COLLECTIVE(worker, "tern_barrier");
     tern_status status = tern_worker_may_wait(worker, "tern_barrier");
-    /* Who has given up a barrier never arrives at another: its arrival would count twice. */
+    /* A rank that has given up a barrier arrives at no other: its arrival would count twice. */
     uint32_t dead = tern_peers_dead(&worker->context->peers);
     if (status == TERN_OK && dead != TERN_NOBODY)
         status = tern_peer_fail(dead);

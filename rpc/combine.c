@@ -7,9 +7,9 @@
 #include "src/progress/wait.h"
 
 /*
- * A direct-mapped table. Who waits for room makes progress, and handlers may then change any entry,
- * so it looks at its own once more; sending itself runs no handler. Hot path: an update that meets
- * its object's entry touches that entry and nothing else. Guarded by `tern-bench update`.
+ * A direct-mapped table. A wait for room makes progress, and handlers may then change any entry, so
+ * it looks at its own once more; sending itself runs no handler. Hot path: an update that meets its
+ * object's entry touches that entry and nothing else. Guarded by `tern-bench update`.
  */
 
 #define ENTRIES ((size_t)1024)

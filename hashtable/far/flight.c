@@ -85,7 +85,7 @@ static void move_on(tern_flight *f) {
         flight_look(f);
 }
 
-/* Whether whoever writes the bucket is still alive. */
+/* Whether the rank that writes the bucket is still alive. */
 static tern_status check_writer(tern_flight *f, uint64_t state) {
     tern_status status = tern_bucket_check(&f->probe, state);
     return status == TERN_OK
@@ -245,7 +245,7 @@ static void step_put(tern_flight *f) {
             get_entry(f, TERN_FLIGHT_ARRIVAL);
         return;
     }
-    /* Whoever locks next must not have its put overtaken by this one. */
+    /* This put must not overtake that of the next rank to lock. */
     tern_status status = tern_fence(f->worker, f->probe.part->buckets.rank);
     if (status == TERN_OK)
         start_atomic(f, TERN_FLIGHT_UNLOCK, TERN_ATOMIC_CAS, 0,

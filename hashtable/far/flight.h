@@ -20,11 +20,11 @@
  *
  * A bucket that another rank is just writing is looked at again and again; if that rank died, the
  * flight ends with TERN_ERR_PEER. Others look likewise at a bucket that a flight has claimed or
- * locked, so whoever has flights keeps stepping them in all its waits.
+ * locked, so a worker that has flights keeps stepping them in all its waits.
  *
- * ARRIVAL is the flush of a new entry, which MPI has no form of that does not wait: whoever has got
- * an entry whole from a bucket knows that it is there. An entry that replaces another is followed
- * by tern_fence instead, since the one before was whole too.
+ * ARRIVAL is the flush of a new entry, which MPI has no form of that does not wait: a rank that has
+ * got an entry whole from a bucket knows that it is there. An entry that replaces another is
+ * followed by tern_fence instead, since the one before was whole too.
  */
 
 #include "hashtable/batch/run.h"

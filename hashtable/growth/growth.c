@@ -96,7 +96,7 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
-    /* Whoever then meets what the move does to a bucket finds them. */
+    /* A rank that then meets a bucket of the move finds them. */
     return status == TERN_OK ? tern_flush(worker, table->rank) : status;
 }
 

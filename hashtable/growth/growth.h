@@ -13,14 +13,14 @@
  * Why no key is lost or there twice. No bucket of the old array is ever free again, so where the
  * probe of a key ends there, at the first free or frozen bucket or after once round, only moves on,
  * and once it is frozen it stays. Until then the key can only be put there; from then on it can
- * only be put into the new array, unless it stands before that end, where whoever looks for it
- * meets it first. A key that stands there is locked by the owner while it is copied, so nobody
+ * only be put into the new array, unless it stands before that end, where those that look for it
+ * meet it first. A key that stands there is locked by the owner while it is copied, so nobody
  * changes it; finds that still read it are right, since nobody can change the copy either before
  * the old entry says that it has moved. Of three arrays in a row the same is true twice.
  *
  * A counter is not kept still by a lock: the owner marks it by an atomic, which gives it the last
- * number. Who sees the mark in what an atomic gave back has changed nothing, and does it again in
- * the new array once the old state says moved, for before that the copy may not be there.
+ * number. A rank that sees the mark in what an atomic gave back has changed nothing, and does it
+ * again in the new array once the old state says moved, for before that the copy may not be there.
  *
  * Room. The new array has room for all keys that may come from the old one, and for so many new
  * ones as the anchor says; who wants to put more waits until the move is over. A key that has its
@@ -54,7 +54,7 @@ typedef struct tern_growth {
     pthread_mutex_t lock; /* of the next two */
     tern_array *arrays;   /* that this process knows of, of all ranks */
     tern_news news;       /* of its own part */
-    /* The move, of whoever runs the task. */
+    /* The move, of the rank that runs the task. */
     tern_table_part *from, *to; /* to is NULL: there is none */
     uint64_t cleared;           /* buckets of to; then it is announced */
     uint64_t position;          /* in from */

@@ -2,8 +2,8 @@
 #define TERN_HASHTABLE_NEAR_LOCK_H
 
 /*
- * The lock of a bucket, which lies in its state word: whoever writes an entry a second time holds
- * it, so that entries are put one at a time. The CAS that takes it tells whether the key was
+ * The lock of a bucket, which lies in its state word: a rank that writes an entry a second time
+ * holds it, so that entries are put one at a time. The CAS that takes it tells whether the key was
  * erased, at no cost of its own. TERN_ERR_PEER if who holds it died; in a handler TERN_ERR_AGAIN if
  * somebody does; TERN_MOVED.
  */
@@ -41,7 +41,7 @@ TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s
 /* Only unlocks, any bucket. */
 tern_status tern_bucket_unlock(const tern_key_search *p, uint64_t state);
 
-/* The entry of a bucket that is locked and not erased. Whoever held the lock before has put it
+/* The entry of a bucket that is locked and not erased. The one that held the lock before has put it
  * before unlocking. */
 tern_status tern_bucket_read(const tern_key_search *p, uint64_t *entry);
 
@@ -57,7 +57,7 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_key_search *p, uint6
         return TERN_OK;
     }
     tern_status status = tern_entry_replace(p, s, false, entry);
-    /* Whoever locks next must not have its put overtaken by this one. */
+    /* This put must not overtake that of the next rank to lock. */
     if (status == TERN_OK)
         status = tern_fence(p->worker, p->part->buckets.rank);
     return status == TERN_OK ? tern_bucket_unlock(p, unlocked) : status;

@@ -7,7 +7,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     tern_context *context = worker->context;
     const uint32_t rank = tern_state_writer(state);
     if (worker->in_handler || worker->in_progress) {
-        /* Who calls does not know for whom it waits, and cannot find out that it is dead. */
+        /* The caller does not know for which rank it waits, and cannot find out that it is dead. */
         tern_peers_look(&context->peers);
         if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
             return tern_peer_fail(rank);

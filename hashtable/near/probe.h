@@ -413,8 +413,8 @@ TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_key_search *p, tern_shape s, 
         return status;
     if (!claim.created)
         return tern_counter_add(p, s, near, delta, before);
-    /* Nobody else touches the counter before the entry is there: whoever finds the key finds what
-     * was added. */
+    /* Nobody else touches the counter before the entry is there: a rank that finds the key finds
+     * what was added. */
     tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
     if (near) {
         /* R9: tern_entry_put; before its release of the check */

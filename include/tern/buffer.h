@@ -2,10 +2,10 @@
 #define TERN_BUFFER_H
 
 /*
- * Buffers: memory with a count of those who use it (HPX, paper 004, 3.2 and 3.4). An
- * archive that shares keeps one until it has been sent, so that whoever wrote it may drop it at
- * once; what is received in one is handed on without a copy. The last one to drop it gives the
- * memory back to where it came from: heap memory, a segment, or a function of the application's.
+ * Buffers: memory with a count of those who use it (HPX, paper 004, 3.2 and 3.4). An archive that
+ * shares keeps one until it has been sent, so that its writer may drop it at once; what is received
+ * in one is handed on without a copy. The last one to drop it gives the memory back to where it
+ * came from: heap memory, a segment, or a function of the application's.
  *
  * Threads: each reference is one thread's, and may be passed to another; keep and drop on the same
  * buffer may run in any threads at the same time. The memory is shared by all of them: it is

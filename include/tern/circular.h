@@ -15,9 +15,9 @@
  * as settles: for each rank at most one for flush_every puts to it or one for a lap of the buffer.
  *
  * Pieces come free in the order in which they were taken: one that is held for long holds up those
- * behind it, and so do puts to a rank that is slow. Who minds makes a buffer for each peer; a
- * worker may have as many as it likes. A buffer belongs to the worker that made it, with the
- * worker's thread rules, and must be destroyed before the context.
+ * behind it, and so do puts to a rank that is slow. A program that minds makes a buffer for each
+ * peer; a worker may have as many as it likes. A buffer belongs to the worker that made it, with
+ * the worker's thread rules, and must be destroyed before the context.
  *
  * Puts are ordered and complete as those of tern_put (tern/transfer.h): tern_fence and tern_flush
  * cover them. Those to registered memory (tern/registration.h) wait as tern_put does.

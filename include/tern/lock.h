@@ -2,9 +2,9 @@
 #define TERN_LOCK_H
 
 /*
- * Distributed lock manager (the helpers of paper 000, 3.3): locks that any worker of the
- * job takes and gives back by calls to the rank that keeps them. Who waits is in a queue there and
- * is told one-sided when it is its turn: waiting costs no traffic, and turns come in the order in
+ * Distributed lock manager (the helpers of paper 000, 3.3): locks that any worker of the job takes
+ * and gives back by calls to the rank that keeps them. Those that wait are in a queue there and is
+ * told one-sided when it is its turn: waiting costs no traffic, and turns come in the order in
  * which they were asked for. Between ranks that share no memory a contended lock takes one round
  * trip and a half, however many wait; tries of an atomic take one each.
  *

@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /*
- * Who may apply atomics to a piece of memory, chosen when it is allocated. One family of atomics
- * per word, always: a network card's atomics are not atomic with the processor's.
+ * The ranks that may apply atomics to a piece of memory, chosen when it is allocated. One family of
+ * atomics per word, always: a network card's atomics are not atomic with the processor's.
  */
 typedef enum tern_domain {
     TERN_DOMAIN_GLOBAL, /* every rank, by what the transport between nodes needs; the default */

@@ -49,7 +49,7 @@ extern "C" {
 /* Posts of a worker to another that may be open at once. */
 #define TERN_POSTS_MAX 64u
 
-/* As the source of a descriptor: whoever comes first. */
+/* As the source of a descriptor: the worker that comes first. */
 #ifdef __cplusplus
 #define TERN_ANY_WORKER (tern_worker_id{UINT32_MAX, UINT32_MAX})
 #else
@@ -91,9 +91,9 @@ TERN_NODISCARD TERN_API tern_status tern_post_send(tern_worker *worker, tern_wor
                                                    uint64_t tag, tern_ptr buffer, size_t bytes,
                                                    tern_request *request);
 
-/* [out] descriptor: the first that source, or whoever (TERN_ANY_WORKER), has posted to this worker
- * under tag, of the kinds in `which`. It is the caller's from then on. Makes progress if there is
- * none. Never waits.
+/* [out] descriptor: the first that source, or any worker (TERN_ANY_WORKER), has posted to this
+ * worker under tag, of the kinds in `which`. It is the caller's from then on. Makes progress if
+ * there is none. Never waits.
  *
  * TERN_ERR_EMPTY: there is none (tern_error_detail is not set). TERN_ERR_ARGUMENT: NULL, no such
  * worker, or a bad `which`. TERN_ERR_PEER: there is none, and source has died. */

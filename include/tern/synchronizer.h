@@ -2,9 +2,9 @@
 #define TERN_SYNCHRONIZER_H
 
 /*
- * Synchronizers (paper 000, section 3.1): counters of operations that are not done yet.
- * A call or a broadcast that carries one raises it and lowers it again when it has been sent, or
- * when it has run. The counter lies in a segment, and whoever runs the call lowers it one-sided:
+ * Synchronizers (paper 000, section 3.1): counters of operations that are not done yet. A call or a
+ * broadcast that carries one raises it and lowers it again when it has been sent, or when it has
+ * run. The counter lies in a segment, and the worker that runs the call lowers it one-sided:
  * nothing of that passes through a ring, and no handler runs at the counter's owner.
  */
 
@@ -48,7 +48,7 @@ TERN_NODISCARD TERN_API tern_status tern_synchronizer_lower(tern_worker *worker,
 
 /* [out] outstanding: how many operations are. Makes progress if any is, and never blocks. On a rank
  * that reaches the counter by load/store: TERN_ERR_UNSUPPORTED elsewhere. What was done before a
- * counter was lowered is seen by whoever finds it so. */
+ * counter was lowered is seen by every rank that finds it so. */
 TERN_NODISCARD TERN_API tern_status tern_synchronizer_test(tern_worker *worker,
                                                            tern_synchronizer synchronizer,
                                                            uint64_t *outstanding);

@@ -6,7 +6,7 @@
  *
  * Completion. tern_put returns when the source may be reused (tern/circular.h has streams of puts
  * that need not wait for that); tern_flush when the puts and atomics to a target are complete
- * there, visible to it and to whoever it tells. tern_get returns with the data.
+ * there, visible to it and to those that it tells. tern_get returns with the data.
  *
  * Order. Operations of one worker on one target are ordered like this:
  *

@@ -12,8 +12,8 @@
 /*
  * The state of a region: generation << 33 | live << 32 | users. A user of the node counts itself in
  * with a CAS that needs the region live and of the right generation, and the owner ends it with one
- * that needs no user: so whoever is in reads a base and a length that are valid, and the memory is
- * not taken away under it. A user that dies in between keeps the region from being ended.
+ * that needs no user: so a thread that is in reads a base and a length that are valid, and the
+ * memory is not taken away under it. A user that dies in between keeps the region from being ended.
  */
 #define LIVE ((uint64_t)1 << 32)
 #define USERS (LIVE - 1)

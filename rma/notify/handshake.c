@@ -134,7 +134,7 @@ tern_status tern_parcel_send(tern_worker *worker, tern_rendezvous *v, const tern
 }
 
 /* A parcel that can never be sent: its poster is told by the post, a poster elsewhere by the log
- * alone. The death of the target is told by whoever waits for it. */
+ * alone. A wait for the target tells of its death. */
 static void handshake_lose(tern_rendezvous *v, const tern_parcel *p, tern_status status) {
     tern_slot *s = p->type == TERN_END ? NULL : tern_slot_find(v, p->payload.offer.id);
     if (s != NULL)

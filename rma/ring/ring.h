@@ -217,7 +217,7 @@ void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t rin
 tern_status tern_ring_settle(tern_worker *worker);
 
 /* Takes a ring out of its worker's hands: nothing finds it in the worker's table, and progress does
- * not publish it, until it is given back. Whoever has it passes a worker of its own thread. */
+ * not publish it, until it is given back. The thread that has it passes a worker of its own. */
 void tern_ring_lend(tern_worker *worker, tern_out *out);
 void tern_ring_give_back(tern_worker *worker, tern_out *out);
 

@@ -97,8 +97,8 @@ static tern_status send_message(tern_worker *worker, const tern_message *message
     const tern_context *context = worker->context;
     const uint32_t target = message->target, rank = tern_rank_of(context, target);
     bool near = tern_is_near(context, rank);
-    /* Counted first: whoever dies in between leaves one too many, which costs its target polls, and
-     * not one too few, with which it would not look for the messages of others. */
+    /* Counted first: a rank that dies in between leaves one too many, which costs its target polls,
+     * and not one too few, with which the target would not look for the messages of others. */
     if (near)
         tern_doorbell_message(tern_board(context, target));
     tern_status status = tern_message_send(worker, rank, message, payload, bytes);

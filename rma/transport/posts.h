@@ -4,7 +4,7 @@
 /*
  * Completion numbers (paper 000, 4.1). A put that was posted and is not waited for carries the
  * number of the flush that will cover it: one more than the worker's flushes to that rank so far.
- * So one flush, whoever makes it and why, frees the sources of all puts before it at once.
+ * So any flush frees the sources of all puts before it at once.
  */
 
 #include <stdbool.h>

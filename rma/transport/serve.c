@@ -26,7 +26,7 @@ typedef struct target {
     tern_hold hold;
 } target;
 
-/* Who has no key of a region, or has given it back, has no business there. */
+/* A rank that has no key of a region, or has given it back, may not reach it. */
 static bool serve_find_target(tern_context *context, uint32_t source, uint64_t offset,
                               uint64_t bytes, target *t) {
     *t = (target){0};
@@ -57,7 +57,7 @@ static bool serve_put(tern_context *context, uint32_t source, const tern_message
     return true;
 }
 
-/* The answer may leave later: whoever ends a region waits for it. */
+/* The answer may leave later: the end of a region waits for it. */
 static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
     target from;
     if (!serve_find_target(worker->context, source, message->offset, message->bytes, &from))

@@ -10,7 +10,7 @@
 
 /* The count is the only word that threads race for. Keeping is relaxed: who keeps has a reference,
  * so nothing is freed. Dropping is a release, and the last drop, like tern_buffer_alone, an
- * acquire: it sees what every other thread did to the memory before its own drop. Who is alone has
+ * acquire: it sees what every other thread did to the memory before its own drop. The last user has
  * nobody to race with, and drops without an atomic operation, which would wait until earlier stores
  * to memory of other ranks are done. */
 struct tern_buffer {

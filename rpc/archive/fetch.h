@@ -53,7 +53,7 @@ void tern_fetch_give(const tern_fetch *fetch, tern_call_info *call, const void *
 void tern_fetch_end(tern_worker *worker, tern_fetch *fetch);
 
 /* Gives back the memory that was kept for the next call. Once there was no call in a round of
- * progress, whoever is fast enough for that needs it no more. */
+ * progress, a target that is fast enough for that needs it no more. */
 void tern_fetch_spare_drop(tern_worker *worker);
 
 /*

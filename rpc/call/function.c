@@ -149,7 +149,7 @@ static tern_status find_difference(const tern_context *context, const tern_rpc *
     return TERN_OK;
 }
 
-/* Rank 0 tells its names; whoever differs says where. */
+/* Rank 0 tells its names; a rank that differs says where. */
 static tern_status explain_difference(tern_context *context, const tern_rpc *rpc) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < rpc->count && context->rank == 0; i++)

@@ -42,7 +42,8 @@ static tern_status call_message_send(tern_worker *worker, tern_worker_id target,
         status = tern_inbox_send(worker, number, tern_record_id(header), arguments, bytes);
     while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
            (status = call_message_step(worker, &wait, target.rank)) == TERN_OK);
-    /* Who tries for ever is told too. MPI has been asked just now, which costs more than this. */
+    /* A rank that tries for ever is told, too. MPI has been asked just now, which costs more than
+     * this. */
     if (status == TERN_ERR_AGAIN &&
         tern_peer_look(&worker->context->peers, target.rank) == TERN_PEER_DEAD)
         status = tern_peer_fail(target.rank);

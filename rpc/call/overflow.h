@@ -11,8 +11,8 @@
  *
  * The worker's progress moves calls on, and so do service threads while the worker computes (the
  * paper's RetryAsync). A queue has its target's ring, taken out of the worker's table, and both are
- * touched under one lock: whoever has it is the ring's only producer. Queues come and go by the
- * worker's own thread alone, which therefore walks their list without the lock.
+ * touched under one lock: the thread that has it is the ring's only producer. Queues come and go by
+ * the worker's own thread alone, which therefore walks their list without the lock.
  */
 
 #include "rpc/call/send.h"
@@ -52,9 +52,9 @@ size_t tern_overflow_drain(tern_worker *worker);
 /* The same by a service thread, with its own worker, for the workers of the application. */
 size_t tern_overflow_assist(tern_worker *service);
 
-/* For a call that was taken and can never be sent: whoever waits for it in this process hears the
- * status, with the detail, and it counts as over (rpc/call/lost.c). The
- * worker is that of this thread, origin the one that made the call. */
+/* For a call that was taken and can never be sent: a wait for it in this process hears the status,
+ * with the detail, and it counts as over (rpc/call/lost.c). The worker is that of this thread,
+ * origin the one that made the call. */
 void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,
                     tern_status status);
 

@@ -73,7 +73,7 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
     return TERN_OK;
 }
 
-/* The policy is this thread's alone, whoever has the ring. */
+/* The policy is this thread's alone, also while another has the ring. */
 static bool send_keeps(const tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring_of(worker, target);
     return out != NULL && out->policy == TERN_PUBLISH_SPILL;

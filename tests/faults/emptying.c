@@ -253,8 +253,8 @@ static void giving_back(void) {
     survivors_close(&f);
 }
 
-/* Who has been told of a death may begin another collective than those who have not been yet: all
- * are told. */
+/* A rank that was told of a death may begin another collective than those who have not been yet:
+ * all are told. */
 static void in_different_collectives(void) {
     fixture f;
     if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))

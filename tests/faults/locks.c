@@ -1,6 +1,6 @@
 /*
- * A rank dies that holds a lock, waits for one, or keeps it: whoever waits is told, nobody hangs.
- * Each test is a run of its own (CMakeLists.txt).
+ * A rank dies that holds a lock, waits for one, or keeps it: those that wait are told, and none
+ * hangs. Each test is a run of its own (CMakeLists.txt).
  */
 
 #include "survivors.h"
@@ -33,7 +33,7 @@ static void the_holder(void) {
         EXPECT_OK(tern_lock_acquire(f.worker, locks, 0));
     lose_later(&f);
     TOLD(victim, tern_lock_acquire(f.worker, locks, 0));
-    /* Who does not wait is not told: the lock is never free again. */
+    /* A rank that does not wait is not told: the lock is never free again. */
     meet_survivors(&f);
     int taken = 7;
     EXPECT_OK(tern_lock_try(f.worker, locks, 0, &taken));
@@ -93,7 +93,7 @@ static void the_keeper(void) {
     TOLD(victim, tern_lock_acquire(f.worker, locks, victim));
     TOLD(victim, tern_lock_try(f.worker, locks, victim, &taken));
     CU_ASSERT_EQUAL(taken, 7);
-    /* Who has nothing to wait for destroys the locks long before rank 0 does. */
+    /* A rank that has nothing to wait for destroys the locks long before rank 0 does. */
     close_locks(victim);
 }
 

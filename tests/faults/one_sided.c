@@ -25,7 +25,7 @@ static bool open_with(const char *name, const char *value) {
     return true;
 }
 
-/* Pieces of a circular buffer come free, whoever they were put to. */
+/* Pieces of a circular buffer come free, also those put to the dead. */
 static void in_posts(void) {
     if (!open_with("TERN_TRANSPORT", "rma"))
         return;

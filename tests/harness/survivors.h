@@ -115,7 +115,7 @@ static inline void die_later(void) {
 static inline void lose_later(fixture *f) {
     bool mine[2] = {false, false}, any[2];
     EXPECT_OK(tern_barrier(f->worker));
-    /* Whoever is still in the barrier would serve others. */
+    /* A rank that is still in the barrier would serve others. */
     tern_board_meet(mine, any);
     if (f->rank == play.victim)
         die_later();

@@ -354,7 +354,8 @@ static void all_want_the_same_keys(void) {
     fixture_close(&f);
 }
 
-/* A rank whose insert is under way waits for something else: whoever wants the bucket gets it. */
+/* A rank whose insert is under way waits for something else: another that wants the bucket gets
+ * it. */
 static void who_waits_elsewhere_moves_on(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

@@ -181,8 +181,8 @@ static void do_any(history_actor *actor, const history_part *part, size_t number
         (void)do_one(actor, part, o);
 }
 
-/* Who has pushed an item pops one, so there is one for whoever pops, and a full queue has somebody
- * who is about to. */
+/* A rank that has pushed an item pops one, so there is one for each pop, and a full queue has
+ * somebody who is about to. */
 static void do_pair(history_actor *actor, const history_part *part) {
     const history_kinds *kinds = part->kinds;
     tern_status status = TERN_ERR_FULL;

@@ -255,7 +255,7 @@ static void waiting_for_each_other(void) { producers_and_consumers(false); }
 
 static void in_batches(void) { producers_and_consumers(true); }
 
-/* Who gives up leaves no trace: what follows finds the queue as it was. */
+/* A rank that gives up leaves no trace: the next one finds the queue as it was. */
 static void deadlines(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

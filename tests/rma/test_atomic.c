@@ -372,7 +372,8 @@ static void stores_are_whole(void) {
     fixture_close(&f);
 }
 
-/* An atomic is seen by the next one of whoever is told of it: a lock out of CAS guards plain puts.
+/* An atomic is seen by the next one of a rank that is told of it: a lock out of CAS guards plain
+ * puts.
  */
 static void a_lock_guards_puts(void) {
     fixture f;

@@ -186,7 +186,7 @@ static void through_a_queue(void) {
     fixture_close(&f);
 }
 
-/* What a lock guards is put while it is held: whoever takes the lock next finds it. */
+/* What a lock guards is put while it is held: the next holder finds it. */
 static void under_a_lock(void) {
     enum { TIMES = 20 };
     fixture f;

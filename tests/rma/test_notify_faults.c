@@ -56,7 +56,7 @@ static void a_rank_dies(void) {
     }
     CU_ASSERT_EQUAL(local, sent);
     CU_ASSERT_EQUAL(failed, 50);
-    /* The living go on; whoever waits for one that never comes is told. */
+    /* The living go on; a wait for one that never comes tells. */
     EXPECT_OK(
         tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next], "data", 4, 7, "x", 1, 0));
     start = MPI_Wtime();

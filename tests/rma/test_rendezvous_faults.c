@@ -38,7 +38,7 @@ static void a_rank_dies(void) {
     EXPECT_OK(tern_post_receive(f.worker, it, 5, mine, 100, &open));
     EXPECT_OK(tern_post_receive(f.worker, it, 6, mine, 100, &post));
     EXPECT_OK(tern_barrier(f.worker));
-    /* Who waits for it is told. */
+    /* A wait for it tells. */
     double start = MPI_Wtime();
     EXPECT(TERN_ERR_PEER, tern_wait(f.worker, &open));
     EXPECT_DETAIL("has died");

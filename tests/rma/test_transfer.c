@@ -338,7 +338,7 @@ static void the_whole_segment(void) {
     fixture_close(&f);
 }
 
-/* A put that was flushed is seen by whoever is told, by whatever way. */
+/* A put that was flushed is seen by every rank that is told, in any way. */
 static void flush_completes(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies that is called by message: whoever waits for its window is told, and whoever calls it
- * later too. */
+/* A rank dies that is called by message: a wait for its window tells, and so does a call later
+ * too. */
 
 #include "call_tools.h"
 

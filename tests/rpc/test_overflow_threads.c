@@ -1,7 +1,7 @@
 // tern-test: transports
 /*
- * Calls that wait for room are moved on by service threads while their caller computes, and by
- * whoever comes first while it does not; in order, once each.
+ * Calls that wait for room are moved on by service threads while their caller computes, and by the
+ * thread that comes first while it does not; in order, once each.
  */
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies in a collective of tern's own. Who knows of it begins none: those who do not know yet
- * may be in another one. */
+/* A rank dies in a collective of tern's own. A rank that knows of it begins none: those who do not
+ * know yet may be in another one. */
 
 #include "survivors.h"
 

@@ -195,7 +195,7 @@ static void auto_chooses_between_virtual_nodes(void) {
     CU_ASSERT_EQUAL(live_windows, 0);
 }
 
-/* Between nodes there is no shared memory to be had, whoever asks. */
+/* Between nodes there is no shared memory to be had. */
 static void shm_between_nodes_is_refused(void) {
     tern_config config = usual_config();
     config.transport = TERN_TRANSPORT_SHM;
