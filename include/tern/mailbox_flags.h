@@ -21,7 +21,7 @@
  * knows its value. Nothing in this header is for applications.
  */
 
-#include "tern/mailbox_atomic.h"
+#include "tern/detail/mailbox_atomic.h"
 
 #define TERN_MAILBOX_LINES 1
 #define TERN_MAILBOX_BITS 2

@@ -35,7 +35,7 @@
 
 #include "tern/memory.h"
 #include "tern/request.h"
-#include "tern/view.h"
+#include "tern/detail/view.h"
 
 #ifdef __cplusplus
 extern "C" {

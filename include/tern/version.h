@@ -3,7 +3,7 @@
 
 /* The one place that holds the version: the build reads it from here. */
 #define TERN_VERSION_MAJOR 0
-#define TERN_VERSION_MINOR 1
+#define TERN_VERSION_MINOR 2
 #define TERN_VERSION_PATCH 0
 
 #define TERN_VERSION_TEXT_(n) #n

@@ -30,7 +30,7 @@
 #include "rma/memory/segment.h"
 #include "rma/transport/transport.h"
 #include "src/context.h"
-#include "tern/view.h"
+#include "tern/detail/view.h"
 
 /* In the target's segment, one line per ring. */
 typedef struct tern_ring_header {
@@ -82,7 +82,7 @@ enum { TERN_GROWTH_NONE, TERN_GROWTH_ASKED, TERN_GROWTH_MOVING };
 
 /* The origin's side. */
 typedef struct tern_out {
-    _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/view.h */
+    _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/detail/view.h */
     uint64_t limit;                     /* nothing at or past it may be written yet */
     uint64_t looked;                    /* the write position that progress has seen last */
     tern_ring_header *header;           /* near */

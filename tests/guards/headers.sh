@@ -42,7 +42,7 @@ compile_all() {
     done
 }
 
-headers=$(cd "$include/tern" && echo *.h)
+headers=$(cd "$include/tern" && find . -name "*.h" | sed "s,^\./,," | sort)
 compile_all c c11 gcc clang
 compile_all c++ c++17 g++ clang++
 exit $wrong

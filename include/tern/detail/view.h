@@ -1,5 +1,5 @@
-#ifndef TERN_VIEW_H
-#define TERN_VIEW_H
+#ifndef TERN_DETAIL_VIEW_H
+#define TERN_DETAIL_VIEW_H
 
 /*
  * Not for applications: what the inlined operations of transfer.h and call.h read and write of a

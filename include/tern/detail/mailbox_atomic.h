@@ -1,5 +1,5 @@
-#ifndef TERN_MAILBOX_ATOMIC_H
-#define TERN_MAILBOX_ATOMIC_H
+#ifndef TERN_DETAIL_MAILBOX_ATOMIC_H
+#define TERN_DETAIL_MAILBOX_ATOMIC_H
 
 /*
  * The processor operations that a mailbox (tern/mailbox.h) needs: loads that acquire, stores that
