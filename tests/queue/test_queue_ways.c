@@ -5,6 +5,7 @@
  * deadlines, in batches; many producers and consumers.
  */
 
+#include "queue/ticket.h"
 #include "queue_tools.h"
 
 #define RW TERN_READ_WRITE
@@ -197,6 +198,54 @@ static void phases(void) {
     fixture_close(&f);
 }
 
+/* Serves the others until all ranks are here. No barrier of tern's, which ends a phase. */
+static void meet(fixture *f) {
+    MPI_Request request;
+    tern_mpi_lock();
+    MPI_Ibarrier(f->comm, &request);
+    tern_mpi_unlock();
+    EXPECT_OK(tern_mpi_wait(f->worker, &request, MPI_STATUS_IGNORE));
+}
+
+/* The ranks end a phase of pops one after the other, the one with the last ticket first. All slots
+ * are free then. */
+static void end_in_turn(fixture *f, size_t shape) {
+    const size_t bytes = shapes[shape].item_bytes;
+    const uint64_t capacity = shapes[shape].capacity, last = f->size - 1;
+    tern_queue *queue = shaped(f, shape);
+    unsigned char item[1024];
+    make_item(item, bytes, 0, 0);
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; f->rank == 0 && i < capacity; i++)
+            EXPECT_OK(tern_queue_push(f->worker, queue, item, TERN_WRITE_ONLY));
+        EXPECT_OK(tern_barrier(f->worker));
+        for (uint64_t r = 0; r <= last; meet(f), r++)
+            for (uint64_t i = r * capacity / f->size;
+                 f->rank == r && i < (r + 1) * capacity / f->size; i++)
+                EXPECT_OK(tern_queue_pop(f->worker, queue, item, TERN_READ_ONLY | TERN_BY_RMA));
+        for (uint64_t r = 0; r <= last; meet(f), r++)
+            if (f->rank == last - r)
+                EXPECT_OK(tern_queue_settle(f->worker, queue));
+        EXPECT_OK(tern_barrier(f->worker));
+        for (uint64_t i = 0; f->rank == last && i < capacity; i++)
+            EXPECT_OK(tern_queue_try_push(f->worker, queue, item, TERN_BY_RMA));
+        EXPECT_OK(tern_barrier(f->worker));
+        for (uint64_t i = 0; f->rank == 0 && i < capacity; i++)
+            EXPECT_OK(tern_queue_try_pop(f->worker, queue, item, TERN_BY_RMA));
+        EXPECT_OK(tern_barrier(f->worker));
+    }
+    EXPECT_OK(tern_queue_destroy(f->worker, queue));
+}
+
+static void ends_of_a_phase(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    for (size_t s = 0; s < SHAPES; s++)
+        end_in_turn(&f, s);
+    fixture_close(&f);
+}
+
 /* Half of the ranks push, half pop, and wait for each other; one rank alone does both. */
 static void produce_and_consume(fixture *f, size_t shape, bool batches) {
     const size_t bytes = shapes[shape].item_bytes;
@@ -290,11 +339,9 @@ static void deadlines(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"against_a_model", against_a_model},
-        {"phases", phases},
-        {"waiting_for_each_other", waiting_for_each_other},
-        {"in_batches", in_batches},
-        {"deadlines", deadlines},
+        {"against_a_model", against_a_model}, {"phases", phases},
+        {"ends_of_a_phase", ends_of_a_phase}, {"waiting_for_each_other", waiting_for_each_other},
+        {"in_batches", in_batches},           {"deadlines", deadlines},
     };
     return tern_test_main(argc, argv, "queue_ways", tests, sizeof tests / sizeof tests[0]);
 }
