@@ -1,5 +1,5 @@
 /*
- * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, doorbell.h, view.h): records and credit, the idle
+ * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, doorbell.h, tern/detail/view.h): records and credit, the idle
  * mark and the membarrier, doorbells.
  *
  * A membarrier is a full fence that the kernel has every running thread execute at some point
