@@ -1,7 +1,7 @@
 /*
- * The flags and locks of a mailbox (include/tern/mailbox.h, mailbox_flags.h, detail/mailbox_atomic.h) in
- * its three layouts. tests/spin has the same state machines under an order in which everything
- * happens one by one.
+ * The flags and locks of a mailbox (include/tern/mailbox.h, mailbox_flags.h,
+ * detail/mailbox_atomic.h) in its three layouts. tests/spin has the same state machines under an
+ * order in which everything happens one by one.
  */
 
 #include "model.h"

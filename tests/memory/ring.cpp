@@ -1,6 +1,6 @@
 /*
- * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, doorbell.h, tern/detail/view.h): records and credit, the idle
- * mark and the membarrier, doorbells.
+ * Rings in shared memory (rma/ring/ring.h, ring.c, poll.c, doorbell.h, tern/detail/view.h): records
+ * and credit, the idle mark and the membarrier, doorbells.
  *
  * A membarrier is a full fence that the kernel has every running thread execute at some point
  * between two of its instructions, before the call returns. Here the sender looks at each such
