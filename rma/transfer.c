@@ -212,9 +212,10 @@ static tern_status transfer_started(tern_request *request, uint32_t rank,
     if (status != TERN_OK)
         return status;
     tern_request_begin(request, &transfer_request, rank);
-    memcpy(request->own, transfer, sizeof *transfer);
-    if (!transfer->under_way)
-        tern_request_end(request, TERN_OK, 0);
+    if (transfer->under_way)
+        memcpy(request->own, transfer, sizeof *transfer);
+    else
+        request->outcome = TERN_OK;
     return TERN_OK;
 }
 
