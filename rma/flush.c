@@ -54,7 +54,7 @@ tern_status tern_puts_deliver(tern_worker *worker) {
         if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
             status = tern_flush_far(worker, r);
         if (status == TERN_ERR_PEER)
-            status = TERN_OK; /* the dead need nothing; who waits for them finds out */
+            status = TERN_OK; /* the dead need nothing; a wait for them tells */
     }
     return status;
 }

@@ -83,9 +83,8 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
 }
 
 static bool flight_request_look(tern_worker *worker, tern_request *request) {
-    (void)request; /* progress ends it */
-    if (!worker->in_progress)
-        (void)tern_puts_deliver(worker); /* the owner may wait for them */
+    (void)request;                   /* progress ends it */
+    (void)tern_puts_deliver(worker); /* the owner may wait for them */
     return false;
 }
 

@@ -199,7 +199,7 @@ TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_w
  * written by tern_test or tern_wait, and by nobody once the request is complete;
  * tern_request_result tells how many bytes came. Up to TERN_CALL_REQUESTS per worker at a time,
  * then TERN_ERR_AGAIN. May wait for room in the ring. TERN_ERR_ARGUMENT: the request is under way.
- * Else as tern_call; in a handler a full ring is TERN_ERR_AGAIN. */
+ * Else as tern_call, also in a handler. */
 #define TERN_CALL_REQUESTS 64
 TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                                                     const tern_function *function,

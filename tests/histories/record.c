@@ -182,7 +182,7 @@ static void do_any(history_actor *actor, const history_part *part, size_t number
 }
 
 /* A rank that has pushed an item pops one, so there is one for each pop, and a full queue has
- * somebody who is about to. */
+ * somebody that is about to pop. */
 static void do_pair(history_actor *actor, const history_part *part) {
     const history_kinds *kinds = part->kinds;
     tern_status status = TERN_ERR_FULL;

@@ -196,7 +196,7 @@ static void results(void) {
     }
 }
 
-/* Buffers of one who does not wait are copied, vectors kept; as many calls as there may be. */
+/* Buffers of a caller that does not wait are copied, its vectors kept; as many calls as may be. */
 static void requests(void) {
     enum { PAIRS = 12 };
     tern_request sums[PAIRS] = {0}, products[PAIRS] = {0};

@@ -31,7 +31,7 @@ typedef struct hex_terminal {
     hex_record record;
     hex_engine *engine;
     tern_search_limits limits; /* for one move of the engine */
-    uint32_t person;           /* the player who is at the terminal */
+    uint32_t person;           /* the player at the terminal */
     bool colours;
     bool progress; /* show progress while the engine thinks */
 } hex_terminal;
