@@ -13,6 +13,19 @@
  */
 void hungry_begin(uint64_t first, uint64_t last);
 
+enum {
+    HUNGRY_MEMORY = 1,
+    HUNGRY_MAPPINGS = 2,
+    HUNGRY_FILES = 4,
+    HUNGRY_SOCKETS = 8,
+    HUNGRY_SENDS = 16,
+    HUNGRY_ALL = 31
+};
+
+/* The same for calls number first, first + every, first + 2 * every and so on of these kinds; no
+ * other calls count. */
+void hungry_every(unsigned kinds, uint64_t first, uint64_t every);
+
 /* No call fails any more. Returns how many did. */
 uint64_t hungry_end(void);
 

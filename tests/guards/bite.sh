@@ -169,4 +169,31 @@ pmpi)
     cc -shared -fPIC -o libmpi.so libmpi.c
     expect_failure "$here/pmpi.sh" liba.so libmpi.so
     ;;
+hunger)
+    programs=$work/build/tests/faults/hungry
+    mkdir -p "$programs"
+    printf 'cat %s\n' "$work/said" >"$work/build/mpirun-tern"
+    printf 'true\n' >"$programs/test_ring"
+    chmod +x "$work/build/mpirun-tern" "$programs/test_ring"
+    # run SAID...: of a run whose output has these lines.
+    run() {
+        printf '%s\n' "$@" >"$work/said"
+        "$here/../faults/hunger" --runs 1 --keep "$work/kept" "$work/build"
+    }
+    refused="FAILED a on rank 0: a.c:1: f() gave 'out of memory' (no memory), not 'success'"
+    expect_success run 'ring: 1 run, quick: passed'
+    expect_success run "$refused" 'rank 1: hangs in ring.a'
+    expect_success run "$refused" "FAILED b on rank 1: a.c:2: f() gave 'a peer has died'"
+    expect_success run "$refused" 'LeakSanitizer: detected memory leaks' '#1 in ucs_malloc'
+    expect_failure run "$refused" 'LeakSanitizer: detected memory leaks' '#1 in hungry_malloc'
+    crash='ERROR: AddressSanitizer: SEGV on unknown address'
+    tests=$(realpath "$here/..")
+    expect_success run "$crash" "#0 in f $tests/rma/test_ring.c:1" '#1 in g /rma/ring.c:2'
+    expect_failure run "$crash" '#0 in g /rma/ring.c:2' "#1 in f $tests/rma/test_ring.c:1"
+    expect_failure run "$refused" "$crash"
+    expect_failure run 'a.c:1:2: runtime error: null pointer'
+    expect_failure run "FAILED b on rank 1: a.c:2: f() gave 'a peer has died'" "$refused"
+    expect_failure run 'rank 1: hangs in ring.a'
+    expect_failure run 'application called MPI_Abort'
+    ;;
 esac
