@@ -56,8 +56,8 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                                    tern_status status) {
     if (status == TERN_ERR_FULL && table->growth != NULL)
         return tern_fail(status,
-                         "rank %u's part is full, and its segment has no room for a larger one; "
-                         "raise TERN_SEGMENT_SIZE (now %zu)",
+                         "rank %u's part is full, and that rank had no memory for a larger one; "
+                         "raise TERN_SEGMENT_SIZE (now %zu) if its segment is full",
                          owner, table->context->config.segment_size);
     if (status == TERN_ERR_FULL)
         return tern_fail(status,

@@ -54,11 +54,11 @@
  * is just being moved waits for it, and so does one that brings a new key when the part, and what
  * may be put into the larger one during the move, is full: with progress, in handlers
  * TERN_ERR_AGAIN, TERN_ERR_PEER if the owner died. TERN_ERR_FULL is only for want of memory in the
- * segment. The memory of smaller parts is given back in tern_hashtable_size, _clear and _destroy;
- * until then they take together at most what the largest does, or once more for each time that it
- * was made anew without erased keys. While keys are moved an operation may cost an operation more
- * on each of both; a find in a phase of reads costs what others do, and an insert over a network is
- * flushed in every phase.
+ * owner's segment or heap. The memory of smaller parts is given back in tern_hashtable_size, _clear
+ * and _destroy; until then they take together at most what the largest does, or once more for each
+ * time that it was made anew without erased keys. While keys are moved an operation may cost an
+ * operation more on each of both; a find in a phase of reads costs what others do, and an insert
+ * over a network is flushed in every phase.
  */
 
 #include "tern/context.h"

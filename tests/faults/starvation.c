@@ -183,11 +183,41 @@ static void using_a_table(void) { starve(in_a_table, 4); }
 static void using_a_map(void) { starve(in_a_map, 4); }
 static void using_a_queue(void) { starve(in_a_queue, 4); }
 
+/* The owners of a table that grows have no memory for a larger part, though their segments have. */
+static void growing(void) {
+    fixture f;
+    tern_hashtable *table = NULL;
+    if (!fixture_open(&f, NULL))
+        return;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 8, .grow = 1},
+        &table));
+    tern_status status = TERN_OK;
+    uint64_t key = f.rank;
+    hungry_begin(1, UINT64_MAX);
+    for (int i = 0; i < 10000 && status != TERN_ERR_FULL; i++, key += f.size)
+        status = tern_hashtable_insert(f.worker, table, &key, &key, 0, NULL);
+    CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
+    EXPECT_DETAIL("had no memory for a larger one");
+    /* All have been refused before one of them can grow. */
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int done = 0; !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+        tern_progress(f.worker);
+    (void)hungry_end();
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, 0, NULL));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"transferring", transferring}, {"allocating", allocating},
         {"calling", calling},           {"using_a_table", using_a_table},
         {"using_a_map", using_a_map},   {"using_a_queue", using_a_queue},
+        {"growing", growing},
     };
     return tern_test_main(argc, argv, "starvation", tests, sizeof tests / sizeof *tests);
 }
