@@ -195,5 +195,7 @@ hunger)
     expect_failure run "FAILED b on rank 1: a.c:2: f() gave 'a peer has died'" "$refused"
     expect_failure run 'rank 1: hangs in ring.a'
     expect_failure run 'application called MPI_Abort'
+    printf 'quick: passed\n' >"$work/said"
+    expect_failure "$here/../faults/hunger" --runs 100 "$work/build"
     ;;
 esac
