@@ -254,6 +254,8 @@ fail:
     return status;
 }
 
+void tern_table_leave(tern_hashtable *table) { tern_object_remove(table->context, &table->object); }
+
 tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     if (table == NULL)
         return TERN_OK;

@@ -87,6 +87,10 @@ struct tern_hashtable {
     struct tern_table_requests **requests; /* under way, by worker (requests.h) */
 };
 
+/* After a death: what this rank has of the table stays with other ranks, which may have it, until
+ * the context goes; this rank does not use or destroy it any more. */
+void tern_table_leave(tern_hashtable *table);
+
 /* For the selector. */
 static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
     const tern_table_part *part = &table->part[owner];

@@ -111,7 +111,7 @@ static tern_status load_open_file(reader *r) {
     return tern_file_open(r->worker, r->path, O_RDONLY, loading, &r->file);
 }
 
-/* Collective. The table is the caller's to destroy, if there is one. */
+/* Collective. The table is the caller's to destroy or to leave, if there is one. */
 static tern_status load_table(reader *r, const tern_hashtable_options *asked) {
     tern_context *context = r->worker->context;
     tern_hashtable_options options;
@@ -154,6 +154,9 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
         *table = r.table;
         if (file != NULL)
             *file = tern_file_header_tell(&r.header);
+    } else if (r.table != NULL && status == TERN_ERR_PEER) {
+        /* Others may have returned with the table, or still insert into this rank's part. */
+        tern_table_leave(r.table);
     } else if (r.table != NULL) {
         tern_ignore(tern_hashtable_destroy(worker, r.table));
     }
