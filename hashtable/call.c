@@ -23,7 +23,7 @@ static tern_status table_call_read_message(tern_call_info *call, const void *mes
     size_t at = sizeof(tern_table_head) + extra;
     tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, at);
     if (t == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "hash table");
     size_t words = t->shape.key_words + (has_value ? t->shape.value_words : 0);
     if (bytes != at + 8 * words)
         return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes where %zu are due", bytes,

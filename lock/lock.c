@@ -65,16 +65,12 @@ static lock *locks_find(const tern_call_info *call, const void *arguments, size_
     return &locks->lock[m->lock];
 }
 
-static tern_status locks_malformed(void) {
-    return tern_fail(TERN_ERR_STATE, "no such lock here; were the locks destroyed?");
-}
-
 static tern_status tern_lock_on_acquire(tern_call_info *call, const void *arguments, size_t bytes) {
     lock_message m;
     waiter *waiters;
     lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return locks_malformed();
+        return tern_callee_missing(call->worker->context, "lock");
     uint32_t number = tern_worker_number(call->worker->context, call->origin);
     if (l->holder == 0) {
         l->holder = number + 1;
@@ -95,7 +91,7 @@ static tern_status tern_lock_on_try(tern_call_info *call, const void *arguments,
     waiter *waiters;
     lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return locks_malformed();
+        return tern_callee_missing(call->worker->context, "lock");
     uint32_t taken = l->holder == 0;
     if (taken)
         l->holder = tern_worker_number(call->worker->context, call->origin) + 1;
@@ -110,7 +106,7 @@ static tern_status tern_lock_on_release(tern_call_info *call, const void *argume
     waiter *waiters;
     lock *l = locks_find(call, arguments, bytes, &m, &waiters);
     if (l == NULL)
-        return locks_malformed();
+        return tern_callee_missing(call->worker->context, "lock");
     if (l->holder != tern_worker_number(call->worker->context, call->origin) + 1)
         return tern_fail(TERN_ERR_STATE, "lock %llu is released by another than its holder",
                          (unsigned long long)m.lock);

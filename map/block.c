@@ -80,7 +80,7 @@ typedef struct free_message {
 
 static tern_status tern_map_on_free(tern_call_info *call, const void *message, size_t bytes) {
     if (tern_map_of_call(call->worker, message, bytes, sizeof(free_message)) == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such map here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "map");
     const free_message *m = message;
     return tern_free(call->worker,
                      (tern_ptr){call->worker->context->rank, 0, TERN_DOMAIN_GLOBAL, m->offset});

@@ -44,7 +44,7 @@ static tern_status map_call_read_message(tern_call_info *call, const void *messa
                                          map_head *m, tern_map **map, tern_map_key *key) {
     tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
     if (to == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such map here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "map");
     tern_read_once(m, message, sizeof *m);
     *key = (tern_map_key){.size = tern_map_descriptor_key_bytes(&m->lengths),
                           .fingerprint = {m->fingerprint[0], m->fingerprint[1]},

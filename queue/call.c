@@ -39,9 +39,10 @@ static bool queue_call_well_formed(const queue_message *m) {
                             m->promise == TERN_READ_ONLY);
 }
 
-static tern_status queue_call_malformed(const tern_queue *queue, size_t bytes) {
+static tern_status queue_call_malformed(const tern_call_info *call, const tern_queue *queue,
+                                        size_t bytes) {
     if (queue == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such queue here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "queue");
     return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue", bytes);
 }
 
@@ -57,7 +58,7 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
     if (queue == NULL || !queue_call_well_formed(&m) ||
         (bytes - sizeof m) / queue->item_bytes != m.count ||
         (bytes - sizeof m) % queue->item_bytes != 0)
-        return queue_call_malformed(queue, bytes);
+        return queue_call_malformed(call, queue, bytes);
     size_t done;
     tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_push(call->worker, queue,
@@ -77,7 +78,7 @@ static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments
     tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
     if (queue == NULL || !queue_call_well_formed(&m) || bytes != sizeof m ||
         m.count > TERN_RESULT_MAX / queue->item_bytes)
-        return queue_call_malformed(queue, bytes);
+        return queue_call_malformed(call, queue, bytes);
     size_t done;
     tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);

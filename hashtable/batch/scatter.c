@@ -238,7 +238,7 @@ tern_status tern_piece_read(tern_call_info *call, const void *message, size_t by
     const tern_piece_head *head = message;
     tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, sizeof *head);
     if (t == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "hash table");
     size_t words = t->shape.key_words + (values ? tern_item_value_words(t) : 0);
     size_t items = (bytes - sizeof *head) / (8 * words);
     if (bytes != sizeof *head + 8 * words * items || items == 0 || items > TERN_PIECE_ITEMS)

@@ -114,7 +114,7 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
     modify_head head;
     tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
     if (table == NULL)
-        return tern_fail(TERN_ERR_STATE, "no such hash table here; was it destroyed?");
+        return tern_callee_missing(call->worker->context, "hash table");
     tern_read_once(&head, message, sizeof head);
     const size_t key_bytes = 8 * (size_t)table->shape.key_words;
     const size_t argument_bytes = bytes - sizeof head - key_bytes;

@@ -107,8 +107,9 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                                           const tern_hashtable_options *options,
                                                           tern_hashtable **table);
 /* Collective; every operation must have returned everywhere. NULL is fine. The table is gone even
- * where the status is TERN_ERR_PEER. TERN_ERR_MISMATCH: the other ranks are in another collective
- * function; the table stays as it was. */
+ * where the status is TERN_ERR_PEER: then it was destroyed without waiting for the others, whose
+ * calls to this rank's part get TERN_ERR_PEER from now on. TERN_ERR_MISMATCH: the other ranks are
+ * in another collective function; the table stays as it was. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_destroy(tern_worker *worker,
                                                            tern_hashtable *table);
 

@@ -1,5 +1,7 @@
 #include "src/collective/callee.h"
 
+#include "base/error.h"
+
 static _Atomic(tern_callee *) *row_of(const tern_context *context, uint64_t nonce) {
     return &((tern_context *)(uintptr_t)context)->callees[nonce % TERN_CALLEE_ROWS];
 }
@@ -39,4 +41,11 @@ void *tern_callee_find(const tern_context *context, tern_callee_kind kind, uint6
         /* R1: tern_callee_add */
         callee = atomic_load_explicit(&callee->next, memory_order_acquire);
     return callee != NULL ? callee->object : NULL;
+}
+
+tern_status tern_callee_missing(const tern_context *context, const char *object) {
+    const uint32_t dead = tern_peers_dead(&context->peers);
+    if (dead != TERN_NOBODY)
+        return tern_peer_fail(dead);
+    return tern_fail(TERN_ERR_STATE, "no such %s here; was it destroyed?", object);
 }

@@ -37,4 +37,10 @@ void tern_callee_remove(tern_context *context, tern_callee *callee);
 /* In a handler. NULL: there is no such object here (any more). */
 void *tern_callee_find(const tern_context *context, tern_callee_kind kind, uint64_t nonce);
 
+/* The status of a call to such an object, "hash table", that is not here. TERN_ERR_PEER if this
+ * rank knows of a death: then it destroys an object at once, and the caller may not know of the
+ * death yet. Otherwise TERN_ERR_STATE. */
+tern_status tern_callee_missing(const tern_context *context, const char *object)
+    __attribute__((cold));
+
 #endif
