@@ -27,6 +27,7 @@ static const double patient = 20;
 
 typedef struct values {
     tern_hashtable *table, *counters;
+    tern_hashtable *copy; /* of the table, loaded */
     tern_map *map;
     tern_queue *queue;
     tern_ptr *memory; /* by rank: a value for each rank */
@@ -347,7 +348,8 @@ static bool make_objects(void) {
 static bool unmake_objects(void) {
     values *v = &job.v;
     job.made = job.begun = false;
-    bool good = JUDGE(TERN_OK, tern_queue_destroy(job.f.worker, v->queue));
+    bool good = JUDGE(TERN_OK, tern_hashtable_destroy(job.f.worker, v->copy));
+    good &= JUDGE(TERN_OK, tern_queue_destroy(job.f.worker, v->queue));
     good &= JUDGE(TERN_OK, tern_map_destroy(job.f.worker, v->map));
     good &= JUDGE(TERN_OK, tern_hashtable_destroy(job.f.worker, v->counters));
     good &= JUDGE(TERN_OK, tern_hashtable_destroy(job.f.worker, v->table));
@@ -357,19 +359,22 @@ static bool unmake_objects(void) {
     return good;
 }
 
-static bool save_and_load(void) {
-    tern_hashtable *copy = NULL;
-    if (!JUDGE(TERN_OK, tern_hashtable_save(job.f.worker, job.v.table, job.path, NULL, 0)) ||
-        !JUDGE(TERN_OK, tern_hashtable_load(job.f.worker, job.path, NULL, NULL, &copy)))
-        return false;
-    for (uint32_t index = 0; index < MODEL_KEYS && !job.told; index++)
-        table_find_in(copy, own_key(index));
-    const bool good = JUDGE(TERN_OK, tern_barrier(job.f.worker));
-    return JUDGE(TERN_OK, tern_hashtable_destroy(job.f.worker, copy)) && good;
-}
-
 /* A rank that is told of a death before may still use the objects of the others. */
 static bool may_unmake(void) { return JUDGE(TERN_OK, tern_barrier(job.f.worker)); }
+
+static bool save_and_load(void) {
+    values *v = &job.v;
+    if (!JUDGE(TERN_OK, tern_hashtable_save(job.f.worker, v->table, job.path, NULL, 0)) ||
+        !JUDGE(TERN_OK, tern_hashtable_load(job.f.worker, job.path, NULL, NULL, &v->copy)))
+        return false;
+    for (uint32_t index = 0; index < MODEL_KEYS && !job.told; index++)
+        table_find_in(v->copy, own_key(index));
+    if (!may_unmake())
+        return false;
+    tern_hashtable *copy = v->copy;
+    v->copy = NULL;
+    return JUDGE(TERN_OK, tern_hashtable_destroy(job.f.worker, copy));
+}
 
 static bool make_again(void) { return may_unmake() && unmake_objects() && make_objects(); }
 
