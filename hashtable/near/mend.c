@@ -81,6 +81,21 @@ static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t
     return part;
 }
 
+/* A rank that is named falsely may never have looked for a key in an array that another rank has
+ * made. NULL: such an array cannot be reached by load and store, or there is none. */
+static const tern_table_part *mend_learn_part(tern_worker *worker, const tern_hashtable *table,
+                                              const doubt *d) {
+    const bool known = table->growth != NULL && d->owner < table->ranks;
+    const tern_table_part *first = known ? &table->part[d->owner] : NULL;
+    bool moving;
+    if (first == NULL || first->near == NULL)
+        return NULL;
+    const tern_key_search p = {worker, table, first, NULL, 0, 0, first->count};
+    if (tern_growth_moves(&p, &moving) != TERN_OK)
+        tern_error_clear(); /* others ask again */
+    return mend_part_of(table, d->owner, d->generation);
+}
+
 /* Whether the state is still what the others wait for, and marked from now on if it has to be. */
 static bool mend_mark(const tern_key_search *p, uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
@@ -128,6 +143,8 @@ static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const d
     if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
     const tern_table_part *part = mend_part_of(table, d->owner, d->generation);
+    if (part == NULL && d->index != NEWS)
+        part = mend_learn_part(worker, table, d);
     if (d->index == NEWS) {
         if (table->growth == NULL || d->owner != table->rank || table->context->workers > 1)
             return;

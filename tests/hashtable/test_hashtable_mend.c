@@ -276,6 +276,40 @@ static void news_are_told_again(void) {
     end(&f, table);
 }
 
+/* The rank that is named has never looked for a key in the part, and does not know where it lies
+ * since it has grown. */
+static void a_stranger_is_named(void) {
+    fixture f;
+    if (tern_test_size() < 3) {
+        tern_test_skip("an owner, a rank that waits and a stranger");
+        return;
+    }
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
+    uint64_t key = 0;
+    while (f.rank == 0 && tern_table_part_of(table, 0) == &table->part[0]) {
+        key = number_owned_by(table, 0, key + 1);
+        EXPECT_OK(insert(&f, table, key, 1));
+        tern_progress(f.worker);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT((f.rank == 0) == (tern_table_part_of(table, 0) != &table->part[0]));
+    if (f.rank == 1) {
+        key = number_owned_by(table, 0, 1);
+        CU_ASSERT_EQUAL(value_of(&f, table, key), 1);
+        uint64_t entry[3], hash = hash_of(table, &key);
+        tern_key_search p = tern_probe_start(f.worker, table, &key, hash);
+        EXPECT_OK(tern_probe_locate(&p, entry));
+        uint64_t *state = (uint64_t *)(void *)tern_bucket_near(&p, table->shape, 0);
+        scribble(state, tern_state_locked(hash, 2));
+        EXPECT_OK(insert(&f, table, key, 2));
+        CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
+        CU_ASSERT_EQUAL(value_of(&f, table, key), 2);
+    }
+    end(&f, table);
+}
+
 /* ---- Words that no rank stores ---- */
 
 static void damage_is_an_error(void) {
@@ -364,6 +398,7 @@ int main(int argc, char **argv) {
         {"torn_entries_are_given_up", torn_entries_are_given_up},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},
         {"news_are_told_again", news_are_told_again},
+        {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
         {"a_moved_entry_is_torn", a_moved_entry_is_torn},
     };
