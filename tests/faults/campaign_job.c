@@ -435,6 +435,7 @@ static void go_on_without(void) {
 /* The survivors have a context of their own, and nobody dies any more. */
 static void start_again(MPI_Comm rest) {
     job.told = false;
+    job.shared = tern_test_seed(); /* some ranks have drawn more often than others by now */
     fprintf(stderr, "campaign: rank %d begins anew\n", tern_test_rank());
     if (!open_context(rest) || !make_objects()) {
         complain("no new context", TERN_ERR_PEER);
