@@ -83,7 +83,10 @@ static void wait_until(uint64_t us) {
 static void act(const director_event *event, uint64_t began) {
     static const char *const done[] = {"killed", "stopped", "continued"};
     const bool kills = event->act == DIRECTOR_KILL;
-    if ((kills && director.plan->outside_mpi) || tern_test_dead(event->rank))
+    if (kills && director.plan->outside_mpi)
+        return;
+    /* A rank says that it dies before it does, and could be stopped in between for ever. */
+    if (event->act != DIRECTOR_GO_ON && tern_test_dead(event->rank))
         return;
     /* The line first: it may be the last one of a job that hangs. */
     fprintf(stderr, "campaign: %s rank %d after %llu ms\n", done[event->act], event->rank,
