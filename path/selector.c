@@ -125,7 +125,8 @@ tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
     return pick;
 }
 
-/* After a death there is nothing to measure, and a vain try would clear the operation's detail. */
+/* After a death there is nothing to measure. What is measured may fail, or wait and recover from
+ * something: the operation's detail stays. */
 void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,
                         tern_status status) {
     if (__builtin_expect(pick->expected == 0, 1) || status == TERN_ERR_PEER)
@@ -135,7 +136,9 @@ void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_p
     const uint64_t now = tern_now();
     if (!tern_path_late(c, pick->expected, (double)(now - pick->began), now))
         return;
+    const tern_failures failure = tern_failures_here;
     tern_measure_rma(worker, target, &c->costs);
+    tern_failures_here = failure;
     tern_path_decide(c, &s->of[TERN_PATH_OWN].costs, false);
     selector_settle(worker);
 }

@@ -6,6 +6,7 @@
  */
 
 #include "hashtable/table.h"
+#include "path/selector.h"
 #include "queue/queue.h"
 #include "table_tools.h"
 
@@ -389,8 +390,27 @@ static void explanations_of_forced_ways(void) {
     fixture_close(&f);
 }
 
+/* An operation that took long, and failed, has costs measured again; here that fails, too. */
+static void late_failures_keep_their_detail(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    const tern_path_target nowhere = {{next, 0}, {next, 0, TERN_DOMAIN_GLOBAL, UINT64_MAX / 2}};
+    const tern_pick late = {TERN_BY_CALL, tern_path_class_of(f.context, next), 1,
+                            tern_now() - 1000000000};
+    for (int i = 0; i < 20; i++) {
+        const tern_status status = tern_barrier(NULL);
+        EXPECT(TERN_ERR_ARGUMENT, status);
+        tern_selector_done(f.worker, &late, &nowhere, status);
+        EXPECT_DETAIL("tern_barrier");
+    }
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
+        {"late_failures_keep_their_detail", late_failures_keep_their_detail},
         {"values_either_way", values_either_way},
         {"values_by_call_alone", values_by_call_alone},
         {"values_too_large_for_a_result", values_too_large_for_a_result},
