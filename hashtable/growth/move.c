@@ -188,6 +188,19 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
     return status;
 }
 
+/* Whether taking a bucket in the next array came to what only damage can bring about. */
+static bool has_no_place(const tern_growth *growth, tern_status status) {
+    const uint32_t rank = growth->table->rank;
+    if (status != TERN_ERR_FULL && status != TERN_ERR_CORRUPT && status != TERN_MOVED &&
+        status != TERN_BEYOND)
+        return false;
+    tern_log(TERN_LOG_ERROR,
+             "a key is lost, since rank %u's next array of a hash table, which has room for it, "
+             "is damaged; look for what writes into rank %u's segment",
+             rank, rank);
+    return true;
+}
+
 /* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
  * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
  * new array too, is told of the death. */
@@ -208,8 +221,10 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
         const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
         status = move_claim(growth, p, locked, copy, &q, &claimed);
         /* Its check fits nowhere: a grave for the next array, too. */
-        return status == TERN_OK ? tern_entry_put(&q, s, q.part->near != NULL, false, entry)
-                                 : status;
+        if (status == TERN_OK)
+            return tern_entry_put(&q, s, q.part->near != NULL, false, entry);
+        if (!has_no_place(growth, status))
+            return status;
     }
     uint64_t was;
     status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_LOST, &was);
@@ -258,12 +273,6 @@ static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     return status;
 }
 
-/* Whether an insert into the next array came to what only damage can bring about. */
-static bool has_no_place(tern_status status) {
-    return status == TERN_ERR_FULL || status == TERN_ERR_CORRUPT || status == TERN_MOVED ||
-           status == TERN_BEYOND;
-}
-
 /* Moves what is in the bucket that p stands at, in this state. */
 static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry, uint64_t *copy) {
@@ -306,13 +315,7 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
                                              : (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED;
     if (!erased)
         status = move_insert(growth, p, entry, copy);
-    const bool dropped = has_no_place(status);
-    if (dropped)
-        tern_log(
-            TERN_LOG_ERROR,
-            "a key is lost, since rank %u's next array of a hash table, which has room for it, "
-            "is damaged; look for what writes into rank %u's segment",
-            growth->table->rank, growth->table->rank);
+    const bool dropped = has_no_place(growth, status);
     return status == TERN_OK || dropped ? move_leave(growth, p, entry, erased || dropped) : status;
 }
 

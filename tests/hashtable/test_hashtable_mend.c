@@ -390,6 +390,59 @@ static void a_moved_entry_is_torn(void) {
     end(&f, table);
 }
 
+static struct {
+    const tern_hashtable *table; /* NULL: leave it alone */
+    uint64_t key;
+    uint64_t *state; /* of the bucket that the key would get in the next array */
+} frozen;
+
+static uint64_t freeze_and_hash(const void *key, size_t bytes, void *argument) {
+    uint64_t number;
+    memcpy(&number, key, sizeof number);
+    (void)bytes;
+    (void)argument;
+    const uint64_t hash = number * UINT64_C(0x9e3779b97f4a7c15);
+    const tern_table_part *to = frozen.table != NULL ? frozen.table->growth->to : NULL;
+    if (to != NULL && number == frozen.key) {
+        const uint64_t index = tern_part_bucket(to, XXH3_64bits(&hash, sizeof hash));
+        const tern_key_search p = {NULL, frozen.table, to, NULL, 0, index, to->count};
+        frozen.state = (uint64_t *)(void *)tern_bucket_near(&p, frozen.table->shape, 0);
+        scribble(frozen.state, TERN_FROZEN);
+    }
+    return hash;
+}
+
+/* The owner hashes the key of a bucket whose writer there is not when it is about to take one for
+ * it in the next array. */
+static void an_orphan_has_no_place(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table =
+        make(&f, (tern_hashtable_options){.grow = 1, .key_hash = freeze_and_hash});
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        frozen.key = number_owned_by(table, 0, 0);
+        uint64_t *state = bucket_at(&f, table, frozen.key), key = frozen.key;
+        EXPECT_OK(insert(&f, table, frozen.key, 1));
+        scribble(state + 3, 12345);
+        scribble(state, tern_state_locked(hash_of(table, &key), f.size));
+        frozen.table = table;
+        while (tern_table_part_of(table, 0) == &table->part[0]) {
+            key = number_owned_by(table, 0, key + 1);
+            EXPECT_OK(insert(&f, table, key, 1));
+            tern_progress(f.worker);
+        }
+        frozen.table = NULL;
+        CU_ASSERT_PTR_NOT_NULL_FATAL(frozen.state);
+        scribble(frozen.state, TERN_FREE);
+        CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
+        EXPECT_OK(insert(&f, table, frozen.key, 3));
+        CU_ASSERT_EQUAL(value_of(&f, table, frozen.key), 3);
+    }
+    end(&f, table);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_modifier_makes_progress", a_modifier_makes_progress},
@@ -401,6 +454,7 @@ int main(int argc, char **argv) {
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
         {"a_moved_entry_is_torn", a_moved_entry_is_torn},
+        {"an_orphan_has_no_place", an_orphan_has_no_place},
     };
     tern_doubt_ns = INTERVAL;
     return tern_test_main(argc, argv, "hashtable_mend", tests, sizeof tests / sizeof tests[0]);
