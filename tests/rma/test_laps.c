@@ -54,13 +54,13 @@ static void send(size_t bytes) {
     tern_ring_publish(f.worker, out);
 }
 
-/* The first record has opened the ring. */
-static bool open_ring(void) {
+/* The first record has opened the ring, which grows to so many times its first size. */
+static bool open_growing_ring(size_t growth) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.ring_size = RING;
-    config.ring_growth = 1;
+    config.ring_growth = growth;
     if (!fixture_open(&f, &config))
         return false;
     sent = received = 0;
@@ -71,6 +71,8 @@ static bool open_ring(void) {
     send(8);
     return out != NULL;
 }
+
+static bool open_ring(void) { return open_growing_ring(1); }
 
 /* All that was sent arrives. */
 static void close_ring(void) {
@@ -140,6 +142,66 @@ static void each_is_flushed_once(void) {
     close_ring();
 }
 
+static tern_status refuse(tern_worker *worker, tern_out *ring) {
+    (void)worker, (void)ring;
+    return TERN_ERR_AGAIN;
+}
+
+/* The end of a lap finds no room in the transport, and then a smaller record still fits the lap.
+ * Without batches the end is no put of its own. */
+static void an_end_is_put_off(void) {
+    void *room = NULL;
+    if (!open_ring())
+        return;
+    for (uint64_t left = 80; left <= 400 && out->via->reads_own_batches; left += 80) {
+        send_until_left(left + 200);
+        send(100);
+        tern_transport_ops refusing = *out->via;
+        real_way = out->via;
+        refusing.publish = refuse;
+        out->via = &refusing;
+        for (int i = 0; i < 2; i++) {
+            tern_status status = tern_ring_reserve(f.worker, out, 8, &room);
+            if (status == TERN_ERR_AGAIN)
+                break; /* no credit */
+            EXPECT_OK(status);
+            memset(room, (int)sent, 8);
+            tern_ring_commit(out, tern_record_header(TERN_RECORD_CALL, sent++, 8));
+            if (i == 0)
+                EXPECT(TERN_ERR_AGAIN, tern_ring_reserve(f.worker, out, 1000, &room));
+        }
+        out->via = real_way;
+        tern_ring_publish(f.worker, out);
+        send(1000);
+    }
+    close_ring();
+}
+
+/* The same where no batch has begun, and the ring then grows. */
+static void an_end_is_put_off_for_good(void) {
+    void *room = NULL;
+    if (!open_growing_ring(8))
+        return;
+    if (!out->via->reads_own_batches) {
+        close_ring();
+        return;
+    }
+    send_until_left(200);
+    tern_wait_state wait = TERN_WAIT_START;
+    while (!tern_ring_has_room(f.worker, out, RING / 4) &&
+           tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
+        tern_progress(f.worker);
+    tern_transport_ops refusing = *out->via;
+    real_way = out->via;
+    refusing.publish = refuse;
+    out->via = &refusing;
+    EXPECT(TERN_ERR_AGAIN, tern_ring_reserve(f.worker, out, 1000, &room));
+    out->via = real_way;
+    for (int i = 0; i < 40; i++)
+        send(1000);
+    close_ring();
+}
+
 /* A consumer that has to leave a record gives back what lies before it, however little that is: the
  * record may wait for what its origin can only send then. */
 static void a_kept_record_gives_credit(void) {
@@ -166,6 +228,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"they_end_anywhere", they_end_anywhere},
         {"each_is_flushed_once", each_is_flushed_once},
+        {"an_end_is_put_off", an_end_is_put_off},
+        {"an_end_is_put_off_for_good", an_end_is_put_off_for_good},
         {"a_kept_record_gives_credit", a_kept_record_gives_credit},
     };
     return tern_test_main(argc, argv, "laps", tests, sizeof tests / sizeof tests[0]);
