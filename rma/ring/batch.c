@@ -36,13 +36,6 @@ static uint64_t left_in_lap(const tern_out *out) {
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
 }
 
-void tern_batch_forget_empty(tern_out *out) {
-    if (!out->batch_open || out->lane.first_header != 0)
-        return;
-    out->batch_open = false;
-    out->lane.write = out->batch;
-}
-
 void tern_batch_open(tern_out *out) {
     out->batch_open = true;
     out->batch = out->lane.write;
@@ -66,9 +59,12 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
     }
     out->batch_skip = (uint32_t)left;
     tern_status status = out->via->publish(worker, out);
-    if (status != TERN_OK) { /* the lap does not end here yet: a smaller record may still fit */
+    if (status != TERN_OK) {
+        /* The lap does not end here yet: a smaller record may still fit, or the ring may grow. */
         out->batch_skip = 0;
-        tern_batch_forget_empty(out);
+        out->batch_open = out->lane.first_header != 0;
+        if (!out->batch_open)
+            out->lane.write = out->batch;
         return status;
     }
     out->lane.first_header = 0;
@@ -119,8 +115,7 @@ static bool is_published(const tern_in *in) {
 
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
-    bool checksums =
-        in->via != &tern_transport_rma || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+    bool checksums = context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
     for (;;) {
         in->position += in->skip;
         in->limit = in->position;

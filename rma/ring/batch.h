@@ -25,8 +25,6 @@ typedef struct tern_batch {
 
 /* Begins a batch at the write position. */
 void tern_batch_open(struct tern_out *out);
-/* Takes the header of an open batch back that has no record yet. */
-void tern_batch_forget_empty(struct tern_out *out);
 
 /* Makes room for a record of so many bytes, opening a batch or wrapping if need be. TERN_ERR_AGAIN:
  * no credit. */

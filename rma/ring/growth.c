@@ -19,8 +19,6 @@ static uint64_t move_bytes(const tern_out *out) {
 
 static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
-    if (is_batched(out))
-        tern_batch_forget_empty(out); /* of a record that was reserved and never committed */
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
     if (out->lane.first_header != 0 || size >= config->ring_size * config->ring_growth)
         return false;
