@@ -151,13 +151,14 @@ static tern_status refuse(tern_worker *worker, tern_out *ring) {
  * Without batches the end is no put of its own. */
 static void an_end_is_put_off(void) {
     void *room = NULL;
+    tern_transport_ops refusing;
     if (!open_ring())
         return;
     for (uint64_t left = 80; left <= 400 && out->via->reads_own_batches; left += 80) {
         send_until_left(left + 200);
         send(100);
-        tern_transport_ops refusing = *out->via;
         real_way = out->via;
+        refusing = *real_way;
         refusing.publish = refuse;
         out->via = &refusing;
         for (int i = 0; i < 2; i++) {
