@@ -259,7 +259,8 @@ size_t tern_message_poll(tern_worker *worker) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     size_t served = 0;
     tern_worker_attend(worker);
-    tern_mpi_lock();
+    if (!tern_mpi_trylock())
+        return 0; /* another thread is there, which serves or soon will */
     bool records = false;
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;

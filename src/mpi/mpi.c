@@ -30,12 +30,25 @@ static pthread_t the_thread; /* written before one_thread */
 
 /* Whether this thread has the lock. */
 static _Thread_local bool locked;
+static _Thread_local uint64_t locks;
 
 void tern_mpi_lock(void) {
     /* R9: tern_mpi_check; before there is a context */
     if (!atomic_load_explicit(&one_thread, memory_order_relaxed))
         pthread_mutex_lock(&lock);
     locked = true;
+    locks++;
+}
+
+uint64_t tern_mpi_locks(void) { return locks; }
+
+bool tern_mpi_trylock(void) {
+    /* R9: tern_mpi_check; before there is a context */
+    if (!atomic_load_explicit(&one_thread, memory_order_relaxed) &&
+        pthread_mutex_trylock(&lock) != 0)
+        return false;
+    locked = true;
+    return true;
 }
 
 void tern_mpi_unlock(void) {

@@ -30,6 +30,13 @@ tern_status tern_mpi_check(size_t workers);
  * runs with. */
 tern_status tern_mpi_check_thread(const char *function);
 
+/* Takes the MPI lock unless another thread has it. */
+bool tern_mpi_trylock(void);
+
+/* How often the calling thread has taken the lock, or would have with more threads; without tries.
+ */
+uint64_t tern_mpi_locks(void);
+
 /* Whether the calling thread holds the MPI lock. */
 bool tern_mpi_locked(void);
 
