@@ -221,13 +221,19 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
                                  uint64_t offset, const void *memory, size_t bytes) {
     tern_worker *worker = circular->worker;
     const tern_posts *posts = &circular->circle.posts[rank];
-    uint64_t posted = 0;
+    tern_wait_state wait = TERN_WAIT_IN("a put from a circular buffer");
     if (tern_peer_is_dead(&worker->context->peers, rank))
         return tern_peer_fail(rank);
-    tern_status status =
-        tern_way_to(worker->context, rank)->post(worker, rank, offset, memory, bytes, &posted);
-    if (status != TERN_OK)
-        return status;
+    const tern_transport_ops *way = tern_way_to(worker->context, rank);
+    for (uint64_t done = 0, posted; done < bytes; done += posted) {
+        posted = 0;
+        tern_status status = way->post(worker, rank, offset + done, (const char *)memory + done,
+                                       bytes - done, &posted);
+        if (status == TERN_ERR_AGAIN)
+            status = tern_wait_round(worker->context, &wait, way->poll(worker), rank);
+        if (status != TERN_OK)
+            return status;
+    }
     worker->stats.puts++;
     entry->number = tern_posts_number(posts);
     entry->rank = rank;
