@@ -34,6 +34,7 @@ static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_ERR_MPI] = "MPI failed",
     [TERN_ERR_SYSTEM] = "the operating system failed",
     [TERN_ERR_CORRUPT] = "shared memory is damaged",
+    [TERN_ERR_NETWORK] = "network error",
 };
 
 const char *tern_strerror(tern_status status) {

@@ -23,3 +23,8 @@ tern_require(XXHASH_FOUND "xxHash 0.8" libxxhash-dev)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+
+# Optional: what native networks stand on. Only the headers are needed; the libraries are loaded when a
+# program asks for them.
+pkg_check_modules(LIBFABRIC libfabric>=1.17)
+set(TERN_HAVE_OFI ${LIBFABRIC_FOUND})

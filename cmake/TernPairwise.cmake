@@ -1,29 +1,30 @@
 # Chooses the numbers of ranks, the transports and the MPI with which a test suite runs.
 #
-# Every suite runs over every transport under one of the MPIs. The MPI and the number of ranks are
-# chosen so that, over eight suites or more and in the union of the two MPIs' build trees, every other
-# pair of transport, MPI and number of ranks occurs too. With s the suite's position, t the transport's
-# and q = s / 2:
+# Every suite runs over every transport, and over one of the mixes, under one of the MPIs. The MPI and
+# the number of ranks are chosen so that, over twelve suites or more and in the union of the two MPIs'
+# build trees, every other pair of transport, MPI and number of ranks occurs too. With s the suite's
+# position, t the transport's, m that of the mix and q = s / 2:
 #
-#   MPI                (s + t) mod 2
-#   shm                ranks = 1 + (q + t) mod 4
-#   rma, p2p           ranks = 2 + (q + t) mod 3
-#   mixes              ranks = 3 + (q + t) mod 2
+#                MPI               ranks
+#   shm          (s + t) mod 2     1 + (q + t) mod 4
+#   others       (s + t) mod 2     2 + (q + t) mod 3
+#   mixes        (s / 3) mod 2     3 + (s / 6) mod 2     where m = s mod 3
 #
 #   suite x MPI, transport x MPI   neighbours in t and in s take turns
 #   transport x ranks              t fixed: eight suites have four neighbouring q
 #   MPI x ranks                    q and t fixed: two suites, one under each MPI
 #
 # A transport is registered only if some pair of ranks uses it. A single rank has no remote rank, so
-# rma and p2p begin with two. A mix puts two ranks on each virtual node: with fewer than three ranks
-# there is only one node and nothing is mixed, so a mix runs with three and four ranks only. A suite
-# with least=N runs with N ranks where fewer are chosen. tests/guards checks all of this.
+# the far transports begin with two. A mix puts two ranks on each virtual node: with fewer than three
+# ranks there is only one node and nothing is mixed, so a mix runs with three and four ranks only. A
+# suite with least=N runs with N ranks where fewer are chosen. tests/guards checks all of this.
 
 set(TERN_TEST_MPIS mpich openmpi)
 set(TERN_TEST_RANKS 1 2 3 4)
 # Numbers of ranks above the number of processors, for suites that ask for them; only full runs use all.
 set(TERN_TEST_CROWD 5 6 7 8)
-set(TERN_TEST_TRANSPORTS shm rma p2p mix-rma mix-p2p)
+set(TERN_TEST_MIXES mix-rma mix-p2p mix-ofi)
+set(TERN_TEST_TRANSPORTS shm rma p2p ofi ${TERN_TEST_MIXES})
 
 function(tern_transport_environment transport result)
     if(transport STREQUAL "shm")
@@ -36,7 +37,7 @@ function(tern_transport_environment transport result)
     set(${result} "${environment}" PARENT_SCOPE)
 endfunction()
 
-# Whether the pair needs a test at all.
+# Whether the pair needs a test at all. TERN_HAVE_OFI: tern was built with libfabric.
 function(tern_transport_takes transport ranks result)
     set(least 1)
     if(transport MATCHES "^mix-")
@@ -44,26 +45,29 @@ function(tern_transport_takes transport ranks result)
     elseif(NOT transport STREQUAL "shm")
         set(least 2)
     endif()
-    if(ranks LESS least)
+    if(ranks LESS least OR (transport MATCHES "ofi" AND NOT TERN_HAVE_OFI))
         set(${result} FALSE PARENT_SCOPE)
     else()
         set(${result} TRUE PARENT_SCOPE)
     endif()
 endfunction()
 
-# [out] result: the number of ranks; 0 if the suite runs over the transport under the other MPI.
+# [out] result: the number of ranks; 0 if the suite does not run over the transport under this MPI.
 function(tern_pairwise_ranks suite_position transport mpi result)
     list(FIND TERN_TEST_TRANSPORTS ${transport} t)
+    list(FIND TERN_TEST_MIXES ${transport} mix)
     list(FIND TERN_TEST_MPIS ${mpi} m)
     math(EXPR turn "(${suite_position} + ${t}) % 2")
-    if(transport MATCHES "^mix-")
-        math(EXPR ranks "3 + (${suite_position} / 2 + ${t}) % 2")
+    if(NOT mix EQUAL -1)
+        math(EXPR turn "(${suite_position} / 3) % 2")
+        math(EXPR turn_of_mix "${suite_position} % 3")
+        math(EXPR ranks "3 + (${suite_position} / 6) % 2")
     elseif(transport STREQUAL "shm")
         math(EXPR ranks "1 + (${suite_position} / 2 + ${t}) % 4")
     else()
         math(EXPR ranks "2 + (${suite_position} / 2 + ${t}) % 3")
     endif()
-    if(NOT turn EQUAL m)
+    if(NOT turn EQUAL m OR (NOT mix EQUAL -1 AND NOT mix EQUAL turn_of_mix))
         set(ranks 0)
     endif()
     set(${result} ${ranks} PARENT_SCOPE)

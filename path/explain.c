@@ -21,8 +21,6 @@ static __attribute__((format(printf, 2, 3))) void text_add(text *t, const char *
     t->bytes += added > 0 ? (size_t)added : 0;
 }
 
-static const char *const transports[] = {
-    [TERN_SHM] = "shm", [TERN_RMA] = "rma", [TERN_P2P] = "p2p"};
 static const char *const places[] = {[TERN_PATH_OWN] = "the caller itself",
                                      [TERN_PATH_LOCAL] = "of the caller's node",
                                      [TERN_PATH_REMOTE] = "of another node"};
@@ -36,7 +34,7 @@ static void explain_class(text *t, const tern_worker *worker, uint32_t rank, ter
                           const tern_path_costs *c) {
     tern_transport transport = TERN_SHM;
     tern_ignore(tern_context_transport(worker->context, rank, &transport));
-    text_add(t, "rank %u, %s, %s", rank, places[class], transports[transport]);
+    text_add(t, "rank %u, %s, %s", rank, places[class], tern_transport_name(transport));
     if (c->measured != 0) {
         explain_components(t, "measured", &c->costs);
         text_add(t, ", call %.0f", c->costs.call);

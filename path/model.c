@@ -67,8 +67,18 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .fetch = 4000,
                                    .hot = 4000,
                                    .call = 4500};
+    /* Its atomics are applied by their owner. */
+    static const tern_costs ofi = {.get = 2500,
+                                   .put = 500,
+                                   .flush = 2000,
+                                   .cas = 4000,
+                                   .fetch = 4000,
+                                   .hot = 4000,
+                                   .call = 4000};
+    static const tern_costs *const of[] = {
+        [TERN_SHM] = &near, [TERN_RMA] = &rma, [TERN_P2P] = &p2p, [TERN_OFI] = &ofi};
     if (costs != NULL)
-        *costs = transport == TERN_SHM ? near : transport == TERN_RMA ? rma : p2p;
+        *costs = (unsigned)transport < sizeof of / sizeof *of ? *of[transport] : p2p;
 }
 
 void tern_costs_computing(const tern_costs *attentive, tern_transport transport, double compute_ns,
@@ -78,10 +88,12 @@ void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
     const double wait = compute_ns / 2;
     *costs = *attentive;
     costs->call += wait;
-    if (transport != TERN_P2P)
+    if (transport == TERN_P2P) {
+        costs->get += wait;
+        costs->flush += wait;
+    } else if (transport != TERN_OFI) {
         return;
-    costs->get += wait;
-    costs->flush += wait;
+    }
     costs->cas += wait;
     costs->fetch += wait;
     costs->hot += wait;

@@ -130,6 +130,6 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
             return status;
     }
     if (status == TERN_OK)
-        *transfer = (tern_transfer){p.rank, true, answer, NULL};
+        *transfer = (tern_transfer){p.rank, true, false, {answer}, NULL};
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "rma/memory/rkey.h"
+#include "rma/network/port.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
 #include "src/context.h"
@@ -12,8 +13,6 @@
 #include "src/progress/progress.h"
 #include "src/mpi/mpi.h"
 #include "src/peer/topology.h"
-
-#define SEGMENT_MAGIC 0x746e656d67657331u
 
 /* The NUMA nodes that this process runs on, but not more than it has workers. */
 static tern_status rma_place(tern_context *context, tern_rma *rma) {
@@ -69,7 +68,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
         return status;
     rma->mine = mine->base;
     tern_segment_header *header = (void *)rma->mine;
-    header->magic = SEGMENT_MAGIC;
+    header->magic = TERN_SEGMENT_MAGIC;
     header->nonce = context->nonce;
     return TERN_OK;
 }
@@ -99,7 +98,7 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
         if (base == NULL)
             continue;
         const tern_segment_header *header = (const void *)base;
-        if (header->magic != SEGMENT_MAGIC || header->nonce != context->nonce)
+        if (header->magic != TERN_SEGMENT_MAGIC || header->nonce != context->nonce)
             status = tern_fail(TERN_ERR_SYSTEM, "what rank %u shared is not its segment", r);
         rma->reach[r] = (tern_reach){base + rma->layout.heap, rma->layout.heap_bytes};
     }
@@ -107,43 +106,6 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
     close(rma->fd);
     rma->fd = -1;
     return tern_collective_agree(context, NULL, status, "mapping segments");
-}
-
-/* Chooses what serves pairs that share no memory, and says why. */
-static tern_status choose_far(tern_context *context, tern_rma *rma) {
-    tern_transport_choice choice = context->config.transport;
-    if (choice == TERN_TRANSPORT_P2P) {
-        rma->far = &tern_transport_p2p;
-        return TERN_OK;
-    }
-    tern_window_findings probe;
-    tern_status status = tern_window_probe(context, &probe);
-    if (status != TERN_OK)
-        return status;
-    tern_rma_atomics atomics = context->config.rma_atomics;
-    if (choice == TERN_TRANSPORT_RMA && !probe.works)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "TERN_TRANSPORT=rma, but MPI makes no window here; use p2p");
-    if (choice == TERN_TRANSPORT_RMA && atomics == TERN_RMA_ATOMICS_MPI && !probe.atomics)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "TERN_RMA_ATOMICS=mpi, but this MPI's atomics crash or lose updates "
-                         "(Open MPI before 4.1.5); use auto or owner");
-    bool take = choice == TERN_TRANSPORT_RMA || (probe.works && probe.one_sided);
-    if (context->rank == 0)
-        tern_log(TERN_LOG_INFO, "transport between nodes: %s, because %s", take ? "rma" : "p2p",
-                 choice == TERN_TRANSPORT_RMA ? "TERN_TRANSPORT says so"
-                 : !probe.works               ? "MPI makes no window here"
-                 : probe.one_sided            ? "a put lands while its target sleeps outside MPI"
-                                   : "a put does not land while its target sleeps outside MPI");
-    if (!take) {
-        rma->far = &tern_transport_p2p;
-        return TERN_OK;
-    }
-    rma->far = &tern_transport_rma;
-    bool mpi_atomics = atomics == TERN_RMA_ATOMICS_MPI ||
-                       (atomics == TERN_RMA_ATOMICS_AUTO && probe.one_sided && probe.atomics);
-    return tern_window_open(context, rma->mine, rma->segment[context->rank].bytes, mpi_atomics,
-                            !probe.one_sided, &rma->window);
 }
 
 static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
@@ -165,6 +127,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
             mine->dirty = (uint8_t *)tables + rma->tables.dirty;
         if (rma->far != NULL && rma->far->settle != NULL)
             mine->posts = (void *)(tables + rma->tables.posts);
+        mine->remotes = (void *)(tables + rma->tables.remotes);
         mine->board = tern_board(context, worker->id);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
@@ -209,7 +172,11 @@ static void rma_close_layer(tern_context *context) {
     if (rma == NULL)
         return;
     tern_messages_close(context, rma->messages);
-    tern_regions_close(&rma->regions);
+    for (uint32_t i = 0; i < context->workers; i++)
+        if (tern_rma_worker_of(context->worker[i]) != NULL)
+            tern_port_close(tern_rma_worker_of(context->worker[i])->port);
+    tern_regions_close(context);
+    tern_native_close(rma->native);
     tern_window_close(context, rma->window);
     uint32_t total = context->size * context->workers;
     bool alive = tern_peers_dead(&context->peers) == TERN_NOBODY;
@@ -264,7 +231,7 @@ static tern_status rma_open_layer(tern_context *context) {
     if (status == TERN_OK)
         status = map_node(context, rma);
     if (status == TERN_OK && context->nodes > 1)
-        status = choose_far(context, rma);
+        status = tern_transport_choose(context);
     if (status == TERN_OK)
         status = rma_make_workers(context, rma);
     if (status == TERN_OK && context->size > 1)

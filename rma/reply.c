@@ -170,11 +170,27 @@ void tern_reply_store(tern_cell *cell, const tern_cell *image) {
                           memory_order_release);
 }
 
+/* Whether an answer that a network has lost, as it said, is there all the same, or a later one. */
+static bool is_there_already(tern_worker *worker, uint32_t cell, uint64_t sequence) {
+    /* R1: tern_reply_store, native_reply */
+    const uint64_t there =
+        atomic_load_explicit(&own_cell(worker, cell)->sequence, memory_order_acquire) &
+        ~TERN_REPLY_CHECKED;
+    const tern_return_address address = {cell, 0, sequence};
+    return there > sequence || (there == sequence && tern_reply_arrived(worker, &address));
+}
+
 void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *image) {
     tern_cell_use *use = &tern_rma_worker_of(worker)->cell[cell];
     /* R5: tern_reply_send */
-    if (atomic_load_explicit(&image->sequence, memory_order_relaxed) > use->given_up)
-        tern_reply_store(use->memory, image);
+    const uint64_t sent = atomic_load_explicit(&image->sequence, memory_order_relaxed);
+    const uint64_t sequence = sent & ~TERN_REPLY_CHECKED;
+    if (sequence <= use->given_up || (sent != sequence && is_there_already(worker, cell, sequence)))
+        return;
+    tern_cell answer = *image;
+    /* R5: tern_reply_send */
+    atomic_store_explicit(&answer.sequence, sequence, memory_order_relaxed);
+    tern_reply_store(use->memory, &answer);
 }
 
 uint64_t tern_reply_offset(const tern_context *context, uint32_t to,

@@ -84,8 +84,9 @@ void tern_reply_here(const tern_context *context, uint32_t to, const tern_return
 
 /* Writes an image into a cell that this process can store to. */
 void tern_reply_store(tern_cell *cell, const tern_cell *image);
-/* Stores an answer that came as a message to a worker of this process, unless it was given up. The
- * MPI lock is held. */
+/* Stores an answer that came as a message to a worker of this process, unless it was given up. With
+ * TERN_REPLY_CHECKED it may have been put before, by a network that took it for lost. The MPI lock
+ * is held. */
 void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *image);
 /* Where worker `to` has its cell: an offset in the segment of its rank. */
 uint64_t tern_reply_offset(const tern_context *context, uint32_t to,

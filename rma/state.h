@@ -19,6 +19,8 @@
 #include "src/peer/topology.h"
 #include "tern/transfer.h"
 
+struct tern_native;
+struct tern_port;
 struct tern_window;
 
 typedef struct tern_rma {
@@ -41,6 +43,7 @@ typedef struct tern_rma {
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
     struct tern_window *window; /* rma */
+    struct tern_native *native; /* ofi */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */
@@ -67,6 +70,8 @@ typedef struct tern_rma_worker {
     uint32_t puts_left;     /* ranks with TERN_DIRTY_PUTS */
     tern_posts *posts;      /* by rank; NULL unless posts are waited for */
     uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
+    struct tern_port *port; /* to the network; NULL: no far rank was talked to */
+    void **remotes;         /* by rank, the port's */
     void *words;            /* for rma's next atomic or flush; NULL: to be made */
     uint64_t sequence;
     uint64_t cells_used;     /* bit per cell */

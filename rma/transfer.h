@@ -10,14 +10,19 @@
 #include "src/context.h"
 #include "tern/transfer.h"
 
+struct tern_flight;
 struct tern_rkey;
 
 /* Zeroed it is complete. */
 typedef struct tern_transfer {
     uint32_t rank;
     bool under_way;
-    MPI_Request mpi;
-    struct tern_rkey *key; /* held, of the region that it reads; or NULL */
+    bool flies; /* over a network */
+    union {
+        MPI_Request mpi;
+        struct tern_flight *flight; /* rma/network/port.h */
+    };
+    struct tern_rkey *key; /* of MPI: held, of the region that it reads; or NULL */
 } tern_transfer;
 
 /* Start, as tern_put_start and tern_get_start do. */

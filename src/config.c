@@ -28,7 +28,7 @@ typedef struct option {
     const char *meaning;
 } option;
 
-static const char *const transports[] = {"auto", "shm", "rma", "p2p", NULL};
+static const char *const transports[] = {"auto", "shm", "rma", "p2p", "ofi", NULL};
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
 static const char *const cma_choices[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
@@ -47,7 +47,7 @@ static const char *const switches[] = {"0", "1", NULL};
 static const option options[] = {
     {"TERN_TRANSPORT", OPTION_CHOICE, FIELD(transport), transports, 0, 0, false, false,
      TERN_TRANSPORT_AUTO,
-     "between ranks that share no memory; rma and p2p make every rank a node if all share it"},
+     "between ranks that share no memory; rma, p2p and ofi make every rank a node if all share it"},
     {"TERN_RANKS_PER_NODE", OPTION_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
     {"TERN_WORKERS", OPTION_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,

@@ -77,12 +77,10 @@ static tern_status agree_on_config(tern_context *context) {
 static tern_status find_nodes(tern_context *context) {
     const uint32_t size = context->size, *machine = context->peers.machine;
     uint32_t piece = (uint32_t)context->config.ranks_per_node;
-    bool one_machine = true;
-    for (uint32_t r = 0; r < size; r++)
-        one_machine = one_machine && machine[r] == machine[0];
     tern_transport_choice choice = context->config.transport;
-    /* Somebody who asks for rma or p2p on one machine wants it used. */
-    if (piece == 0 && one_machine && (choice == TERN_TRANSPORT_RMA || choice == TERN_TRANSPORT_P2P))
+    /* Somebody who asks for a far transport on one machine wants it used. */
+    if (piece == 0 && tern_peers_on_one_machine(&context->peers) && choice != TERN_TRANSPORT_AUTO &&
+        choice != TERN_TRANSPORT_SHM)
         piece = 1;
     context->node = calloc(size, sizeof *context->node);
     tern_status status =
@@ -324,6 +322,6 @@ uint32_t tern_context_dead(tern_context *context) {
 }
 
 const char *tern_transport_name(tern_transport transport) {
-    static const char *const names[] = {"shm", "rma", "p2p"};
-    return (unsigned)transport < 3 ? names[transport] : "none";
+    static const char *const names[] = {"shm", "rma", "p2p", "ofi"};
+    return (unsigned)transport < sizeof names / sizeof *names ? names[transport] : "none";
 }

@@ -26,7 +26,8 @@ typedef enum tern_transport_choice {
     TERN_TRANSPORT_AUTO, /* rma where a put lands without its target's help, else p2p */
     TERN_TRANSPORT_SHM,  /* shared memory or an error */
     TERN_TRANSPORT_RMA,  /* MPI one-sided */
-    TERN_TRANSPORT_P2P   /* messages that the target's progress serves */
+    TERN_TRANSPORT_P2P,  /* messages that the target's progress serves */
+    TERN_TRANSPORT_OFI   /* libfabric, without MPI */
 } tern_transport_choice;
 
 typedef enum tern_huge_pages {

@@ -46,7 +46,7 @@ typedef struct tern_worker_id {
 } tern_worker_id;
 
 /* How a rank reaches another. */
-typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P } tern_transport;
+typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P, TERN_OFI } tern_transport;
 
 /* Collective over comm, may block. config NULL means tern_config_init's. tern works on a duplicate
  * of comm and leaves comm, its error handler and MPI's lifetime to the application. Either every

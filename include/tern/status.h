@@ -43,6 +43,7 @@ typedef enum tern_status {
     TERN_ERR_MPI,         /* MPI reported an error */
     TERN_ERR_SYSTEM,      /* the operating system reported an error */
     TERN_ERR_CORRUPT,     /* memory that ranks share holds what no rank has written */
+    TERN_ERR_NETWORK,     /* a network has lost an operation on a rank that is alive */
     TERN_STATUS_COUNT
 } tern_status;
 

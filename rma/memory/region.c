@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "rma/state.h"
+#include "rma/network/process.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/context.h"
 #include "src/mpi/mpi.h"
@@ -140,8 +141,8 @@ void tern_region_release(tern_hold *hold) {
     hold->state = NULL;
 }
 
-tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
-                                 uint64_t key[2]) {
+void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
+                          tern_region_key *key) {
     tern_regions *regions = tern_regions_of(context);
     tern_status status = TERN_OK;
     pthread_mutex_lock(&regions->lock);
@@ -154,11 +155,11 @@ tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_
         status = TERN_ERR_MEMORY;
     if (status == TERN_OK) {
         r->holders[holder] = 1;
-        key[0] = (uintptr_t)r->base;
-        key[1] = r->bytes;
+        *key = (tern_region_key){TERN_OK, (uintptr_t)r->base, r->bytes, r->network};
+    } else {
+        *key = (tern_region_key){.status = status};
     }
     pthread_mutex_unlock(&regions->lock);
-    return status;
 }
 
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place) {
@@ -217,15 +218,21 @@ static tern_status count_again(tern_regions *regions, char *base, size_t bytes, 
 /* Both locks are held. */
 static tern_status make_region(tern_context *context, char *base, size_t bytes, uint32_t *slot) {
     tern_regions *regions = tern_regions_of(context);
-    tern_window *window = tern_rma_of(context)->window;
+    const tern_rma *rma = tern_rma_of(context);
     tern_status status = take_slot(regions, slot);
-    if (status == TERN_OK && window != NULL)
-        status = tern_window_attach(window, base, bytes);
     if (status != TERN_OK)
         return status;
     tern_registration *r = &regions->entry[*slot];
+    tern_network_memory *memory = NULL;
+    tern_network_key key = {0, 0};
+    if (rma->window != NULL)
+        status = tern_window_attach(rma->window, base, bytes);
+    else if (rma->native != NULL)
+        status = tern_native_add(rma->native, base, bytes, &memory, &key);
+    if (status != TERN_OK)
+        return status;
     tern_region *region = region_at(context, context->rank, *slot);
-    *r = (tern_registration){base, bytes, r->generation, 1, NULL, false};
+    *r = (tern_registration){base, bytes, r->generation, 1, NULL, false, memory, key};
     regions->live++;
     /* R2: tern_region_look; a rank that sees the new base sees that the old generation has ended */
     atomic_thread_fence(memory_order_release);
@@ -309,9 +316,11 @@ static tern_status end_region(tern_context *context, tern_registration *r, uint3
         return tern_fail(TERN_ERR_STATE,
                          "tern_deregister: a post that offers the region has not been waited for, "
                          "or a rank of this node is copying");
-    tern_window *window = tern_rma_of(context)->window;
-    if (window != NULL)
-        tern_window_detach(window, r->base);
+    const tern_rma *rma = tern_rma_of(context);
+    if (rma->window != NULL)
+        tern_window_detach(rma->window, r->base);
+    if (r->memory != NULL)
+        tern_native_remove(rma->native, r->memory);
     free(r->holders);
     *r = (tern_registration){.generation = next};
     tern_regions_of(context)->live--;
@@ -362,9 +371,13 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
 
 void tern_regions_open(tern_regions *regions) { pthread_mutex_init(&regions->lock, NULL); }
 
-void tern_regions_close(tern_regions *regions) {
-    for (uint32_t i = 0; i < regions->slots; i++)
+void tern_regions_close(tern_context *context) {
+    tern_regions *regions = tern_regions_of(context);
+    for (uint32_t i = 0; i < regions->slots; i++) {
         free(regions->entry[i].holders);
+        if (regions->entry[i].memory != NULL)
+            tern_native_remove(tern_rma_of(context)->native, regions->entry[i].memory);
+    }
     free(regions->entry);
     tern_rkeys_close(regions);
     pthread_mutex_destroy(&regions->lock);

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "rma/network/network.h"
 #include "src/context.h"
 #include "tern/registration.h"
 
@@ -32,9 +33,11 @@ typedef struct tern_registration {
     char *base;
     uint64_t bytes;
     uint32_t generation;
-    uint32_t count;   /* 0: free */
-    uint8_t *holders; /* by rank: has been given the key; NULL: nobody */
-    bool closing;     /* keys are being taken back: none is given */
+    uint32_t count;              /* 0: free */
+    uint8_t *holders;            /* by rank: has been given the key; NULL: nobody */
+    bool closing;                /* keys are being taken back: none is given */
+    tern_network_memory *memory; /* over a network */
+    tern_network_key network;
 } tern_registration;
 
 typedef struct tern_regions {
@@ -80,14 +83,20 @@ void tern_region_release(tern_hold *hold);
 /* The same without keeping it: where the place is now, or NULL. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
 
-/* Nothing, if [place, place + bytes) of this rank is registered and given to holder, a rank of
- * another node. [out] base and bytes of the region. TERN_ERR_AGAIN: not now. */
-tern_status tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
-                                 uint64_t key[2]);
+/* What a rank of another node is told of a region. */
+typedef struct tern_region_key {
+    int64_t status;
+    uint64_t base, bytes;
+    tern_network_key network;
+} tern_region_key;
+
+/* Gives a region of this rank to holder. Status TERN_ERR_AGAIN: not now. */
+void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
+                          tern_region_key *key);
 
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
 
 void tern_regions_open(tern_regions *regions);
-void tern_regions_close(tern_regions *regions);
+void tern_regions_close(tern_context *context);
 
 #endif

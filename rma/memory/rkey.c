@@ -60,12 +60,13 @@ static tern_status rkey_look(tern_regions *regions, tern_rkey *k) {
     if (!done)
         return TERN_ERR_AGAIN;
     k->asked = false;
-    tern_status status = k->stale ? TERN_ERR_AGAIN : (tern_status)k->answer[0];
+    tern_status status = k->stale ? TERN_ERR_AGAIN : (tern_status)k->answer.status;
     k->stale = false;
     if (status == TERN_OK) {
         k->known = true;
-        k->base = (uint64_t)k->answer[1];
-        k->bytes = (uint64_t)k->answer[2];
+        k->base = k->answer.base;
+        k->bytes = k->answer.bytes;
+        k->network = k->answer.network;
     } else if (status != TERN_ERR_AGAIN) {
         status =
             tern_fail(status, "a region of rank %u is not registered there (any more)", k->rank);
@@ -78,9 +79,9 @@ static tern_status rkey_ask(tern_worker *worker, tern_rkey *k) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {.kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = k->region};
     MPI_Request request = MPI_REQUEST_NULL;
-    k->answer[0] = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
+    k->answer.status = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
     tern_status status =
-        tern_message_ask(worker, k->rank, &message, k->answer, sizeof k->answer, &request);
+        tern_message_ask(worker, k->rank, &message, &k->answer, sizeof k->answer, &request);
     pthread_mutex_lock(&regions->lock);
     k->request = request;
     k->asked = status == TERN_OK;

@@ -20,9 +20,10 @@ typedef struct tern_rkey {
     bool known, asked;
     bool stale;           /* the answer on its way has been taken back already */
     uint64_t base, bytes; /* known */
+    tern_network_key network;
     uint32_t holds;
     bool unflushed;
-    int64_t answer[3]; /* status, base, bytes */
+    tern_region_key answer;
     MPI_Request request;
 } tern_rkey;
 

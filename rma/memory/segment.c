@@ -34,7 +34,7 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     l.doorbells = TERN_LINE; /* the first line says that any doorbell has rung */
     l.table = l.doorbells + segment_round_up((lines + 63) / 64 * 8, TERN_LINE);
     l.credits = l.table + segment_round_up(lines * 8, TERN_LINE);
-    l.cells = l.credits + segment_round_up(lines * 8, TERN_LINE);
+    l.cells = l.credits + segment_round_up(lines * sizeof(tern_credit), TERN_LINE);
     l.board_bytes = segment_round_up(l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell), TERN_PAGE);
     l.rings = l.boards + workers * l.board_bytes;
     l.ring_bytes = config->ring_size;

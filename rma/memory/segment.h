@@ -35,6 +35,8 @@ typedef struct tern_line {
     _Alignas(TERN_LINE) _Atomic uint64_t word;
 } tern_line;
 
+#define TERN_SEGMENT_MAGIC 0x746e656d67657331u
+
 typedef struct tern_segment_header {
     uint64_t magic;
     uint64_t nonce;       /* of the context */
@@ -42,13 +44,19 @@ typedef struct tern_segment_header {
     tern_activity activity;
 } tern_segment_header;
 
+/* What a far target has consumed of a ring. The complement tells a whole credit: a network may
+ * write a word in pieces. Messages write the position alone. */
+typedef struct tern_credit {
+    _Atomic uint64_t position, complement;
+} tern_credit;
+
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */
 typedef struct tern_layout {
     size_t boards, board_bytes;
     /* By line: a worker of the job on one of its channels. */
     size_t doorbells; /* board: _Atomic uint64_t[], a bit per line */
     size_t table;     /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits;   /* board: _Atomic uint64_t[], what each line's other end has consumed */
+    size_t credits;   /* board: tern_credit[], what each line's other end has consumed */
     size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions; /* tern_region[TERN_REGIONS_MAX] */

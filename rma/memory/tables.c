@@ -26,6 +26,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_ta
     at = 0;
     t.dirty = tables_place(&at, ranks);
     t.posts = tables_place(&at, ranks * sizeof(tern_posts));
+    t.remotes = tables_place(&at, ranks * sizeof(void *));
     t.owed = tables_place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
     t.out = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
     t.in = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));

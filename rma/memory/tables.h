@@ -20,12 +20,13 @@ typedef struct tern_tables {
     size_t ins;     /* tern_in[]: as many as there are rings */
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
-    size_t dirty;  /* uint8_t[], by rank: puts or atomics since the last flush */
-    size_t posts;  /* tern_posts[], by rank */
-    size_t owed;   /* uint32_t[], by rank and lane: messages that were taken and not told */
-    size_t out;    /* tern_out *[], by line */
-    size_t in;     /* tern_in *[], by line */
-    size_t active; /* tern_in *[], for each channel as many as there are workers */
+    size_t dirty;   /* uint8_t[], by rank: puts or atomics since the last flush */
+    size_t posts;   /* tern_posts[], by rank */
+    size_t remotes; /* void *[], by rank: what a port knows of it */
+    size_t owed;    /* uint32_t[], by rank and lane: messages that were taken and not told */
+    size_t out;     /* tern_out *[], by line */
+    size_t in;      /* tern_in *[], by line */
+    size_t active;  /* tern_in *[], for each channel as many as there are workers */
     size_t bytes;
 } tern_tables;
 

@@ -127,7 +127,8 @@ typedef struct tern_in {
     bool streaming; /* near, another worker's: the last poll found records too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *via;
-    uint64_t skip; /* rma: bytes to leave out when limit is reached */
+    uint64_t skip;              /* rma: bytes to leave out when limit is reached */
+    struct tern_flight *credit; /* over a network, that was told last; or NULL */
 } tern_in;
 
 /* A handler consumes records of its kind from the head of in, at least one unless the head has to

@@ -30,7 +30,8 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_REVOKE,
     TERN_MESSAGE_INBOX,
     TERN_MESSAGE_INBOX_TAKEN,
-    TERN_MESSAGE_MEETING
+    TERN_MESSAGE_MEETING,
+    TERN_MESSAGE_CONTACT
 } tern_message_kind;
 
 /* What every message begins with. */

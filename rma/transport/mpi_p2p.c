@@ -72,7 +72,7 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (status == TERN_OK)
         status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
     if (status == TERN_OK)
-        *transfer = (tern_transfer){rank, true, receive, key};
+        *transfer = (tern_transfer){rank, true, false, {receive}, key};
     else
         tern_far_release(worker, key, false);
     return status;
@@ -170,11 +170,8 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 
 /* Pairs with serve_credit: what is told to be consumed has been read. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
-    _Atomic uint64_t *credits = (void *)(tern_board(worker->context, out->origin) +
-                                         tern_rma_of(worker->context)->layout.credits);
     /* R1: serve_credit; what is told to be consumed has been read */
-    return atomic_load_explicit(&credits[tern_line_of(worker->context, out->channel, out->target)],
-                                memory_order_acquire);
+    return atomic_load_explicit(&tern_far_credit(worker, out)->position, memory_order_acquire);
 }
 
 tern_status tern_far_report(tern_worker *worker, tern_in *in) {

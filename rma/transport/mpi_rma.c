@@ -70,8 +70,8 @@ static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
 bool tern_window_has_regions(const tern_window *window) { return window->regions != MPI_WIN_NULL; }
 
 bool tern_window_by_messages(const tern_worker *worker, uint64_t place) {
-    return tern_place_is_region(place) &&
-           !tern_window_has_regions(tern_rma_of(worker->context)->window);
+    const tern_window *window = tern_rma_of(worker->context)->window;
+    return tern_place_is_region(place) && window != NULL && !tern_window_has_regions(window);
 }
 
 /* A flush of the window says nothing of messages, so the put waits until it is there. */
@@ -251,7 +251,7 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
         return status;
     if (transfer == NULL)
         return window_complete(worker, rank, &mpi);
-    *transfer = (tern_transfer){rank, true, mpi, NULL};
+    *transfer = (tern_transfer){rank, true, false, {mpi}, NULL};
     return TERN_OK;
 }
 

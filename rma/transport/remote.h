@@ -5,6 +5,7 @@
 
 #include "rma/memory/rkey.h"
 #include "rma/ring/ring.h"
+#include "rma/state.h"
 
 /* The key of a place in a region, held; NULL for one in the segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
@@ -32,7 +33,15 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
  * that an older one has overwritten is never made again. */
 tern_status tern_far_report(tern_worker *worker, tern_in *in);
 
-/* What the target has told so far. */
+/* What the target of a ring has told, in the origin's board. */
+static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
+    const tern_context *context = worker->context;
+    const tern_credit *credits =
+        (const void *)(tern_board(context, out->origin) + tern_rma_of(context)->layout.credits);
+    return &credits[tern_line_of(context, out->channel, out->target)];
+}
+
+/* What the target has told so far, by messages. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 
 #endif

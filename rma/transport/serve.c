@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "rma/network/process.h"
 #include "rma/ring/ring.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
@@ -68,10 +69,15 @@ static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *
 }
 
 static void serve_key(tern_worker *worker, uint32_t source, const tern_message *message) {
-    uint64_t answer[3] = {0, 0, 0};
-    answer[0] =
-        (uint64_t)tern_region_give_key(worker->context, source, message->offset, answer + 1);
-    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+    tern_region_key answer;
+    tern_region_give_key(worker->context, source, message->offset, &answer);
+    tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
+}
+
+static void serve_contact(tern_worker *worker, uint32_t source, const tern_message *message) {
+    tern_contact answer;
+    tern_native_tell(worker->context, message->offset, &answer);
+    tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
 /* Also how many messages went there: its puts are among them. */
@@ -136,11 +142,11 @@ static bool serve_batch(tern_context *context, const tern_message *message, cons
 static bool serve_credit(tern_context *context, const tern_message *message) {
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
-    _Atomic uint64_t *credits =
+    tern_credit *credits =
         (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
     uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
     /* R1: tern_far_consumed */
-    atomic_store_explicit(&credits[line], message->offset, memory_order_release);
+    atomic_store_explicit(&credits[line].position, message->offset, memory_order_release);
     return true;
 }
 
@@ -205,6 +211,9 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         good = own_worker(context, message->target) && tern_collectives_told(context, message);
         if (good)
             tern_inbox_count(context, source, message);
+        break;
+    case TERN_MESSAGE_CONTACT:
+        serve_contact(worker, source, message);
         break;
     default:
         good = false;

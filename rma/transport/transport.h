@@ -67,8 +67,12 @@ typedef struct tern_transport_ops {
  * where it may not wait. TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
+/* Collective: chooses what serves pairs that share no memory, and says why. */
+tern_status tern_transport_choose(tern_context *context);
+
 extern const tern_transport_ops tern_transport_shm;
 extern const tern_transport_ops tern_transport_rma;
 extern const tern_transport_ops tern_transport_p2p;
+extern const tern_transport_ops tern_transport_ofi;
 
 #endif

@@ -188,3 +188,10 @@ tern_status tern_peer_fail(uint32_t rank) {
     return tern_fail(TERN_ERR_PEER, "rank %u has died; destroy the context or end the program",
                      rank);
 }
+
+bool tern_peers_on_one_machine(const tern_peers *peers) {
+    for (uint32_t r = 0; r < peers->count; r++)
+        if (peers->machine[r] != peers->machine[0])
+            return false;
+    return true;
+}

@@ -62,6 +62,9 @@ static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
     return atomic_load_explicit(&peers->dead[rank], memory_order_relaxed) != 0;
 }
 
+/* Whether all ranks are on one machine. */
+bool tern_peers_on_one_machine(const tern_peers *peers);
+
 /* Sets the detail for a dead rank and returns TERN_ERR_PEER. */
 tern_status tern_peer_fail(uint32_t rank);
 

@@ -151,7 +151,7 @@ static void pop_some(fixture *f, baseline_queue *queue, tern_flags flags) {
 /* The paper's table III. What a rank has to learn once is known before the counting begins. */
 static void costs_of_a_remote_host(fixture *f, baseline_queue *queue, int kind,
                                    tern_transport transport) {
-    const uint64_t fences = transport == TERN_RMA;
+    const uint64_t fences = transport != TERN_P2P;
     uint64_t item = 0;
     cost push = {.atomics = 1, .puts = 1}, pop = {.atomics = 1, .gets = 1};
     if (kind == BASELINE_CIRCULAR)

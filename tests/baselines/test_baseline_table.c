@@ -123,7 +123,7 @@ static void find_each(fixture *f, baseline_table *table, const uint64_t *keys, t
 /* The paper's table II. */
 static void costs_of_a_remote_owner(fixture *f, baseline_table *table, uint32_t owner,
                                     tern_transport transport) {
-    const uint64_t fences = transport == TERN_RMA;
+    const uint64_t fences = transport != TERN_P2P;
     uint64_t keys[KEYS], phase[KEYS], called[KEYS], next = 0;
     uint64_t *const all[] = {keys, phase, called};
     for (int a = 0; a < 3; a++)

@@ -2,6 +2,7 @@
 # With -DBREAK=ON the number of ranks is always 2, which has to be noticed.
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/TernPairwise.cmake)
+set(TERN_HAVE_OFI TRUE)
 if(BREAK)
     function(tern_pairwise_ranks suite_position transport mpi result)
         set(${result} 2 PARENT_SCOPE)
@@ -14,7 +15,8 @@ foreach(suite RANGE ${last})
         foreach(mpi ${TERN_TEST_MPIS})
             tern_pairwise_ranks(${suite} ${transport} ${mpi} ranks)
             if(NOT ranks EQUAL 0)
-                list(APPEND met "suite ${suite}, ${transport}" "suite ${suite}, ${mpi}"
+                string(REGEX REPLACE "^mix-.*" "a mix" kind ${transport})
+                list(APPEND met "suite ${suite}, ${kind}" "suite ${suite}, ${mpi}"
                      "${transport}, ranks ${ranks}" "${transport}, ${mpi}" "${mpi}, ranks ${ranks}")
             endif()
         endforeach()
@@ -22,7 +24,9 @@ foreach(suite RANGE ${last})
 endforeach()
 
 foreach(suite RANGE ${last})
-    foreach(other ${TERN_TEST_TRANSPORTS} ${TERN_TEST_MPIS})
+    set(others ${TERN_TEST_TRANSPORTS})
+    list(REMOVE_ITEM others ${TERN_TEST_MIXES})
+    foreach(other ${others} "a mix" ${TERN_TEST_MPIS})
         list(APPEND wanted "suite ${suite}, ${other}")
     endforeach()
 endforeach()

@@ -1,3 +1,4 @@
+#include "flaky.h"
 #include "harness.h"
 
 #include <signal.h>
@@ -308,5 +309,8 @@ int tern_test_main(int argc, char **argv, const char *suite, const tern_test_cas
                    size_t count) {
     harness.suite = suite;
     start(&argc, &argv);
+    const char *seed = getenv("FLAKY_NETWORK"); /* flaky.h */
+    if (seed != NULL)
+        flaky_network(strtoull(seed, NULL, 10));
     return finish(run_suite(tests, count));
 }

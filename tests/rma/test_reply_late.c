@@ -71,6 +71,8 @@ static bool goes_by(tern_transport transport) {
     return tern_way_to(f.context, peer)->name == transport;
 }
 
+static bool goes_by_puts(void) { return tern_way_to(f.context, peer)->puts_outlive; }
+
 static void mark_peer(uint32_t dead) { atomic_store(&f.context->peers.dead[peer], dead); }
 
 static void of_the_living(void) {
@@ -83,7 +85,7 @@ static void of_the_living(void) {
     answer_near(&second, 2);
     if (goes_by(TERN_P2P))
         answer_by_message(&first, 1);
-    else if (goes_by(TERN_RMA))
+    else if (goes_by_puts())
         answer_by_put(&first, memory_of(&first), 1);
     else
         answer_near(&first, 1);
@@ -101,7 +103,7 @@ static void of_the_dead(void) {
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell, first.cell);
     answer_near(&second, 2);
-    if (goes_by(TERN_RMA))
+    if (goes_by_puts())
         answer_by_put(&first, memory, 1);
     if (goes_by(TERN_P2P))
         answer_by_message(&first, 1);

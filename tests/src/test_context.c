@@ -148,7 +148,10 @@ static void transports_follow_nodes(void) {
         return;
     tern_transport between = TERN_SHM, transport;
     size_t piece = config.ranks_per_node;
-    bool forced = config.transport == TERN_TRANSPORT_RMA || config.transport == TERN_TRANSPORT_P2P;
+    static const tern_transport forced_to[] = {[TERN_TRANSPORT_RMA] = TERN_RMA,
+                                               [TERN_TRANSPORT_P2P] = TERN_P2P,
+                                               [TERN_TRANSPORT_OFI] = TERN_OFI};
+    bool forced = config.transport != TERN_TRANSPORT_AUTO && config.transport != TERN_TRANSPORT_SHM;
     if (piece == 0)
         piece = forced ? 1 : f.size;
     for (uint32_t r = 0; r < f.size; r++) {
@@ -158,13 +161,11 @@ static void transports_follow_nodes(void) {
             CU_ASSERT_EQUAL(transport, TERN_SHM);
             continue;
         }
-        CU_ASSERT(transport == TERN_RMA || transport == TERN_P2P);
+        CU_ASSERT(transport != TERN_SHM);
         CU_ASSERT(between == TERN_SHM || transport == between);
         between = transport;
-        if (config.transport == TERN_TRANSPORT_RMA)
-            CU_ASSERT_EQUAL(transport, TERN_RMA);
-        if (config.transport == TERN_TRANSPORT_P2P)
-            CU_ASSERT_EQUAL(transport, TERN_P2P);
+        if (forced)
+            CU_ASSERT_EQUAL(transport, forced_to[config.transport]);
     }
     transport = TERN_RMA;
     EXPECT(TERN_ERR_ARGUMENT, tern_context_transport(f.context, f.size, &transport));
@@ -173,6 +174,7 @@ static void transports_follow_nodes(void) {
     CU_ASSERT_STRING_EQUAL(tern_transport_name(TERN_SHM), "shm");
     CU_ASSERT_STRING_EQUAL(tern_transport_name(TERN_RMA), "rma");
     CU_ASSERT_STRING_EQUAL(tern_transport_name(TERN_P2P), "p2p");
+    CU_ASSERT_STRING_EQUAL(tern_transport_name(TERN_OFI), "ofi");
     CU_ASSERT_PTR_NOT_NULL(tern_transport_name((tern_transport)77));
     fixture_close(&f);
 }
@@ -188,7 +190,7 @@ static void auto_chooses_between_virtual_nodes(void) {
     tern_transport transport = TERN_SHM;
     EXPECT_OK(tern_context_transport(f.context, other, &transport));
     if (other != f.rank)
-        CU_ASSERT(transport == TERN_RMA || transport == TERN_P2P);
+        CU_ASSERT(transport != TERN_SHM);
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT_EQUAL(live_windows > 0, transport == TERN_RMA);
     fixture_close(&f);

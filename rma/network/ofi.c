@@ -1,0 +1,308 @@
+#include <dlfcn.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "rma/network/network.h"
+
+/*
+ * ofi: libfabric's reliable datagrams with remote memory. The library is loaded when it is first
+ * asked for, so a program starts where it is missing. The end at which others reach this process
+ * has a domain of its own, and so has each port: one thread at a time uses a domain, and no two
+ * workers meet in a lock of libfabric.
+ */
+
+#define VERSION FI_VERSION(1, 17)
+#define LIBRARY "libfabric.so.1"
+#define MODES (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#define COMPLETIONS 1024u
+
+typedef struct ofi_library {
+    int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags,
+                   const struct fi_info *hints, struct fi_info **info);
+    void (*freeinfo)(struct fi_info *info);
+    struct fi_info *(*dupinfo)(const struct fi_info *info);
+    int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+    const char *(*strerror)(int code);
+} ofi_library;
+
+struct tern_network_end {
+    const struct tern_ofi *of;
+    struct fi_info *info;
+    struct fid_domain *domain;
+    struct fid_av *addresses;
+    struct fid_cq *completions;
+    struct fid_ep *endpoint;
+};
+
+typedef struct tern_ofi {
+    tern_network network; /* first */
+    ofi_library fi;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    tern_network_end end; /* where others reach this process */
+    uint64_t next_key;
+} tern_ofi;
+
+static tern_ofi *ofi_of(tern_network *network) { return (tern_ofi *)(void *)network; }
+
+static tern_status ofi_fail(const tern_ofi *ofi, const char *what, long code) {
+    return tern_fail(TERN_ERR_NETWORK, "libfabric: %s: %s", what, ofi->fi.strerror((int)-code));
+}
+
+/* Never unloaded: its threads and exit handlers may outlive a context. */
+static tern_status ofi_load(ofi_library *fi) {
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return tern_fail(TERN_ERR_UNSUPPORTED, "ofi: no libfabric here (%s)", dlerror());
+    const struct {
+        const char *name;
+        void *at;
+    } symbols[] = {{"fi_getinfo", &fi->getinfo},
+                   {"fi_freeinfo", &fi->freeinfo},
+                   {"fi_dupinfo", &fi->dupinfo},
+                   {"fi_fabric", &fi->fabric},
+                   {"fi_strerror", &fi->strerror}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+        if (symbol == NULL)
+            return tern_fail(TERN_ERR_UNSUPPORTED, "ofi: %s has no %s", LIBRARY, symbols[i].name);
+        memcpy(symbols[i].at, &symbol, sizeof symbol);
+    }
+    return TERN_OK;
+}
+
+/* Providers that progress by themselves come first; others do it in calls. Those with atomics too:
+ * where nobody asks for them, tcp with ofi_rxm (1.17) completes nothing. */
+static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info **info) {
+    int code = -FI_ENOMEM;
+    for (int attempt = 0; attempt < 4; attempt++) {
+        const bool by_itself = attempt % 2 == 0, atomics = attempt < 2;
+        struct fi_info *hints = fi->dupinfo(NULL);
+        if (hints == NULL)
+            return -FI_ENOMEM;
+        hints->caps = FI_MSG | FI_RMA | (atomics ? FI_ATOMIC : 0);
+        if (!one_machine)
+            hints->caps |= FI_REMOTE_COMM;
+        hints->mode = FI_CONTEXT | FI_CONTEXT2;
+        hints->ep_attr->type = FI_EP_RDM;
+        hints->domain_attr->mr_mode = MODES;
+        /* A provider that progresses by itself does so in a thread of its own. */
+        hints->domain_attr->threading = by_itself ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
+        hints->domain_attr->data_progress = by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_UNSPEC;
+        hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+        hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+        code = fi->getinfo(VERSION, NULL, NULL, 0, hints, info);
+        fi->freeinfo(hints);
+        if (code == 0)
+            return 0;
+    }
+    return code;
+}
+
+static void end_close(tern_network_end *end) {
+    struct fid *const parts[] = {(struct fid *)end->endpoint, (struct fid *)end->completions,
+                                 (struct fid *)end->addresses, (struct fid *)end->domain};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i] != NULL)
+            fi_close(parts[i]);
+    if (end->info != NULL)
+        end->of->fi.freeinfo(end->info);
+}
+
+static int end_make(tern_network_end *end, const char **what) {
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .size = COMPLETIONS};
+    struct fi_av_attr av = {.type = FI_AV_UNSPEC};
+    int code = fi_domain(end->of->fabric, end->info, &end->domain, NULL);
+    *what = "fi_domain";
+    if (code == 0)
+        *what = "fi_cq_open", code = fi_cq_open(end->domain, &cq, &end->completions, NULL);
+    if (code == 0)
+        *what = "fi_av_open", code = fi_av_open(end->domain, &av, &end->addresses, NULL);
+    if (code == 0)
+        *what = "fi_endpoint", code = fi_endpoint(end->domain, end->info, &end->endpoint, NULL);
+    if (code == 0)
+        *what = "fi_ep_bind",
+        code = fi_ep_bind(end->endpoint, &end->completions->fid, FI_TRANSMIT | FI_RECV);
+    if (code == 0)
+        code = fi_ep_bind(end->endpoint, &end->addresses->fid, 0);
+    if (code == 0)
+        *what = "fi_enable", code = fi_enable(end->endpoint);
+    return code;
+}
+
+static tern_status end_open(const tern_ofi *ofi, tern_network_end *end) {
+    const char *what = "fi_dupinfo";
+    *end = (tern_network_end){.of = ofi, .info = ofi->fi.dupinfo(ofi->info)};
+    int code = -FI_ENOMEM;
+    if (end->info != NULL) {
+        /* A name, unlike an interface, belongs to one endpoint. */
+        if (end->info->addr_format == FI_ADDR_STR) {
+            free(end->info->src_addr);
+            end->info->src_addr = NULL;
+            end->info->src_addrlen = 0;
+        }
+        code = end_make(end, &what);
+    }
+    if (code == 0)
+        return TERN_OK;
+    end_close(end);
+    return ofi_fail(ofi, what, code);
+}
+
+static void ofi_close(tern_network *network) {
+    tern_ofi *ofi = ofi_of(network);
+    end_close(&ofi->end);
+    if (ofi->fabric != NULL)
+        fi_close(&ofi->fabric->fid);
+    if (ofi->info != NULL)
+        ofi->fi.freeinfo(ofi->info);
+    pthread_mutex_destroy(&network->lock);
+    free(ofi);
+}
+
+static tern_status ofi_open(bool one_machine, tern_network **network) {
+    tern_ofi *ofi = calloc(1, sizeof *ofi);
+    if (ofi == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a network");
+    pthread_mutex_init(&ofi->network.lock, NULL);
+    ofi->network.ops = &tern_network_ofi;
+    tern_status status = ofi_load(&ofi->fi);
+    int code = status == TERN_OK ? find_provider(&ofi->fi, one_machine, &ofi->info) : 0;
+    if (code != 0)
+        status = tern_fail(TERN_ERR_UNSUPPORTED,
+                           "ofi: libfabric has no provider with remote memory here (%s); "
+                           "FI_PROVIDER may exclude it, and fi_info lists what there is",
+                           ofi->fi.strerror(-code));
+    if (status == TERN_OK &&
+        (code = ofi->fi.fabric(ofi->info->fabric_attr, &ofi->fabric, NULL)) != 0)
+        status = ofi_fail(ofi, "fi_fabric", code);
+    if (status == TERN_OK)
+        status = end_open(ofi, &ofi->end);
+    if (status != TERN_OK) {
+        ofi_close(&ofi->network);
+        return status;
+    }
+    ofi->network.name = ofi->info->fabric_attr->prov_name;
+    ofi->network.one_sided = ofi->info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+    ofi->network.post_max = ofi->info->ep_attr->max_msg_size;
+    *network = &ofi->network;
+    return TERN_OK;
+}
+
+static tern_status ofi_get_name(const tern_network *network, tern_network_name *name) {
+    const tern_ofi *ofi = (const tern_ofi *)(const void *)network;
+    size_t bytes = sizeof name->text;
+    int code = fi_getname(&ofi->end.endpoint->fid, name->text, &bytes);
+    if (code != 0)
+        return ofi_fail(ofi, "fi_getname", code);
+    name->bytes = bytes;
+    return TERN_OK;
+}
+
+static tern_status ofi_add_memory(tern_network *network, void *base, size_t bytes,
+                                  tern_network_memory **memory, tern_network_key *key) {
+    tern_ofi *ofi = ofi_of(network);
+    const int modes = ofi->info->domain_attr->mr_mode;
+    struct fid_mr *mr = NULL;
+    int code = fi_mr_reg(ofi->end.domain, base, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+                         ++ofi->next_key, 0, &mr, NULL);
+    if (code == 0 && (modes & FI_MR_ENDPOINT) != 0) {
+        code = fi_mr_bind(mr, &ofi->end.endpoint->fid, 0);
+        if (code == 0)
+            code = fi_mr_enable(mr);
+        if (code != 0)
+            fi_close(&mr->fid);
+    }
+    if (code != 0)
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "libfabric registers no %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too "
+                         "low?",
+                         bytes, ofi->fi.strerror(-code));
+    *memory = (tern_network_memory *)(void *)mr;
+    *key = (tern_network_key){fi_mr_key(mr), (modes & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)base : 0};
+    return TERN_OK;
+}
+
+static void ofi_remove_memory(tern_network *network, tern_network_memory *memory) {
+    (void)network;
+    fi_close(&((struct fid_mr *)(void *)memory)->fid);
+}
+
+/* Reading the completions, of which there are none here, drives the endpoint. */
+static void ofi_progress(tern_network *network) {
+    struct fi_cq_entry none;
+    (void)fi_cq_read(ofi_of(network)->end.completions, &none, 1);
+}
+
+static tern_status ofi_open_end(tern_network *network, tern_network_end **end) {
+    tern_network_end *fresh = malloc(sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
+    tern_status status = end_open(ofi_of(network), fresh);
+    if (status != TERN_OK)
+        free(fresh);
+    else
+        *end = fresh;
+    return status;
+}
+
+static void ofi_close_end(tern_network_end *end) {
+    end_close(end);
+    free(end);
+}
+
+static tern_status ofi_reach(tern_network_end *end, const tern_network_name *name, uint64_t *peer) {
+    fi_addr_t address;
+    int code = fi_av_insert(end->addresses, name->text, 1, &address, 0, NULL);
+    if (code != 1)
+        return ofi_fail(end->of, "fi_av_insert", code < 0 ? code : -FI_EINVAL);
+    *peer = address;
+    return TERN_OK;
+}
+
+static tern_status ofi_post(tern_network_end *end, const tern_network_post *post) {
+    const uint64_t remote = post->there.base + post->offset;
+    const ssize_t code = post->write ? fi_write(end->endpoint, post->here, post->bytes, NULL,
+                                                post->peer, remote, post->there.key, post->context)
+                                     : fi_read(end->endpoint, post->here, post->bytes, NULL,
+                                               post->peer, remote, post->there.key, post->context);
+    if (code == -FI_EAGAIN)
+        return TERN_ERR_AGAIN;
+    return code == 0 ? TERN_OK : ofi_fail(end->of, post->write ? "fi_write" : "fi_read", code);
+}
+
+static size_t ofi_complete(tern_network_end *end, tern_network_done *done, size_t most) {
+    struct fi_cq_entry entry[16];
+    const size_t room = sizeof entry / sizeof *entry;
+    const ssize_t count = fi_cq_read(end->completions, entry, most < room ? most : room);
+    for (ssize_t i = 0; i < count; i++)
+        done[i] = (tern_network_done){entry[i].op_context, TERN_OK};
+    if (count != -FI_EAVAIL)
+        return count > 0 ? (size_t)count : 0;
+    struct fi_cq_err_entry failed = {0};
+    if (fi_cq_readerr(end->completions, &failed, 0) != 1)
+        return 0;
+    done[0] = (tern_network_done){failed.op_context, TERN_ERR_NETWORK};
+    return 1;
+}
+
+const tern_network_ops tern_network_ofi = {
+    .open = ofi_open,
+    .close = ofi_close,
+    .get_name = ofi_get_name,
+    .add_memory = ofi_add_memory,
+    .remove_memory = ofi_remove_memory,
+    .progress = ofi_progress,
+    .open_end = ofi_open_end,
+    .close_end = ofi_close_end,
+    .reach = ofi_reach,
+    .post = ofi_post,
+    .complete = ofi_complete,
+};

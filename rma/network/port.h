@@ -1,0 +1,69 @@
+#ifndef TERN_RMA_NETWORK_PORT_H
+#define TERN_RMA_NETWORK_PORT_H
+
+/*
+ * Port: a worker's door to the network. An operation under way is a flight; a large one is several,
+ * of which the first stands for the whole. A port knows only those ranks that its worker has
+ * talked to, and asks each of them, by a message, for its end and for the keys of its segment: one
+ * key for each piece of it that is used, so no more than that is registered.
+ */
+
+#include <mpi.h>
+
+#include "rma/network/process.h"
+#include "src/context.h"
+
+struct tern_rkey;
+
+typedef struct tern_port tern_port;
+typedef struct tern_flight tern_flight;
+
+/* NULL is fine. */
+void tern_port_close(tern_port *port);
+
+/* TERN_ERR_AGAIN until rank has told how a place in its segment is reached. */
+tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place);
+
+/* What an operation moves. */
+typedef struct tern_move {
+    bool write;
+    bool copied; /* a write of at most TERN_FLIGHT_COPY bytes: `here` is free at once */
+    bool kept;   /* its end will be asked for */
+    bool again;  /* where the network loses it, it may be posted again, however late */
+    uint32_t rank;
+    uint64_t place;        /* an offset in the segment of rank, or a place in a region of it */
+    struct tern_rkey *key; /* of the region, held; released when the operation ends */
+    void *here;
+    uint64_t bytes;
+    const struct tern_answer_to *answer; /* of a copied reply cell; NULL: it is none */
+} tern_move;
+
+/* A reply that the network loses goes by message, whose receiver compares it: put again, it could
+ * overwrite the answer to a later question. */
+typedef struct tern_answer_to {
+    uint32_t worker, cell;
+} tern_answer_to;
+
+#define TERN_FLIGHT_COPY 1088u /* a reply cell */
+
+/* Starts the next part of a move, from *moved on, which grows. whole: NULL before the first. Never
+ * waits. TERN_ERR_AGAIN: nothing was started; the rank was asked, or room comes with completions.
+ * After another error a whole that has begun is to be abandoned, and else the key is the caller's.
+ */
+tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
+                            tern_flight **whole);
+
+bool tern_flight_landed(const tern_flight *whole);
+/* Of one that is kept and has landed: gives it back. TERN_ERR_NETWORK: it has failed. */
+tern_status tern_flight_end(tern_worker *worker, tern_flight *whole);
+/* Nobody asks for its end any more. open: parts were still to be started. */
+void tern_flight_abandon(tern_worker *worker, tern_flight *whole, bool open);
+
+/* Completions; how many. */
+size_t tern_port_poll(tern_worker *worker);
+/* Operations of this worker on rank that are under way. */
+uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank);
+/* What went wrong, since it was last asked, with operations on rank that nobody keeps. */
+tern_status tern_port_failed(tern_worker *worker, uint32_t rank);
+
+#endif

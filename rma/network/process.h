@@ -1,0 +1,46 @@
+#ifndef TERN_RMA_NETWORK_PROCESS_H
+#define TERN_RMA_NETWORK_PROCESS_H
+
+/*
+ * What the workers of a process have in common: its network, and what is registered there of its
+ * memory. The segment is registered in pieces, each when another rank first asks for it.
+ */
+
+#include "rma/network/network.h"
+#include "rma/network/probe.h"
+#include "src/context.h"
+
+#define TERN_PIECES_MAX 64u /* of a segment; bits of a word */
+
+typedef struct tern_native {
+    tern_network *network;
+    char *segment;
+    uint64_t bytes, piece_bytes;
+    tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */
+    tern_network_key key[TERN_PIECES_MAX];
+} tern_native;
+
+/* Local. [out] native. TERN_ERR_UNSUPPORTED. */
+tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
+                             tern_native **native);
+void tern_native_close(tern_native *native);
+/* Collective: finds out what the network is good for, and whether it needs progress here. */
+tern_status tern_native_probe(tern_context *context, tern_native *native,
+                              tern_network_findings *findings);
+
+/* Registered memory of this rank. [out] memory; key: for others. */
+tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
+                            tern_network_memory **memory, tern_network_key *key);
+void tern_native_remove(tern_native *native, tern_network_memory *memory);
+
+/* What a rank tells of itself. */
+typedef struct tern_contact {
+    int64_t status;
+    tern_network_key key; /* of the piece that was asked for */
+    tern_network_name name;
+} tern_contact;
+
+/* Serves another rank: registers the piece, unless it is. */
+void tern_native_tell(tern_context *context, uint64_t piece, tern_contact *contact);
+
+#endif

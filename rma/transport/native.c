@@ -1,0 +1,282 @@
+#include <stddef.h>
+
+#include "base/error.h"
+#include "rma/network/port.h"
+#include "rma/ring/batch.h"
+#include "rma/state.h"
+#include "rma/transport/remote.h"
+#include "src/progress/wait.h"
+
+/*
+ * native: ranks of different nodes through a network of RDMA, without MPI. Each worker posts at its
+ * own port. What is complete has landed in the target's memory: a flush waits until nothing is
+ * under way.
+ */
+
+static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
+    return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+}
+
+static size_t native_poll(tern_worker *worker) {
+    return tern_port_poll(worker) + tern_message_poll(worker);
+}
+
+/* Starts what is left of a move, waiting for room if need be. */
+static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_t *moved,
+                             tern_flight **whole) {
+    tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
+    tern_status status = may_reach(worker, move->rank);
+    while (status == TERN_OK && *moved < move->bytes) {
+        status = tern_port_start(worker, move, moved, whole);
+        if (status == TERN_ERR_AGAIN)
+            status = tern_wait_round(worker->context, &wait, native_poll(worker), move->rank);
+    }
+    if (status != TERN_OK && *whole != NULL)
+        tern_flight_abandon(worker, *whole, true);
+    else if (status != TERN_OK)
+        tern_far_release(worker, move->key, false);
+    return status;
+}
+
+/* The same from the beginning. [out] whole, where the move is kept. */
+static tern_status start(tern_worker *worker, tern_move *move, tern_flight **whole) {
+    uint64_t moved = 0;
+    *whole = NULL;
+    tern_status status = tern_far_hold(worker, move->rank, move->place, move->bytes, &move->key);
+    return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
+}
+
+static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_flight *whole) {
+    tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
+    while (!tern_flight_landed(whole)) {
+        const size_t found = tern_progress_round(worker) + native_poll(worker);
+        tern_status status = tern_flight_landed(whole)
+                                 ? TERN_OK
+                                 : tern_wait_round(worker->context, &wait, found, rank);
+        if (status != TERN_OK) {
+            tern_flight_abandon(worker, whole, false);
+            return status;
+        }
+    }
+    return tern_flight_end(worker, whole);
+}
+
+/* A small put is copied: it returns once it has been posted. */
+static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
+                              size_t bytes, tern_transfer *transfer) {
+    const bool copied = bytes <= TERN_FLIGHT_COPY;
+    tern_move move = {.write = true,
+                      .copied = copied,
+                      .kept = !copied,
+                      .rank = rank,
+                      .place = offset,
+                      .here = (void *)(uintptr_t)from,
+                      .bytes = bytes};
+    tern_flight *whole;
+    tern_status status = start(worker, &move, &whole);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    if (copied)
+        return TERN_OK;
+    if (transfer == NULL)
+        return wait_for(worker, rank, whole);
+    *transfer = (tern_transfer){.rank = rank, .under_way = true, .flies = true, .flight = whole};
+    return TERN_OK;
+}
+
+static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
+                              size_t bytes, tern_transfer *transfer) {
+    tern_move move = {
+        .kept = true, .again = true, .rank = rank, .place = offset, .here = to, .bytes = bytes};
+    tern_flight *whole;
+    tern_status status = start(worker, &move, &whole);
+    if (status == TERN_OK)
+        *transfer =
+            (tern_transfer){.rank = rank, .under_way = true, .flies = true, .flight = whole};
+    return status;
+}
+
+/* An atomic is a message to its owner. */
+static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int *done) {
+    if (!transfer->flies)
+        return tern_far_test(worker, transfer, done);
+    if (!tern_flight_landed(transfer->flight))
+        tern_port_poll(worker);
+    *done = tern_flight_landed(transfer->flight);
+    return *done ? tern_flight_end(worker, transfer->flight) : TERN_OK;
+}
+
+/* As much as one operation of the network takes. */
+static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offset,
+                               const void *from, uint64_t bytes, uint64_t *posted) {
+    tern_move move = {.write = true,
+                      .rank = rank,
+                      .place = offset,
+                      .here = (void *)(uintptr_t)from,
+                      .bytes = bytes};
+    tern_flight *whole = NULL;
+    uint64_t moved = 0;
+    tern_status status = may_reach(worker, rank);
+    if (status == TERN_OK)
+        status = tern_far_hold(worker, rank, offset, bytes, &move.key);
+    if (status != TERN_OK)
+        return status;
+    status = tern_port_start(worker, &move, &moved, &whole);
+    if (status != TERN_OK) {
+        tern_far_release(worker, move.key, false);
+        return status == TERN_ERR_AGAIN
+                   ? tern_fail(status, "the network has no room for an operation on rank %u", rank)
+                   : status;
+    }
+    if (moved < bytes)
+        tern_flight_abandon(worker, whole, true);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    mine->dirty[rank] |= TERN_DIRTY_RECORDS;
+    mine->posts[rank].open++;
+    *posted = moved;
+    return TERN_OK;
+}
+
+/* Waits until nothing is under way to rank. It serves nobody, as flushes do not. */
+static tern_status land_all(tern_worker *worker, uint32_t rank) {
+    tern_wait_state wait = TERN_WAIT_IN("a flush of the network");
+    tern_status status = may_reach(worker, rank);
+    while (status == TERN_OK && tern_port_under_way(worker, rank) > 0)
+        status = tern_wait_round(worker->context, &wait, tern_port_poll(worker), rank);
+    if (status == TERN_OK)
+        tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
+    return status;
+}
+
+static tern_status native_settle(tern_worker *worker, uint32_t rank) {
+    worker->stats.settles++;
+    return land_all(worker, rank);
+}
+
+static tern_status native_flush(tern_worker *worker, uint32_t rank) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    if (mine->dirty[rank] == 0)
+        return TERN_OK;
+    worker->stats.flushes++;
+    tern_status status = land_all(worker, rank);
+    if (status == TERN_OK)
+        tern_dirty_clear(mine, rank);
+    return status == TERN_OK ? tern_port_failed(worker, rank) : status;
+}
+
+/* With the ring comes the way to it. */
+static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
+    const tern_layout *layout = &tern_rma_of(worker->context)->layout;
+    tern_status status = tern_far_open_ring(worker, out);
+    return status == TERN_OK ? tern_port_meet(worker, tern_rank_of(worker->context, out->target),
+                                              layout->arena + out->ring * layout->ring_bytes)
+                             : status;
+}
+
+/* One put a batch; its staging memory stays as it is until the lap is settled. */
+static tern_status native_publish(tern_worker *worker, tern_out *out) {
+    const tern_layout *layout = &tern_rma_of(worker->context)->layout;
+    const uint64_t at = out->batch & out->lane.mask;
+    const tern_move move = {.write = true,
+                            .again = true, /* it carries its position */
+                            .rank = tern_rank_of(worker->context, out->target),
+                            .place = layout->arena + out->ring * layout->ring_bytes + at,
+                            .here = out->lane.data + at,
+                            .bytes = tern_batch_seal(worker, out)};
+    tern_flight *whole = NULL;
+    uint64_t moved = 0;
+    tern_status status = may_reach(worker, move.rank);
+    if (status == TERN_OK)
+        status = tern_port_start(worker, &move, &moved, &whole);
+    /* What has begun is finished: a part that was put again could overtake a later one. */
+    if (status == TERN_OK)
+        status = start_all(worker, &move, &moved, &whole);
+    if (status != TERN_OK)
+        return status;
+    tern_rma_worker_of(worker)->dirty[move.rank] |= TERN_DIRTY_RECORDS;
+    out->lane.write += out->batch_skip;
+    out->batch_open = false;
+    return TERN_OK;
+}
+
+/* One credit of a ring is under way at a time: an older one never comes behind a newer. */
+static tern_status native_report(tern_worker *worker, tern_in *in) {
+    const tern_context *context = worker->context;
+    if (in->credit != NULL && !tern_flight_landed(in->credit))
+        tern_port_poll(worker);
+    if (in->credit != NULL && !tern_flight_landed(in->credit))
+        return TERN_ERR_AGAIN;
+    if (in->credit != NULL && tern_flight_end(worker, in->credit) != TERN_OK)
+        tern_error_clear(); /* this one says more */
+    in->credit = NULL;
+    uint64_t words[2] = {in->position, ~in->position};
+    _Static_assert(sizeof words == sizeof(tern_credit), "they are a credit");
+    const tern_move move = {
+        .write = true,
+        .copied = true,
+        .kept = true,
+        .again = true,
+        .rank = in->origin_id.rank,
+        .place = tern_board_offset(context, in->origin) + tern_rma_of(context)->layout.credits +
+                 tern_line_of(context, in->channel, worker->id) * sizeof(tern_credit),
+        .here = words,
+        .bytes = sizeof words};
+    uint64_t moved = 0;
+    tern_status status = tern_port_start(worker, &move, &moved, &in->credit);
+    /* The rest of one that runs across pieces of the segment. */
+    return status == TERN_OK ? start_all(worker, &move, &moved, &in->credit) : status;
+}
+
+static uint64_t native_consumed(tern_worker *worker, const tern_out *out) {
+    const tern_credit *credit = tern_far_credit(worker, out);
+    /* R1: native_report; put by the network, and what is told to be consumed has been read */
+    const uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
+    const uint64_t complement = atomic_load_explicit(&credit->complement, memory_order_acquire);
+    return position == ~complement ? position : 0; /* which is older than any, so not taken */
+}
+
+static tern_status native_reply(tern_worker *worker, uint32_t target,
+                                const tern_return_address *address, const tern_cell *image) {
+    tern_context *context = worker->context;
+    tern_cell checked;
+    const uint64_t bytes = offsetof(tern_cell, payload) + image->bytes;
+    _Static_assert(sizeof checked <= TERN_FLIGHT_COPY, "a flight has room for a reply");
+    memcpy(&checked, image, bytes);
+    /* R5: tern_reply_send */
+    atomic_store_explicit(&checked.sequence,
+                          atomic_load_explicit(&image->sequence, memory_order_relaxed) |
+                              TERN_REPLY_CHECKED,
+                          memory_order_relaxed);
+    checked.check = tern_reply_checksum(context, &checked);
+    const tern_answer_to answer = {target, address->cell};
+    const tern_move move = {.write = true,
+                            .copied = true,
+                            .rank = tern_rank_of(context, target),
+                            .place = tern_reply_offset(context, target, address),
+                            .here = &checked,
+                            .bytes = bytes,
+                            .answer = &answer};
+    tern_flight *whole = NULL;
+    uint64_t moved = 0;
+    return start_all(worker, &move, &moved, &whole);
+}
+
+const tern_transport_ops tern_transport_ofi = {
+    .name = TERN_OFI,
+    .reads_own_batches = true,
+    .puts_outlive = true,
+    .put = native_put,
+    .post = native_post,
+    .get = native_get,
+    .atomic = tern_message_atomic,
+    .flush = native_flush,
+    .settle = native_settle,
+    .test = native_test,
+    .open = native_open_ring,
+    .publish = native_publish,
+    .consumed = native_consumed,
+    .report = native_report,
+    .reply = native_reply,
+    .poll = native_poll,
+};

@@ -1,0 +1,140 @@
+#include "flaky.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "harness.h"
+#include "rma/network/network.h"
+
+enum { HELD = 32, REFUSE = 8 };
+
+static const tern_network_ops *real;
+static uint64_t seed_of_ends;
+static _Atomic uint64_t lose_one_in, refused, reordered, lost;
+
+/* A port's end. Completions are held back. */
+typedef struct flaky_end {
+    tern_network_end *end;
+    uint64_t random;
+    tern_network_done held[HELD];
+    size_t count;
+    void *doomed[HELD]; /* contexts of what lands and is said to be lost */
+    size_t doomed_count;
+} flaky_end;
+
+static flaky_end *flaky_of(tern_network_end *end) { return (flaky_end *)(void *)end; }
+
+static uint64_t draw(flaky_end *f, uint64_t limit) { return tern_test_random(&f->random) % limit; }
+
+static tern_status flaky_open_end(tern_network *network, tern_network_end **end) {
+    flaky_end *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a flaky end");
+    f->random = seed_of_ends++;
+    tern_status status = real->open_end(network, &f->end);
+    if (status == TERN_OK)
+        *end = (tern_network_end *)(void *)f;
+    else
+        free(f);
+    return status;
+}
+
+static void flaky_close_end(tern_network_end *end) {
+    real->close_end(flaky_of(end)->end);
+    free(end);
+}
+
+static tern_status flaky_reach(tern_network_end *end, const tern_network_name *name,
+                               uint64_t *peer) {
+    return real->reach(flaky_of(end)->end, name, peer);
+}
+
+static tern_status flaky_post(tern_network_end *end, const tern_network_post *post) {
+    flaky_end *f = flaky_of(end);
+    const uint64_t one_in = atomic_load(&lose_one_in);
+    const bool loses = one_in > 0 && draw(f, one_in) == 0;
+    if (draw(f, REFUSE) == 0) {
+        atomic_fetch_add(&refused, 1);
+        return TERN_ERR_AGAIN;
+    }
+    if (loses && f->count < HELD && draw(f, 2) == 0) {
+        atomic_fetch_add(&lost, 1);
+        f->held[f->count++] = (tern_network_done){post->context, TERN_ERR_NETWORK};
+        return TERN_OK;
+    }
+    tern_status status = real->post(f->end, post);
+    if (loses && status == TERN_OK && f->doomed_count < HELD)
+        f->doomed[f->doomed_count++] = post->context;
+    return status;
+}
+
+static void doom(flaky_end *f, tern_network_done *done) {
+    for (size_t i = 0; i < f->doomed_count; i++) {
+        if (f->doomed[i] != done->context)
+            continue;
+        atomic_fetch_add(&lost, 1);
+        done->status = TERN_ERR_NETWORK;
+        f->doomed[i] = f->doomed[--f->doomed_count];
+        return;
+    }
+}
+
+static size_t flaky_complete(tern_network_end *end, tern_network_done *done, size_t most) {
+    flaky_end *f = flaky_of(end);
+    if (f->count < HELD) {
+        const size_t fresh = real->complete(f->end, f->held + f->count, HELD - f->count);
+        for (size_t i = 0; i < fresh; i++)
+            doom(f, &f->held[f->count + i]);
+        f->count += fresh;
+    }
+    size_t given = 0;
+    while (given < most && f->count > 0 && draw(f, 3) > 0) {
+        const size_t i = draw(f, f->count);
+        atomic_fetch_add(&reordered, i != 0);
+        done[given++] = f->held[i];
+        memmove(&f->held[i], &f->held[i + 1], (--f->count - i) * sizeof *f->held);
+    }
+    return given;
+}
+
+static void flaky_close(tern_network *network) {
+    network->ops = real;
+    real->close(network);
+}
+
+static tern_network_ops flaky;
+
+static tern_status flaky_open(bool one_machine, tern_network **network) {
+    tern_status status = real->open(one_machine, network);
+    if (status == TERN_OK)
+        (*network)->ops = &flaky;
+    return status;
+}
+
+static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
+    if (seed_of_ends == 0)
+        return ops;
+    real = ops;
+    flaky = *ops;
+    flaky.open = flaky_open;
+    flaky.close = flaky_close;
+    flaky.open_end = flaky_open_end;
+    flaky.close_end = flaky_close_end;
+    flaky.reach = flaky_reach;
+    flaky.post = flaky_post;
+    flaky.complete = flaky_complete;
+    return &flaky;
+}
+
+void flaky_network(uint64_t seed) {
+    seed_of_ends = seed;
+    tern_network_hook = make_flaky;
+}
+
+void flaky_network_lose(uint64_t one_in) { atomic_store(&lose_one_in, one_in); }
+
+flaky_counts flaky_network_counts(void) {
+    return (flaky_counts){atomic_load(&refused), atomic_load(&reordered), atomic_load(&lost)};
+}

@@ -1,0 +1,23 @@
+/*
+ * A network as it may be on a bad day, between tern and the real one: it refuses posts, completes
+ * operations late and in another order, and, where a test asks for it, takes operations for lost
+ * that have landed, and others that have not.
+ */
+
+#ifndef TERN_TESTS_HARNESS_FLAKY_H
+#define TERN_TESTS_HARNESS_FLAKY_H
+
+#include <stdint.h>
+
+/* From the next context on. seed 0: as it is. */
+void flaky_network(uint64_t seed);
+/* From now on one operation in so many is said to be lost; 0: none. */
+void flaky_network_lose(uint64_t one_in);
+
+/* Operations that were refused, came in another order, and were said to be lost. */
+typedef struct flaky_counts {
+    uint64_t refused, reordered, lost;
+} flaky_counts;
+flaky_counts flaky_network_counts(void);
+
+#endif

@@ -1,0 +1,330 @@
+// tern-test: ranks least=3
+
+/* Over libfabric: what one worker does waits for no other worker of its process, and for no help of
+ * its target. */
+
+#include "fixture.h"
+#include "flaky.h"
+#include "rma/network/process.h"
+#include "rma/state.h"
+#include "src/mpi/mpi.h"
+#include "thread_tools.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TIMES = 100 };
+
+static fixture f;
+static tern_ptr memory[64];
+
+static bool open_ofi(size_t workers, size_t bytes) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.transport = TERN_TRANSPORT_OFI;
+    config.ranks_per_node = 1;
+    config.workers = workers;
+    config.segment_size = bytes + ((size_t)4 << 20);
+    if (!fixture_open(&f, &config))
+        return false;
+    fixture_alloc_all(&f, bytes, TERN_DOMAIN_OWNER, memory);
+    return true;
+}
+
+static void close_ofi(void) {
+    fixture_free_all(&f, memory);
+    fixture_close(&f);
+}
+
+static tern_ptr word_of(uint32_t rank, uint64_t index) {
+    return tern_ptr_add(memory[rank], (int64_t)(8 * index));
+}
+
+static void put_and_flush(tern_worker *worker, uint32_t rank, uint64_t index, uint64_t value,
+                          tern_status *first) {
+    tern_status status = tern_put(worker, word_of(rank, index), &value, sizeof value);
+    if (status == TERN_OK)
+        status = tern_flush(worker, rank);
+    if (*first == TERN_OK)
+        *first = status;
+}
+
+/* Once two ranks have met, no put and no flush takes the lock around MPI. */
+static void no_lock(void) {
+    if (!open_ofi(1, 4096))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    tern_status status = TERN_OK;
+    uint64_t word = 0;
+    put_and_flush(f.worker, next, f.rank, 0, &status);
+    EXPECT_OK(tern_barrier(f.worker));
+    const uint64_t locks = tern_mpi_locks();
+    for (uint64_t i = 1; i <= TIMES; i++)
+        put_and_flush(f.worker, next, f.rank, i, &status);
+    CU_ASSERT_EQUAL(tern_mpi_locks(), locks);
+    EXPECT_OK(status);
+    EXPECT_OK(tern_get(f.worker, &word, word_of(next, f.rank), sizeof word));
+    CU_ASSERT_EQUAL(word, TIMES);
+    close_ofi();
+}
+
+/* A put that runs across the pieces in which the segment is registered, and one to each side. */
+static void across_pieces(void) {
+    const size_t bytes = (size_t)40 << 20;
+    if (!open_ofi(1, bytes))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    unsigned char *out = malloc(bytes), *back = malloc(bytes);
+    uint64_t random = tern_test_seed() + f.rank;
+    for (size_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = tern_test_random(&random);
+        memcpy(out + i, &word, sizeof word);
+    }
+    EXPECT_OK(tern_put(f.worker, memory[next], out, bytes));
+    EXPECT_OK(tern_get(f.worker, back, memory[next], bytes));
+    CU_ASSERT_EQUAL(memcmp(out, back, bytes), 0);
+    for (int i = 0; i < 40; i++) {
+        const size_t length = 1 + tern_test_random(&random) % (bytes / 2);
+        const size_t at = tern_test_random(&random) % (bytes - length);
+        tern_request request = {0};
+        EXPECT_OK(tern_put_start(f.worker, tern_ptr_add(memory[next], (int64_t)at), out + at / 2,
+                                 length, &request));
+        EXPECT_OK(tern_wait(f.worker, &request));
+        memcpy(back + at, out + at / 2, length);
+    }
+    memcpy(out, back, bytes);
+    EXPECT_OK(tern_flush(f.worker, next));
+    EXPECT_OK(tern_get(f.worker, back, memory[next], bytes));
+    CU_ASSERT_EQUAL(memcmp(out, back, bytes), 0);
+    free(out);
+    free(back);
+    close_ofi();
+}
+
+/* More operations at once than a port has flights, of all sizes, to all ranks. */
+static void many_at_once(void) {
+    enum { MANY = 2000, ROOM = 4096 };
+    if (!open_ofi(1, (size_t)MANY * 8 * 64))
+        return;
+    static tern_request request[MANY];
+    static uint64_t word[MANY];
+    memset(request, 0, sizeof request);
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < MANY; i++) {
+        word[i] = i << 8 | f.rank;
+        EXPECT_OK(tern_put_start(f.worker, word_of((uint32_t)(i % f.size), i * 64 + f.rank),
+                                 &word[i], 8, &request[i]));
+    }
+    EXPECT_OK(tern_wait_all(f.worker, request, MANY));
+    EXPECT_OK(tern_flush_all(f.worker));
+    memset(word, 0, sizeof word);
+    for (uint64_t i = 0; i < MANY; i++)
+        EXPECT_OK(tern_get_start(f.worker, &word[i],
+                                 word_of((uint32_t)(i % f.size), i * 64 + f.rank), 8, &request[i]));
+    EXPECT_OK(tern_wait_all(f.worker, request, MANY));
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < MANY; i++)
+        wrong += word[i] != (i << 8 | f.rank);
+    CU_ASSERT_EQUAL(wrong, 0);
+    close_ofi();
+}
+
+static bool thread_is_stopped(pid_t process, const char *thread) {
+    char path[300], line[300] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)process, thread);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return true; /* it has ended */
+    const bool read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    const char *state = strrchr(line, ')');
+    return read && state != NULL && state[2] == 'T';
+}
+
+/* All threads, the network's too. */
+static bool is_stopped(pid_t process) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *tasks = opendir(path);
+    bool stopped = tasks != NULL;
+    for (struct dirent *task; stopped && (task = readdir(tasks)) != NULL;)
+        stopped = task->d_name[0] == '.' || thread_is_stopped(process, task->d_name);
+    if (tasks != NULL)
+        closedir(tasks);
+    return stopped;
+}
+
+/* What the thread of the other worker does while the first waits for a stopped rank. */
+static struct {
+    tern_worker *worker;
+    pid_t stopped;
+    atomic_bool first_waits, first_is_through;
+    bool was_through;
+    tern_status status;
+} other;
+
+static void *put_to_the_attentive(void *nothing) {
+    (void)nothing;
+    while (!atomic_load(&other.first_waits))
+        sched_yield();
+    for (uint64_t i = 0; i < TIMES; i++)
+        put_and_flush(other.worker, 2, 1, i, &other.status);
+    other.was_through = atomic_load(&other.first_is_through);
+    kill(other.stopped, SIGCONT);
+    return NULL;
+}
+
+/* Worker 0 of rank 0 flushes to rank 1, which is stopped, until worker 1 is through with its puts
+ * to rank 2. If these waited for worker 0, none would ever end. */
+static void a_stopped_rank_delays_nobody_else(void) {
+    if (!open_ofi(2, 4096))
+        return;
+    const int64_t mine = getpid();
+    int64_t pid[64];
+    fixture_share(&f, &mine, sizeof mine, pid);
+    tern_status status = TERN_OK;
+    memset(&other, 0, sizeof other);
+    if (f.rank == 0) {
+        EXPECT_OK(tern_worker_adopt(f.context, 1, &other.worker));
+        put_and_flush(f.worker, 1, 0, 1, &status);
+        put_and_flush(other.worker, 2, 1, 1, &status);
+        EXPECT_OK(status);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        pthread_t thread;
+        uint64_t word = 7;
+        other.stopped = (pid_t)pid[1];
+        CU_ASSERT_EQUAL(pthread_create(&thread, NULL, put_to_the_attentive, NULL), 0);
+        CU_ASSERT_EQUAL(kill(other.stopped, SIGSTOP), 0);
+        while (!is_stopped(other.stopped))
+            usleep(1000);
+        EXPECT_OK(tern_put(f.worker, word_of(1, 0), &word, sizeof word));
+        atomic_store(&other.first_waits, true);
+        EXPECT_OK(tern_flush(f.worker, 1));
+        atomic_store(&other.first_is_through, true);
+        pthread_join(thread, NULL);
+        EXPECT_OK(other.status);
+        CU_ASSERT_FALSE(other.was_through);
+        word = 0;
+        EXPECT_OK(tern_get(f.worker, &word, word_of(1, 0), sizeof word));
+        CU_ASSERT_EQUAL(word, 7);
+        EXPECT_OK(tern_get(f.worker, &word, word_of(2, 1), sizeof word));
+        CU_ASSERT_EQUAL(word, TIMES - 1);
+        EXPECT_OK(tern_worker_release(other.worker));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_ofi();
+}
+
+/* A rank that sleeps outside of any call: what is put there has landed when the flush returns. */
+static void a_sleeping_target(void) {
+    if (!open_ofi(1, 4096))
+        return;
+    tern_status status = TERN_OK;
+    if (f.rank == 0)
+        put_and_flush(f.worker, 1, 0, 1, &status);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (!tern_rma_of(f.context)->native->network->one_sided) {
+        tern_test_skip("the network needs progress of its targets");
+    } else if (f.rank == 0) {
+        put_and_flush(f.worker, 1, 0, 2, &status);
+        put_and_flush(f.worker, 1, 1, 3, &status);
+        EXPECT_OK(status);
+    } else if (f.rank == 1) {
+        const _Atomic uint64_t *words = tern_local(f.context, memory[1]);
+        while (atomic_load(&words[1]) != 3)
+            usleep(1000);
+        CU_ASSERT_EQUAL(atomic_load(&words[0]), 2);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_ofi();
+}
+
+static uint64_t answered;
+
+static tern_status count_and_answer(tern_call_info *call, const void *arguments, size_t bytes) {
+    answered++;
+    memcpy(call->result, arguments, bytes);
+    return tern_call_result(call, bytes);
+}
+TERN_FUNCTION(count_and_answer)
+
+/* The network takes operations for lost, of which half have landed: records and replies come, and
+ * none comes twice; a get brings what is there. */
+static void lost_operations(void) {
+    enum { CALLS = 3000 };
+    flaky_network(tern_test_seed() + 1);
+    answered = 0;
+    if (open_ofi(1, 4096)) {
+        const uint32_t next = (f.rank + 1) % f.size;
+        uint64_t wrong = 0;
+        uint64_t *words = tern_local(f.context, memory[f.rank]);
+        words[0] = 17 + f.rank;
+        EXPECT_OK(tern_barrier(f.worker));
+        flaky_network_lose(20);
+        for (uint64_t i = 0; i < CALLS; i++) {
+            uint64_t back = 0, there = 0;
+            size_t bytes = 0;
+            EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){next, 0},
+                                       &count_and_answer_function, &i, sizeof i, &back, sizeof back,
+                                       &bytes));
+            wrong += back != i || bytes != sizeof back;
+            if (i % 16 == 0) {
+                EXPECT_OK(tern_get(f.worker, &there, word_of(next, 0), sizeof there));
+                wrong += there != 17 + next;
+            }
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        EXPECT_OK(tern_quiesce(f.worker));
+        flaky_network_lose(0);
+        CU_ASSERT_EQUAL(answered, CALLS);
+        CU_ASSERT(flaky_network_counts().lost > CALLS / 100);
+        EXPECT_OK(tern_barrier(f.worker));
+        close_ofi();
+    }
+    flaky_network(0);
+}
+
+/* A put that is lost is an error of the next flush, once, and the way goes on working. */
+static void lost_puts(void) {
+    flaky_network(tern_test_seed() + 1);
+    if (open_ofi(1, 4096)) {
+        const uint32_t next = (f.rank + 1) % f.size;
+        const uint64_t word = 5 + f.rank;
+        uint64_t back = 0;
+        EXPECT_OK(tern_put(f.worker, word_of(next, 1), &back, sizeof back));
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_barrier(f.worker));
+        const uint64_t before = flaky_network_counts().lost;
+        flaky_network_lose(1);
+        EXPECT_OK(tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        EXPECT(TERN_ERR_NETWORK, tern_flush(f.worker, next));
+        EXPECT_DETAIL("rank");
+        flaky_network_lose(0);
+        CU_ASSERT_EQUAL(flaky_network_counts().lost, before + 1);
+        EXPECT_OK(tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_get(f.worker, &back, word_of(next, 1), sizeof back));
+        CU_ASSERT_EQUAL(back, word);
+        EXPECT_OK(tern_barrier(f.worker));
+        close_ofi();
+    }
+    flaky_network(0);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"no_lock", no_lock},
+        {"across_pieces", across_pieces},
+        {"many_at_once", many_at_once},
+        {"a_stopped_rank_delays_nobody_else", a_stopped_rank_delays_nobody_else},
+        {"a_sleeping_target", a_sleeping_target},
+        {"lost_operations", lost_operations},
+        {"lost_puts", lost_puts},
+    };
+    return tern_test_main(argc, argv, "ofi", tests, sizeof tests / sizeof *tests);
+}
