@@ -277,6 +277,7 @@ void bench_attention(bench *b);
 void bench_batch(bench *b);
 void bench_notify(bench *b);
 void bench_put(bench *b);
+void bench_network(bench *b);
 void bench_zerocopy(bench *b);
 void bench_update(bench *b);
 void bench_archive(bench *b);

@@ -35,6 +35,8 @@ static const subject subjects[] = {
      NULL, false},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
      NULL, false},
+    {"network", bench_network, "operations of one word beside bare libfabric and MPI's messages",
+     NULL, false},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",
      NULL, false},
     {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL,
