@@ -23,7 +23,8 @@ extern "C" {
 
 /* How two ranks that share no memory reach each other. */
 typedef enum tern_transport_choice {
-    TERN_TRANSPORT_AUTO, /* rma where a put lands without its target's help, else p2p */
+    TERN_TRANSPORT_AUTO, /* ofi where a put lands without its target's help, as fast as a message;
+                            else rma where it does; else p2p */
     TERN_TRANSPORT_SHM,  /* shared memory or an error */
     TERN_TRANSPORT_RMA,  /* MPI one-sided */
     TERN_TRANSPORT_P2P,  /* messages that the target's progress serves */

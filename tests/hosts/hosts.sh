@@ -112,6 +112,9 @@ suites='transfer atomic ring call hashtable queue notify collectives rendezvous 
     call_policies call_with circular service_threads lock quiesce mcts mcts_threads'
 [ "$transport" != auto ] || suites='transfer call'
 turn=${HOSTS_TURN-}
+case $transport$turn in
+ofi?) suites='transfer ring call hashtable notify lock' ;;
+esac
 [ "$transport" != p2p ] || turn=${turn:+$((1 - turn))}
 place=0
 for suite in $suites; do
