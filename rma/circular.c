@@ -231,6 +231,10 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
                                        bytes - done, &posted);
         if (status == TERN_ERR_AGAIN)
             status = tern_wait_round(worker->context, &wait, way->poll(worker), rank);
+        if (status != TERN_OK && done + posted > 0) { /* a part is still being read */
+            entry->number = tern_posts_number(posts);
+            entry->rank = rank;
+        }
         if (status != TERN_OK)
             return status;
     }
@@ -295,7 +299,7 @@ tern_status tern_circular_put_far(tern_worker *worker, tern_circular *circular, 
     memcpy(piece.memory, from, bytes);
     tern_entry *entry = tern_circle_held(&circular->circle, piece.id);
     status = circular_put(circular, entry, piece.memory, to, bytes);
-    if (status != TERN_OK)
+    if (status != TERN_OK && entry->number == TERN_PIECE_HELD)
         entry->number = 0;
     return status;
 }

@@ -257,6 +257,8 @@ static tern_status rma_drain(tern_context *context, tern_worker *worker) {
         status = tern_flush_all(context->worker[i]);
         if (status == TERN_OK)
             status = tern_ring_settle(context->worker[i]);
+        if (status == TERN_OK)
+            status = tern_port_settle(context->worker[i]);
     }
     if (status == TERN_OK)
         status = tern_rkeys_settle(worker);

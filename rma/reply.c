@@ -185,7 +185,9 @@ void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *ima
     /* R5: tern_reply_send */
     const uint64_t sent = atomic_load_explicit(&image->sequence, memory_order_relaxed);
     const uint64_t sequence = sent & ~TERN_REPLY_CHECKED;
-    if (sequence <= use->given_up || (sent != sequence && is_there_already(worker, cell, sequence)))
+    /* One that was put, and lost, is what a cell that was given up waits for. */
+    if (sent == sequence ? sequence <= use->given_up
+                         : sequence < use->given_up || is_there_already(worker, cell, sequence))
         return;
     tern_cell answer = *image;
     /* R5: tern_reply_send */

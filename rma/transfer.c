@@ -144,7 +144,7 @@ static tern_status transfer_look(tern_worker *worker, tern_transfer *transfer, i
     if (!transfer->under_way)
         return TERN_OK;
     tern_status status = tern_way_to(worker->context, transfer->rank)->test(worker, transfer, done);
-    if (status == TERN_OK && *done)
+    if (*done)
         transfer->under_way = false;
     return status;
 }

@@ -237,8 +237,11 @@ static void ofi_remove_memory(tern_network *network, tern_network_memory *memory
 
 /* Reading the completions, of which there are none here, drives the endpoint. */
 static void ofi_progress(tern_network *network) {
+    struct fid_cq *completions = ofi_of(network)->end.completions;
     struct fi_cq_entry none;
-    (void)fi_cq_read(ofi_of(network)->end.completions, &none, 1);
+    struct fi_cq_err_entry failed = {0};
+    if (fi_cq_read(completions, &none, 1) == -FI_EAVAIL)
+        (void)fi_cq_readerr(completions, &failed, 0); /* else it drives nothing any more */
 }
 
 static tern_status ofi_open_end(tern_network *network, tern_network_end **end) {
@@ -287,7 +290,8 @@ static size_t ofi_complete(tern_network_end *end, tern_network_done *done, size_
     if (count != -FI_EAVAIL)
         return count > 0 ? (size_t)count : 0;
     struct fi_cq_err_entry failed = {0};
-    if (fi_cq_readerr(end->completions, &failed, 0) != 1)
+    /* Some are of no operation. */
+    if (fi_cq_readerr(end->completions, &failed, 0) != 1 || failed.op_context == NULL)
         return 0;
     done[0] = (tern_network_done){failed.op_context, TERN_ERR_NETWORK};
     return 1;

@@ -153,19 +153,25 @@ static tern_status ask(tern_worker *worker, remote *to, uint64_t piece) {
     const tern_message message = {
         .kind = TERN_MESSAGE_CONTACT, .origin = worker->id, .offset = piece};
     to->asked = piece;
+    to->answer.status = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
     return tern_message_ask(worker, to->rank, &message, &to->answer, sizeof to->answer,
                             &to->request);
 }
 
-/* What the rank has answered. */
-static tern_status hear(tern_port *port, remote *to) {
+/* Takes the answer of a rank that was asked. TERN_ERR_AGAIN: not yet. */
+static tern_status hear(tern_worker *worker, remote *to) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
     const tern_contact *answer = &to->answer;
+    int done = 0;
+    tern_status status = TERN_MPI(PMPI_Test(&to->request, &done, MPI_STATUS_IGNORE));
+    if (status != TERN_OK || !done)
+        return status != TERN_OK ? status : TERN_ERR_AGAIN;
     if (answer->status != TERN_OK || answer->name.bytes > TERN_NETWORK_NAME_MAX)
         return tern_fail(TERN_ERR_NETWORK,
                          "rank %u cannot register its memory with the network; its log says why",
                          to->rank);
     if (!to->reached) {
-        tern_status status = port->native->network->ops->reach(port->end, &answer->name, &to->peer);
+        status = port->native->network->ops->reach(port->end, &answer->name, &to->peer);
         if (status != TERN_OK)
             return status;
         to->reached = true;
@@ -364,11 +370,11 @@ static void try_again(tern_worker *worker, tern_port *port) {
         tern_status status = flight->answers
                                  ? answer_by_message(worker, flight)
                                  : port->native->network->ops->post(port->end, &flight->post);
-        if (status == TERN_ERR_AGAIN) {
+        if (status == TERN_ERR_AGAIN && may_go_again(worker, flight)) {
             flight->next = port->lost;
             port->lost = flight;
         } else if (status != TERN_OK || flight->answers) {
-            piece_lands(worker, port, flight, status);
+            piece_lands(worker, port, flight, status == TERN_ERR_AGAIN ? TERN_ERR_NETWORK : status);
         }
     }
 }
@@ -387,6 +393,10 @@ static tern_status start_part(tern_worker *worker, remote *to, const tern_move *
     tern_status status = take_flight(worker, port, move->copied, &flight);
     if (status != TERN_OK)
         return status;
+    if (to->lost) {
+        give_flight(port, flight);
+        return tern_peer_fail(to->rank);
+    }
     const uint64_t bytes = cut(port, move, *moved);
     status = post_piece(port, to, move, *moved, bytes, flight);
     if (status != TERN_OK) {
@@ -395,7 +405,7 @@ static tern_status start_part(tern_worker *worker, remote *to, const tern_move *
     }
     flight->to = to;
     to->under_way++;
-    port->under_way++;
+    port->under_way += !to->lost;
     if (*whole == NULL) {
         *whole = flight;
         flight->pieces = 1;
@@ -443,16 +453,8 @@ static tern_status meet(tern_worker *worker, remote *to, uint64_t piece) {
         to->known == 0 ? 0 : piece; /* the first piece has the greeting's memory */
     if (to->met && (to->known >> piece & 1) != 0)
         return TERN_OK;
-    if (to->request != MPI_REQUEST_NULL) {
-        int done = 0;
-        status = TERN_MPI(PMPI_Test(&to->request, &done, MPI_STATUS_IGNORE));
-        if (status == TERN_OK && !done)
-            return TERN_ERR_AGAIN;
-        if (status == TERN_OK)
-            status = hear(tern_rma_worker_of(worker)->port, to);
-        if (status != TERN_OK)
-            return status;
-    }
+    if (to->request != MPI_REQUEST_NULL && (status = hear(worker, to)) != TERN_OK)
+        return status;
     if (to->known != 0 && !to->met && (status = greet(worker, to)) != TERN_OK)
         return status;
     if ((to->known >> next & 1) != 0)
@@ -476,6 +478,20 @@ tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place) {
     remote *to = NULL;
     tern_status status = find_way(worker, rank, &to);
     return status == TERN_OK ? meet(worker, to, place / native->piece_bytes) : status;
+}
+
+tern_status tern_port_settle(tern_worker *worker) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_wait_state wait = TERN_WAIT_IN("the answer of a rank that was asked for its memory");
+    tern_status status = TERN_OK;
+    for (remote *to = port == NULL ? NULL : port->remotes; to != NULL; to = to->next)
+        while (status == TERN_OK && to->request != MPI_REQUEST_NULL) {
+            status = hear(worker, to);
+            if (status == TERN_ERR_AGAIN)
+                status =
+                    tern_wait_round(worker->context, &wait, tern_progress_round(worker), to->rank);
+        }
+    return status;
 }
 
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
@@ -510,7 +526,7 @@ tern_status tern_flight_end(tern_worker *worker, tern_flight *flight) {
 size_t tern_port_poll(tern_worker *worker) {
     tern_port *port = tern_rma_worker_of(worker)->port;
     tern_network *network = tern_rma_of(worker->context)->native->network;
-    if (!network->one_sided && pthread_mutex_trylock(&network->lock) == 0) {
+    if (network->ops->progress != NULL && pthread_mutex_trylock(&network->lock) == 0) {
         network->ops->progress(network);
         pthread_mutex_unlock(&network->lock);
     }

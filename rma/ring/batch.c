@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/error.h"
 #include "base/process.h"
 #include "rma/ring/ring.h"
 #include "rma/state.h"
@@ -80,6 +81,13 @@ tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
     return out->via->flush(worker, rank);
 }
 
+/* If the target is dead, the memory is not written again. */
+void tern_batch_hand_over(tern_worker *worker, tern_out *out) {
+    if (out->via->settles_own &&
+        out->via->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
+        tern_error_clear();
+}
+
 tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = left_in_lap(out);
     if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
@@ -115,7 +123,8 @@ static bool is_published(const tern_in *in) {
 
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
-    bool checksums = context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+    bool checksums =
+        in->via != &tern_transport_rma || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
     for (;;) {
         in->position += in->skip;
         in->limit = in->position;
@@ -145,6 +154,8 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
         }
         /* R2: tern_batch_seal; what the origin wrote before the batch is read after it */
         atomic_thread_fence(memory_order_acquire);
+        if (in->left_bytes != 0)
+            tern_ring_leave_old(context, in);
         in->position += TERN_BATCH_BYTES;
         in->limit = in->position + batch.bytes;
         in->skip = batch.skip;

@@ -32,6 +32,9 @@ tern_status tern_batch_reserve(tern_worker *worker, struct tern_out *out, uint64
 
 /* Waits until what was put of the ring so far is at its target. */
 tern_status tern_batch_settle(tern_worker *worker, struct tern_out *out);
+/* Before another worker goes on with the ring: what this one has put from its staging memory is
+ * complete, where the other could not wait for it. */
+void tern_batch_hand_over(tern_worker *worker, struct tern_out *out);
 
 /* Completes the header of the open batch and returns how many bytes from out->batch on are to be
  * put. */

@@ -116,6 +116,13 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     return out->lane.first_header == 0 ? growth_leave(worker, out) : TERN_ERR_AGAIN;
 }
 
+/* A network may put a batch again that it has lost, for as long as its origin has put none in the
+ * larger ring. */
+void tern_ring_leave_old(tern_context *context, tern_in *in) {
+    tern_arena_release(context, in->left, in->left_bytes);
+    in->left_bytes = 0;
+}
+
 bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_context *context = worker->context;
     uint32_t ring = tern_record_id(header);
@@ -125,7 +132,10 @@ bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
         !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
         return false;
     tern_ring_advance(in, header);
-    tern_arena_release(context, in->ring, in->mask + 1);
+    in->left = in->ring;
+    in->left_bytes = in->mask + 1;
+    if (!in->via->reads_own_batches)
+        tern_ring_leave_old(context, in);
     in->ring = ring;
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = bytes - 1;

@@ -236,6 +236,7 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
         *link = out->next_pending;
     out->pending = false;
     out->lent = true;
+    tern_batch_hand_over(worker, out);
     mine->out[tern_line_of(worker->context, out->channel, out->target)] = &lent_ring;
 }
 

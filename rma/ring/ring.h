@@ -128,6 +128,8 @@ typedef struct tern_in {
     tern_ring_header *header;
     const tern_transport_ops *via;
     uint64_t skip;              /* rma: bytes to leave out when limit is reached */
+    uint32_t left;              /* rma: the ring before this one, until a batch comes in this one */
+    uint64_t left_bytes;        /* 0: none */
     struct tern_flight *credit; /* over a network, that was told last; or NULL */
 } tern_in;
 
@@ -332,6 +334,9 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
 
 /* For a full ring. TERN_OK: a larger, empty one has taken its place. TERN_ERR_AGAIN: not now. */
 tern_status tern_ring_grow(tern_worker *worker, tern_out *out);
+
+/* Gives back the memory of the ring that in was before it grew. */
+void tern_ring_leave_old(tern_context *context, tern_in *in);
 
 /* The target's part: follows the MOVED record at the head of in. False: the ring that it names is
  * not its origin's. */

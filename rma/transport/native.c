@@ -25,6 +25,8 @@ static size_t native_poll(tern_worker *worker) {
 static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_t *moved,
                              tern_flight **whole) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
+    if (*moved == move->bytes)
+        return TERN_OK;
     tern_status status = may_reach(worker, move->rank);
     while (status == TERN_OK && *moved < move->bytes) {
         status = tern_port_start(worker, move, moved, whole);
@@ -168,10 +170,13 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
 /* With the ring comes the way to it. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
-    tern_status status = tern_far_open_ring(worker, out);
-    return status == TERN_OK ? tern_port_meet(worker, tern_rank_of(worker->context, out->target),
-                                              layout->arena + out->ring * layout->ring_bytes)
-                             : status;
+    const uint32_t rank = tern_rank_of(worker->context, out->target);
+    tern_status status = tern_port_meet(worker, rank, 0);
+    if (status == TERN_OK)
+        status = tern_far_open_ring(worker, out);
+    return status == TERN_OK
+               ? tern_port_meet(worker, rank, layout->arena + out->ring * layout->ring_bytes)
+               : status;
 }
 
 /* One put a batch; its staging memory stays as it is until the lap is settled. */
@@ -222,10 +227,17 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                  tern_line_of(context, in->channel, worker->id) * sizeof(tern_credit),
         .here = words,
         .bytes = sizeof words};
+    tern_flight *whole = NULL;
     uint64_t moved = 0;
-    tern_status status = tern_port_start(worker, &move, &moved, &in->credit);
+    tern_status status = may_reach(worker, move.rank);
+    if (status == TERN_OK)
+        status = tern_port_start(worker, &move, &moved, &whole);
     /* The rest of one that runs across pieces of the segment. */
-    return status == TERN_OK ? start_all(worker, &move, &moved, &in->credit) : status;
+    if (status == TERN_OK)
+        status = start_all(worker, &move, &moved, &whole);
+    if (status == TERN_OK)
+        in->credit = whole;
+    return status;
 }
 
 static uint64_t native_consumed(tern_worker *worker, const tern_out *out) {
@@ -266,6 +278,7 @@ const tern_transport_ops tern_transport_ofi = {
     .name = TERN_OFI,
     .reads_own_batches = true,
     .puts_outlive = true,
+    .settles_own = true,
     .put = native_put,
     .post = native_post,
     .get = native_get,

@@ -25,6 +25,7 @@ typedef struct tern_transport_ops {
     bool posts_in_order;    /* what is posted is there before any record published later */
     bool replies_compared;  /* a late reply to a cell that is used again is dropped on receipt */
     bool puts_outlive;      /* what a dead rank has put may still be written */
+    bool settles_own;       /* settle and flush wait for no puts but this worker's */
 
     /* Starts; transfer NULL: returns when the source may be reused. Over p2p the source is copied,
      * so the transfer is complete at once. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/ring/batch.h"
 #include "rma/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
@@ -196,8 +197,10 @@ static size_t overflow_assist(tern_worker *service, tern_worker *worker) {
     if (__atomic_load_n(&theirs->overflow, __ATOMIC_RELAXED) == NULL ||
         pthread_mutex_trylock(&theirs->overflow_lock) != 0)
         return 0;
-    for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next)
+    for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next) {
         moved += overflow_move(service, theirs, queue);
+        tern_batch_hand_over(service, queue->out);
+    }
     overflow_release(worker);
     return moved;
 }
