@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "rma/memory/rkey.h"
+#include "rma/network/listener.h"
 #include "rma/network/port.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
@@ -155,8 +156,10 @@ static tern_status agree_on_fences(tern_context *context) {
 
 /* After a death: MPI may still read what is put, and write what was asked for. Over p2p records are
  * copied. */
-static bool is_left_to_mpi(const tern_out *out) {
-    return out->via == &tern_transport_rma || out->opening || out->growth == TERN_GROWTH_ASKED;
+static bool is_left_to_mpi(tern_out *out) {
+    const bool asked = out->opening || out->growth == TERN_GROWTH_ASKED;
+    const bool answerable = asked && !tern_question_abandon(&out->open_question);
+    return out->via == &tern_transport_rma || answerable;
 }
 
 static void free_out(tern_out *out) {
@@ -171,6 +174,7 @@ static void rma_close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
         return;
+    tern_listener_stop(rma->listener);
     tern_messages_close(context, rma->messages);
     for (uint32_t i = 0; i < context->workers; i++)
         if (tern_rma_worker_of(context->worker[i]) != NULL)
@@ -187,7 +191,7 @@ static void rma_close_layer(tern_context *context) {
         tern_inbox_discard(context->worker[i]);
         for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
             tern_out *out = mine->out[t];
-            if (out != NULL && (alive || !is_left_to_mpi(out)))
+            if (out != NULL && (!is_left_to_mpi(out) || alive))
                 free_out(out);
         }
         free(mine->words);
@@ -241,6 +245,8 @@ static tern_status rma_open_layer(tern_context *context) {
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
     if (status == TERN_OK)
         status = agree_on_fences(context);
+    if (status == TERN_OK)
+        status = tern_listeners_open(context);
     if (status != TERN_OK) {
         rma_close_layer(context);
         return status;

@@ -89,6 +89,8 @@ static const option options[] = {
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
     {"TERN_RMA_ATOMICS", OPTION_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
      TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes over rma"},
+    {"TERN_LISTENER", OPTION_CHOICE, FIELD(listener), switches, 0, 0, false, false, 1,
+     "1: over ofi, a thread of each process answers ranks that meet it; 0: its progress does"},
     {"TERN_PACKED_MAX", OPTION_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
      "data up to this goes with its notification over shm; a quarter of a ring at most"},
     {"TERN_PACKED_MAX_FAR", OPTION_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,

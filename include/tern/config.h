@@ -101,6 +101,8 @@ typedef struct tern_config {
     tern_cma cma;
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
+    int listener;          /* 1: over ofi, a thread of each process answers ranks that meet it
+                              (docs/networks.md); 0: its progress does */
     size_t packed_max;     /* data up to this goes with its notification, over shm */
     size_t packed_max_far; /* the same over rma and p2p */
     size_t zero_copy_min;  /* content of an archive from here on goes to chunks (tern/chunk.h) */

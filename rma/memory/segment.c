@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/memory/region.h"
+#include "rma/network/listener.h"
 #include "rma/reply.h"
 #include "rma/ring/ring.h"
 #include "src/log.h"
@@ -42,7 +43,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     if (l.ring_count > TERN_RINGS_MAX)
         l.ring_count = TERN_RINGS_MAX;
     l.regions = l.rings + l.ring_count * sizeof(tern_ring_header);
-    l.arena = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_PAGE);
+    l.listeners = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_LINE);
+    l.arena = segment_round_up(l.listeners + ranks * sizeof(tern_listener_address), TERN_PAGE);
     l.heap = segment_round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;
     l.bytes = segment_round_up(l.heap + l.heap_bytes, TERN_PAGE);

@@ -9,6 +9,7 @@
  *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/memory/region.h)
+ *     listeners  on the node's lowest rank: where each rank listens (rma/network/listener.h)
  *     arena    the rings' records
  *     heap     what tern_alloc hands out; the only part that tern_ptr names
  *
@@ -59,7 +60,8 @@ typedef struct tern_layout {
     size_t credits;   /* board: tern_credit[], what each line's other end has consumed */
     size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
-    size_t regions; /* tern_region[TERN_REGIONS_MAX] */
+    size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
+    size_t listeners; /* tern_listener_address[], by rank; the lowest rank of the node has it */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
     size_t bytes;

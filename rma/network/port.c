@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "rma/memory/rkey.h"
+#include "rma/network/question.h"
 #include "rma/state.h"
 #include "rma/transport/message.h"
 #include "src/log.h"
@@ -30,7 +31,7 @@ typedef struct remote {
     tern_status failed;
     uint64_t known; /* a bit for each piece whose key is here */
     tern_network_key key[TERN_PIECES_MAX];
-    MPI_Request request; /* for what it was asked, the piece below */
+    tern_question question; /* what it was asked, for the piece below */
     uint64_t asked;
     tern_contact answer;
 } remote;
@@ -118,7 +119,7 @@ void tern_port_close(tern_port *port) {
     while (port->remotes != NULL) {
         remote *r = port->remotes;
         port->remotes = r->next;
-        if (r->request == MPI_REQUEST_NULL) /* else MPI may still write there */
+        if (tern_question_abandon(&r->question)) /* else MPI may still write there */
             free(r);
     }
     while (port->blocks != NULL) {
@@ -144,7 +145,7 @@ static remote *find_remote(tern_port *port, uint32_t rank) {
         return NULL;
     r->next = port->remotes;
     r->rank = rank;
-    r->request = MPI_REQUEST_NULL;
+    r->question = TERN_QUESTION_NONE;
     port->remotes = port->by_rank[rank] = r;
     return r;
 }
@@ -154,18 +155,17 @@ static tern_status ask(tern_worker *worker, remote *to, uint64_t piece) {
         .kind = TERN_MESSAGE_CONTACT, .origin = worker->id, .offset = piece};
     to->asked = piece;
     to->answer.status = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
-    return tern_message_ask(worker, to->rank, &message, &to->answer, sizeof to->answer,
-                            &to->request);
+    return tern_question_start(worker, to->rank, &message, NULL, 0, &to->answer, sizeof to->answer,
+                               &to->question);
 }
 
 /* Takes the answer of a rank that was asked. TERN_ERR_AGAIN: not yet. */
 static tern_status hear(tern_worker *worker, remote *to) {
     const tern_port *port = tern_rma_worker_of(worker)->port;
     const tern_contact *answer = &to->answer;
-    int done = 0;
-    tern_status status = TERN_MPI(PMPI_Test(&to->request, &done, MPI_STATUS_IGNORE));
-    if (status != TERN_OK || !done)
-        return status != TERN_OK ? status : TERN_ERR_AGAIN;
+    tern_status status = tern_question_test(worker, &to->question);
+    if (status != TERN_OK)
+        return status;
     if (answer->status != TERN_OK || answer->name.bytes > TERN_NETWORK_NAME_MAX)
         return tern_fail(TERN_ERR_NETWORK,
                          "rank %u cannot register its memory with the network; its log says why",
@@ -453,7 +453,7 @@ static tern_status meet(tern_worker *worker, remote *to, uint64_t piece) {
         to->known == 0 ? 0 : piece; /* the first piece has the greeting's memory */
     if (to->met && (to->known >> piece & 1) != 0)
         return TERN_OK;
-    if (to->request != MPI_REQUEST_NULL && (status = hear(worker, to)) != TERN_OK)
+    if (tern_question_is_open(&to->question) && (status = hear(worker, to)) != TERN_OK)
         return status;
     if (to->known != 0 && !to->met && (status = greet(worker, to)) != TERN_OK)
         return status;
@@ -485,7 +485,7 @@ tern_status tern_port_settle(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_IN("the answer of a rank that was asked for its memory");
     tern_status status = TERN_OK;
     for (remote *to = port == NULL ? NULL : port->remotes; to != NULL; to = to->next)
-        while (status == TERN_OK && to->request != MPI_REQUEST_NULL) {
+        while (status == TERN_OK && tern_question_is_open(&to->question)) {
             status = hear(worker, to);
             if (status == TERN_ERR_AGAIN)
                 status =

@@ -4,8 +4,8 @@
 /*
  * Port: a worker's door to the network. An operation under way is a flight; a large one is several,
  * of which the first stands for the whole. A port knows only those ranks that its worker has
- * talked to, and asks each of them, by a message, for its end and for the keys of its segment: one
- * key for each piece of it that is used, so no more than that is registered.
+ * talked to, and asks each of them (rma/network/question.h) for its end and for the keys of its
+ * segment: one key for each piece of it that is used, so no more than that is registered.
  */
 
 #include <mpi.h>

@@ -69,22 +69,30 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory) {
     pthread_mutex_unlock(&native->network->lock);
 }
 
-/* The MPI lock is held, so one thread at a time is here. */
+/* The lock of the network is held: threads that serve messages and the listener may be here. */
+static tern_status tell_locked(tern_native *native, uint64_t piece, tern_contact *contact) {
+    const uint64_t at = piece * native->piece_bytes, left = native->bytes - at;
+    tern_network *network = native->network;
+    tern_status status = TERN_OK;
+    if (native->memory[piece] == NULL)
+        status = network->ops->add_memory(network, native->segment + at,
+                                          left < native->piece_bytes ? left : native->piece_bytes,
+                                          &native->memory[piece], &native->key[piece]);
+    if (status == TERN_OK)
+        status = network->ops->get_name(network, &contact->name);
+    contact->key = native->key[piece];
+    return status;
+}
+
 void tern_native_tell(tern_context *context, uint64_t piece, tern_contact *contact) {
     tern_native *native = tern_rma_of(context)->native;
     *contact = (tern_contact){.status = TERN_ERR_RANGE};
     if (native == NULL || piece >= TERN_PIECES_MAX || piece * native->piece_bytes >= native->bytes)
         return;
-    const uint64_t at = piece * native->piece_bytes, left = native->bytes - at;
-    tern_status status = TERN_OK;
-    if (native->memory[piece] == NULL)
-        status = tern_native_add(native, native->segment + at,
-                                 left < native->piece_bytes ? left : native->piece_bytes,
-                                 &native->memory[piece], &native->key[piece]);
-    if (status == TERN_OK)
-        status = native->network->ops->get_name(native->network, &contact->name);
+    pthread_mutex_lock(&native->network->lock);
+    tern_status status = tell_locked(native, piece, contact);
+    pthread_mutex_unlock(&native->network->lock);
     if (status != TERN_OK)
         tern_log(TERN_LOG_ERROR, "memory of this rank is not reached: %s", tern_error_detail());
-    contact->key = native->key[piece];
     contact->status = status;
 }

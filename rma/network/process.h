@@ -40,7 +40,7 @@ typedef struct tern_contact {
     tern_network_name name;
 } tern_contact;
 
-/* Serves another rank: registers the piece, unless it is. */
+/* Serves another rank: registers the piece, unless it is. Any thread. */
 void tern_native_tell(tern_context *context, uint64_t piece, tern_contact *contact);
 
 #endif

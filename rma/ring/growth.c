@@ -98,7 +98,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     }
     if (out->growth == TERN_GROWTH_ASKED) {
         if (status == TERN_OK && !out->near)
-            status = tern_far_ring_asked(out, &out->next_ring);
+            status = tern_far_ring_asked(worker, out, &out->next_ring);
         if (status == TERN_ERR_AGAIN)
             return status;
         if (status != TERN_OK) {

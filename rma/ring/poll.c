@@ -34,7 +34,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_rma *rma = tern_rma_of(context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
-    /* R1: ring_announce */
+    /* R1: ring_announce, tern_ring_grant */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     if (entry == 0)
         return NULL;

@@ -28,11 +28,27 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
                             uint32_t target_index, uint32_t pieces, uint64_t start,
                             uint32_t *ring) {
     uint32_t line = tern_line_of(context, channel, origin);
-    tern_status status = tern_arena_claim(context, context->rank, line, pieces, start, ring);
-    /* A larger one is named by the ring that it follows. */
-    if (status == TERN_OK && pieces == 1)
-        ring_announce(context, context->rank * context->workers + target_index, line, *ring);
-    return status;
+    char *board = tern_board(context, context->rank * context->workers + target_index);
+    _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    /* A larger one is named by the ring that it follows. One that is asked for twice, which is rare
+     * (rma/network/question.h), takes memory twice. */
+    if (pieces > 1)
+        return tern_arena_claim(context, context->rank, line, pieces, start, ring);
+    /* R4; the answer is a number */
+    uint64_t entry = atomic_load_explicit(&table[line], memory_order_relaxed);
+    if (entry == 0) {
+        tern_status status = tern_arena_claim(context, context->rank, line, 1, start, ring);
+        if (status != TERN_OK)
+            return status;
+        /* R1: accept_ring; the table first, then the doorbell */
+        if (atomic_compare_exchange_strong(&table[line], &entry, (uint64_t)*ring + 1)) {
+            tern_doorbell_ring(board, tern_rma_of(context)->layout.doorbells, line);
+            return TERN_OK;
+        }
+        tern_arena_release(context, *ring, tern_rma_of(context)->layout.ring_bytes);
+    }
+    *ring = (uint32_t)(entry - 1);
+    return TERN_OK;
 }
 
 void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring) {
@@ -84,6 +100,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         fresh->channel = channel;
         fresh->origin = worker->id;
         fresh->target = target;
+        fresh->open_question = TERN_QUESTION_NONE;
         fresh->lane.mask = config->ring_size - 1;
         fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
         fresh->policy = (uint8_t)config->publish;
@@ -358,7 +375,7 @@ tern_status tern_ring_settle(tern_worker *worker) {
             continue;
         tern_wait_state wait = TERN_WAIT_START;
         uint32_t ring;
-        while (tern_far_ring_asked(out, &ring) == TERN_ERR_AGAIN) {
+        while (tern_far_ring_asked(worker, out, &ring) == TERN_ERR_AGAIN) {
             tern_progress_round(worker);
             tern_status status = tern_wait_step(context, &wait, tern_rank_of(context, out->target));
             if (status != TERN_OK)

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "rma/memory/segment.h"
+#include "rma/network/question.h"
 #include "rma/transport/transport.h"
 #include "src/context.h"
 #include "tern/detail/view.h"
@@ -102,7 +103,7 @@ typedef struct tern_out {
     uint64_t published[2];   /* what TERN_RMA_COMMIT=flush puts */
     uint64_t lap;            /* of the staging memory whose puts are known to be done */
     int64_t open_reply[2];   /* far: what the target answers to the opening */
-    tern_message_request open_request;
+    tern_question open_question;
     uint8_t growth;                 /* TERN_GROWTH_* */
     uint32_t grow_wait;             /* full rings to meet before growth is tried again */
     uint32_t next_ring;             /* the larger one */
@@ -281,8 +282,8 @@ void tern_ring_report(tern_worker *worker, tern_in *in);
  * polling it among so many active ones. Whether it did. */
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 
-/* Sets a ring up in this rank's arena for a far origin; any thread with the MPI lock. [out] ring.
- */
+/* Sets a ring up in this rank's arena for a far origin; any thread. The first ring of a pair is the
+ * same however often it is asked for. [out] ring. */
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
                             uint32_t target_index, uint32_t pieces, uint64_t start, uint32_t *ring);
 

@@ -170,8 +170,9 @@ static void forget_answer(MPI_Request *receive) {
     PMPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
-tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
-                             void *answer, size_t bytes, MPI_Request *request) {
+tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern_message *message,
+                                  const void *payload, size_t payload_bytes, void *answer,
+                                  size_t bytes, MPI_Request *request) {
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
     tern_message copy = *message;
     MPI_Request receive = MPI_REQUEST_NULL;
@@ -179,14 +180,20 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
     copy.tag = TAG_ANSWER_FIRST + engine->answer_tag++ % TAG_ANSWERS;
     int code = PMPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
                           worker->context->comm, &receive);
-    tern_status status = code == MPI_SUCCESS ? send_locked(worker, rank, &copy, NULL, 0)
-                                             : tern_fail_mpi(code, "MPI_Irecv");
+    tern_status status = code == MPI_SUCCESS
+                             ? send_locked(worker, rank, &copy, payload, payload_bytes)
+                             : tern_fail_mpi(code, "MPI_Irecv");
     if (status != TERN_OK && receive != MPI_REQUEST_NULL)
         forget_answer(&receive);
     tern_mpi_unlock();
     if (status == TERN_OK)
         *request = receive;
     return status;
+}
+
+tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
+                             void *answer, size_t bytes, MPI_Request *request) {
+    return tern_message_ask_with(worker, rank, message, NULL, 0, answer, bytes, request);
 }
 
 /* A round of a wait for a far rank: progress, or at least service for others. */

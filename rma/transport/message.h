@@ -64,7 +64,11 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
 /* Sends and posts the answer's receive. [out] request. */
 tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
                              void *answer, size_t bytes, MPI_Request *request);
-/* The same, waiting for a send buffer. */
+/* The same, with a payload. */
+tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern_message *message,
+                                  const void *payload, size_t payload_bytes, void *answer,
+                                  size_t bytes, MPI_Request *request);
+/* As tern_message_send, waiting for a send buffer. */
 tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t bytes);
 /* Asks and waits for the answer, with progress. */
@@ -81,6 +85,11 @@ bool tern_messages_under_way(const tern_context *context);
  * memory. */
 bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes);
+/* Finds the answer to a question that wants nothing of MPI: for a ring, or for the way to this
+ * rank. Any thread, with or without the MPI lock. [out] answer: at most TERN_QUESTION_MAX
+ * (rma/network/listener.h) bytes. False: it is malformed, or of another kind. */
+bool tern_message_reply_to(tern_context *context, uint32_t source, const tern_message *message,
+                           const char *payload, size_t payload_bytes, void *answer, size_t *bytes);
 /* Answers from inside tern_message_serve. Data that lies in the segment need not be copied. */
 void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const void *data,
                          size_t bytes, bool in_segment);

@@ -108,15 +108,14 @@ tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t piece
                             .target = out->target,
                             .offset = start,
                             .operand = {out->channel, pieces}};
-    return tern_message_ask(worker, tern_rank_of(worker->context, out->target), &message,
-                            out->open_reply, sizeof out->open_reply, &out->open_request.mpi);
+    return tern_question_start(worker, tern_rank_of(worker->context, out->target), &message, NULL,
+                               0, out->open_reply, sizeof out->open_reply, &out->open_question);
 }
 
-tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring) {
-    int done = 0;
-    tern_status status = TERN_MPI(PMPI_Test(&out->open_request.mpi, &done, MPI_STATUS_IGNORE));
-    if (status != TERN_OK || !done)
-        return status != TERN_OK ? status : TERN_ERR_AGAIN;
+tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring) {
+    tern_status status = tern_question_test(worker, &out->open_question);
+    if (status != TERN_OK)
+        return status;
     *ring = (uint32_t)out->open_reply[1];
     if (out->open_reply[0] == TERN_OK)
         return TERN_OK;
@@ -137,7 +136,7 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
         }
         out->lane.data = staging;
     }
-    tern_status status = tern_far_ring_asked(out, &out->ring);
+    tern_status status = tern_far_ring_asked(worker, out, &out->ring);
     if (status == TERN_OK)
         out->limit = out->lane.mask + 1;
     return status;

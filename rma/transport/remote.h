@@ -24,7 +24,7 @@ tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *don
 /* Asks the target for a ring of so many pieces that begins at position start. */
 tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
 /* [out] ring: what it gave. TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY. */
-tern_status tern_far_ring_asked(tern_out *out, uint32_t *ring);
+tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring);
 
 /* Opens a ring with the help of its target, for both. */
 tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);

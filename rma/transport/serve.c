@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "rma/network/listener.h"
 #include "rma/network/process.h"
 #include "rma/ring/ring.h"
 #include "rma/transport/inbox.h"
@@ -74,12 +75,6 @@ static void serve_key(tern_worker *worker, uint32_t source, const tern_message *
     tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
-static void serve_contact(tern_worker *worker, uint32_t source, const tern_message *message) {
-    tern_contact answer;
-    tern_native_tell(worker->context, message->offset, &answer);
-    tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
-}
-
 /* Also how many messages went there: its puts are among them. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
     uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),
@@ -104,8 +99,7 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
     return true;
 }
 
-static bool serve_open(tern_worker *worker, uint32_t source, const tern_message *message) {
-    tern_context *context = worker->context;
+static bool reply_to_open(tern_context *context, const tern_message *message, int64_t answer[2]) {
     uint64_t channel = message->operand[0], pieces = message->operand[1];
     if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || pieces == 0 ||
         pieces > context->config.ring_growth || (pieces & (pieces - 1)) != 0)
@@ -114,8 +108,40 @@ static bool serve_open(tern_worker *worker, uint32_t source, const tern_message 
     tern_status status = tern_ring_grant(context, (uint32_t)channel, message->origin,
                                          message->target % context->workers, (uint32_t)pieces,
                                          message->offset, &ring);
-    int64_t answer[2] = {(int64_t)status, (int64_t)ring};
-    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+    answer[0] = (int64_t)status;
+    answer[1] = (int64_t)ring;
+    return true;
+}
+
+_Static_assert(sizeof(tern_contact) <= TERN_QUESTION_MAX, "it is an answer");
+
+bool tern_message_reply_to(tern_context *context, uint32_t source, const tern_message *message,
+                           const char *payload, size_t payload_bytes, void *answer, size_t *bytes) {
+    (void)payload; /* nobody sends one yet */
+    if (!valid_origin(context, source, message) || payload_bytes != 0)
+        return false;
+    if (message->kind == TERN_MESSAGE_OPEN) {
+        int64_t words[2];
+        *bytes = sizeof words;
+        return reply_to_open(context, message, words) && memcpy(answer, words, *bytes) != NULL;
+    }
+    if (message->kind == TERN_MESSAGE_CONTACT) {
+        tern_contact contact;
+        *bytes = sizeof contact;
+        tern_native_tell(context, message->offset, &contact);
+        return memcpy(answer, &contact, *bytes) != NULL;
+    }
+    return false;
+}
+
+static bool serve_question(tern_worker *worker, uint32_t source, const tern_message *message,
+                           const char *payload, size_t payload_bytes) {
+    char answer[TERN_QUESTION_MAX];
+    size_t bytes = 0;
+    if (!tern_message_reply_to(worker->context, source, message, payload, payload_bytes, answer,
+                               &bytes))
+        return false;
+    tern_message_answer(worker, source, message->tag, answer, bytes, false);
     return true;
 }
 
@@ -184,7 +210,8 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         tern_message_answer(worker, source, message->tag, NULL, 0, false);
         break;
     case TERN_MESSAGE_OPEN:
-        good = serve_open(worker, source, message);
+    case TERN_MESSAGE_CONTACT:
+        good = serve_question(worker, source, message, payload, bytes);
         break;
     case TERN_MESSAGE_BATCH:
         good = serve_batch(context, message, payload, bytes);
@@ -211,9 +238,6 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         good = own_worker(context, message->target) && tern_collectives_told(context, message);
         if (good)
             tern_inbox_count(context, source, message);
-        break;
-    case TERN_MESSAGE_CONTACT:
-        serve_contact(worker, source, message);
         break;
     default:
         good = false;

@@ -9,11 +9,6 @@
 
 #include "rma/transfer.h"
 
-/* A reply under way from a rank that serves messages. */
-typedef struct tern_message_request {
-    MPI_Request mpi;
-} tern_message_request;
-
 struct tern_out;
 struct tern_in;
 struct tern_cell;

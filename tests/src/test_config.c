@@ -77,6 +77,7 @@ static const option options[] = {
      "flush",
      TERN_RMA_COMMIT_FLUSH,
      {"none", "CHECKSUM"}},
+    {"TERN_LISTENER", FIELD(listener), 1, "0", 0, {"2", "on"}},
     {"TERN_PACKED_MAX", FIELD(packed_max), 128, "1K", KIB, {"-1", "2M", "some"}},
     {"TERN_PACKED_MAX_FAR", FIELD(packed_max_far), 4 * KIB, "0", 0, {"-1", "2M", "4k4"}},
     {"TERN_ORDER",
