@@ -114,7 +114,10 @@ static void listener_hear(tern_listener *listener, uint32_t i) {
 
 /* One: those that were accepted before are heard first, and the oldest has brought nothing yet. */
 static void listener_accept(tern_listener *listener) {
-    const int fd = accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct sockaddr_storage from;
+    socklen_t bytes = sizeof from;
+    const int fd = accept4(listener->socket, (struct sockaddr *)(void *)&from, &bytes,
+                           SOCK_CLOEXEC | SOCK_NONBLOCK);
     listener->shortage =
         fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
     if (listener->count > 0 && (listener->shortage || (fd >= 0 && listener->count == CALLERS)))
