@@ -21,7 +21,6 @@ enum { TAG = 71, SECONDS = 20 };
 static fixture f;
 static tern_ptr memory[64];
 
-/* False: this network needs progress of its targets, so that nothing is to be seen. */
 static bool open_listening(int listener) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -41,6 +40,7 @@ static void close_listening(void) {
     fixture_close(&f);
 }
 
+/* False: this network needs progress of its targets, so that nothing is to be seen. */
 static bool is_one_sided(void) {
     if (tern_rma_of(f.context)->native->network->one_sided)
         return true;
@@ -324,6 +324,46 @@ static void no_answer(bool silent) {
 static void refused(void) { no_answer(false); }
 static void silent(void) { no_answer(true); }
 
+static bool has_ipv6(void) {
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool is_bound =
+        fd >= 0 && bind(fd, (const struct sockaddr *)(const void *)&loopback, sizeof loopback) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_bound;
+}
+
+/* A rank of another machine: its first address leads nowhere, its second one to its listener. */
+static void second_address(void) {
+    static const struct in6_addr loopback = IN6ADDR_LOOPBACK_INIT;
+    if (!open_listening(1))
+        return;
+    if (is_one_sided() && f.rank == 1) {
+        tell(0);
+        CU_ASSERT(spin_for(45));
+    } else if (is_one_sided() && f.rank == 0) {
+        const uint64_t value = 45;
+        tern_rma *rma = tern_rma_of(f.context);
+        tern_listener_address *address = (tern_listener_address *)(uintptr_t)&rma->listeners[1];
+        f.context->peers.machine[1] = 1;
+        address->v4[0] = htonl(0xc0000201); /* of TEST-NET-1: 192.0.2.1 */
+        address->v4[1] = htonl(INADDR_LOOPBACK);
+        memcpy(address->v6[0], &loopback, sizeof loopback);
+        address->count4 = has_ipv6() ? 1 : 2;
+        address->count6 = has_ipv6();
+        await(1);
+        const uint64_t sent = messages_sent();
+        EXPECT_OK(tern_put(f.worker, memory[1], &value, sizeof value));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        CU_ASSERT_EQUAL(messages_sent(), sent);
+        CU_ASSERT_EQUAL(atomic_load(&rma->listener_place), 1);
+        f.context->peers.machine[1] = 0;
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_listening();
+}
+
 static size_t open_files(void) {
     DIR *files = opendir("/proc/self/fd");
     size_t count = 0;
@@ -353,6 +393,7 @@ int main(int argc, char **argv) {
         {"strangers", strangers},
         {"refused", refused},
         {"silent", silent},
+        {"second_address", second_address},
         {"files_are_closed", files_are_closed},
     };
     return tern_test_main(argc, argv, "ofi_listener", tests, sizeof tests / sizeof *tests);
