@@ -28,3 +28,5 @@ find_package(Threads REQUIRED)
 # program asks for them.
 pkg_check_modules(LIBFABRIC libfabric>=1.17)
 set(TERN_HAVE_OFI ${LIBFABRIC_FOUND})
+pkg_check_modules(LIBIBVERBS libibverbs>=1.14)
+set(TERN_HAVE_VERBS ${LIBIBVERBS_FOUND})

@@ -75,8 +75,11 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .fetch = 4000,
                                    .hot = 4000,
                                    .call = 4000};
-    static const tern_costs *const of[] = {
-        [TERN_SHM] = &near, [TERN_RMA] = &rma, [TERN_P2P] = &p2p, [TERN_OFI] = &ofi};
+    static const tern_costs *const of[] = {[TERN_SHM] = &near,
+                                           [TERN_RMA] = &rma,
+                                           [TERN_P2P] = &p2p,
+                                           [TERN_OFI] = &ofi,
+                                           [TERN_VERBS] = &ofi};
     if (costs != NULL)
         *costs = (unsigned)transport < sizeof of / sizeof *of ? *of[transport] : p2p;
 }
@@ -91,7 +94,7 @@ void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
     if (transport == TERN_P2P) {
         costs->get += wait;
         costs->flush += wait;
-    } else if (transport != TERN_OFI) {
+    } else if (transport != TERN_OFI && transport != TERN_VERBS) {
         return;
     }
     costs->cas += wait;

@@ -12,8 +12,9 @@
 
 extern char **environ;
 
-/* One table drives parsing, checking, printing and the agreement of ranks. */
-typedef enum option_kind { OPTION_CHOICE, OPTION_COUNT, OPTION_SIZE } option_kind;
+/* One table drives parsing, checking, printing and the agreement of ranks. The value of a text is
+ * its address, or 0 for none. */
+typedef enum option_kind { OPTION_CHOICE, OPTION_COUNT, OPTION_SIZE, OPTION_TEXT } option_kind;
 
 typedef struct option {
     const char *name;
@@ -28,7 +29,7 @@ typedef struct option {
     const char *meaning;
 } option;
 
-static const char *const transports[] = {"auto", "shm", "rma", "p2p", "ofi", NULL};
+static const char *const transports[] = {"auto", "shm", "rma", "p2p", "ofi", "verbs", NULL};
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
 static const char *const cma_choices[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
@@ -47,7 +48,16 @@ static const char *const switches[] = {"0", "1", NULL};
 static const option options[] = {
     {"TERN_TRANSPORT", OPTION_CHOICE, FIELD(transport), transports, 0, 0, false, false,
      TERN_TRANSPORT_AUTO,
-     "between ranks that share no memory; rma, p2p and ofi make every rank a node if all share it"},
+     "between ranks that share no memory; all but shm make every rank a node if all share it"},
+    {"TERN_VERBS_DEVICE", OPTION_TEXT, FIELD(verbs_device), NULL, 0, 0, false, true, 0,
+     "verbs: card, or card:port; none: an active one, near to the process if there is one"},
+    {"TERN_VERBS_GID_INDEX", OPTION_COUNT, FIELD(verbs_gid_index), NULL, 0, TERN_VERBS_GID_ANY,
+     false, true, TERN_VERBS_GID_ANY,
+     "verbs: of the port; 255: the first that maps an IPv4 address"},
+    {"TERN_VERBS_SERVICE_LEVEL", OPTION_COUNT, FIELD(verbs_service_level), NULL, 0, 15, false, true,
+     0, "verbs: of all packets"},
+    {"TERN_VERBS_MTU", OPTION_COUNT, FIELD(verbs_mtu), NULL, 0, 4096, false, true, 0,
+     "verbs: largest packet in bytes; 0: the port's"},
     {"TERN_RANKS_PER_NODE", OPTION_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
     {"TERN_WORKERS", OPTION_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
@@ -124,6 +134,8 @@ static uint64_t read_field(const tern_config *config, const option *k) {
     uint32_t narrow;
     uint64_t wide;
     const char *field = (const char *)config + k->offset;
+    if (k->kind == OPTION_TEXT)
+        return (uintptr_t)field;
     if (k->width == sizeof narrow) {
         memcpy(&narrow, field, sizeof narrow);
         return narrow;
@@ -135,7 +147,9 @@ static uint64_t read_field(const tern_config *config, const option *k) {
 static void write_field(tern_config *config, const option *k, uint64_t value) {
     uint32_t narrow = (uint32_t)value;
     char *field = (char *)config + k->offset;
-    if (k->width == sizeof narrow)
+    if (k->kind == OPTION_TEXT)
+        snprintf(field, k->width, "%s", value != 0 ? (const char *)(uintptr_t)value : "");
+    else if (k->width == sizeof narrow)
         memcpy(field, &narrow, sizeof narrow);
     else
         memcpy(field, &value, sizeof value);
@@ -164,6 +178,8 @@ static void format_value(const option *k, uint64_t value, char *text, size_t roo
         format_size(value, text, room);
     } else if (k->kind == OPTION_COUNT) {
         snprintf(text, room, "%llu", (unsigned long long)value);
+    } else if (k->kind == OPTION_TEXT) {
+        snprintf(text, room, "%s", (const char *)(uintptr_t)value);
     } else {
         uint64_t count = 0;
         while (k->choice[count] != NULL)
@@ -184,6 +200,10 @@ static void format_allowed(const option *k, char *text, size_t room) {
                                      k->choice[i]);
         return;
     }
+    if (k->kind == OPTION_TEXT) {
+        snprintf(text, room, "up to %zu letters", k->width - 1);
+        return;
+    }
     char low[32], high[32];
     format_value(k, k->lowest, low, sizeof low);
     format_value(k, k->highest, high, sizeof high);
@@ -197,6 +217,8 @@ static tern_status refuse_value(const option *k, const char *value) {
 }
 
 static bool is_allowed(const option *k, uint64_t value) {
+    if (k->kind == OPTION_TEXT)
+        return strnlen((const char *)(uintptr_t)value, k->width) < k->width;
     if (k->kind == OPTION_CHOICE) {
         uint64_t count = 0;
         while (k->choice[count] != NULL)
@@ -249,8 +271,9 @@ static bool parse_value(const option *k, const char *text, uint64_t *value) {
         }
         return false;
     }
-    uint64_t number = 0;
-    if (!parse_number(text, k->kind == OPTION_SIZE, &number) || !is_allowed(k, number))
+    uint64_t number = (uintptr_t)text;
+    if ((k->kind != OPTION_TEXT && !parse_number(text, k->kind == OPTION_SIZE, &number)) ||
+        !is_allowed(k, number))
         return false;
     *value = number;
     return true;
@@ -385,12 +408,18 @@ tern_status tern_config_check(const tern_config *config) {
 static const char *config_origin(const option *k, uint64_t value) {
     const char *text = getenv(k->name);
     uint64_t number;
+    if (k->kind == OPTION_TEXT) {
+        const char *given = (const char *)(uintptr_t)value;
+        if (given[0] == 0)
+            return "default";
+        return text != NULL && strcmp(text, given) == 0 ? "environment" : "program";
+    }
     if (text != NULL && parse_value(k, text, &number) && number == value)
         return "environment";
     return value == k->fallback ? "default" : "program";
 }
 
-#define ROW "%-20s %-10s %-12s "
+#define ROW "%-24s %-10s %-12s "
 
 static void print_option(const option *k, uint64_t value, FILE *out) {
     char text[32], allowed[128];

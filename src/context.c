@@ -322,6 +322,6 @@ uint32_t tern_context_dead(tern_context *context) {
 }
 
 const char *tern_transport_name(tern_transport transport) {
-    static const char *const names[] = {"shm", "rma", "p2p", "ofi"};
+    static const char *const names[] = {"shm", "rma", "p2p", "ofi", "verbs"};
     return (unsigned)transport < sizeof names / sizeof *names ? names[transport] : "none";
 }

@@ -23,13 +23,16 @@ extern "C" {
 
 /* How two ranks that share no memory reach each other. */
 typedef enum tern_transport_choice {
-    TERN_TRANSPORT_AUTO, /* ofi where a put lands without its target's help, as fast as a message;
-                            else rma where it does; else p2p */
+    TERN_TRANSPORT_AUTO, /* verbs, or else ofi, where a put lands without its target's help, as fast
+                            as a message; else rma where it does; else p2p */
     TERN_TRANSPORT_SHM,  /* shared memory or an error */
     TERN_TRANSPORT_RMA,  /* MPI one-sided */
     TERN_TRANSPORT_P2P,  /* messages that the target's progress serves */
-    TERN_TRANSPORT_OFI   /* libfabric, without MPI */
+    TERN_TRANSPORT_OFI,  /* libfabric, without MPI */
+    TERN_TRANSPORT_VERBS /* libibverbs, without MPI */
 } tern_transport_choice;
+
+#define TERN_VERBS_GID_ANY 255u
 
 typedef enum tern_huge_pages {
     TERN_HUGE_PAGES_AUTO, /* the largest that the system has, else transparent, else ordinary */
@@ -114,6 +117,10 @@ typedef struct tern_config {
                              a death, is an error; 0: never */
     size_t stuck_report;  /* seconds after which a wait warns of what it waits for; 0: never */
     tern_log_level log_level;
+    char verbs_device[32];      /* card, or card:port; "": a near one that is active */
+    size_t verbs_gid_index;     /* TERN_VERBS_GID_ANY: the first that maps an IPv4 address */
+    size_t verbs_service_level; /* of all packets */
+    size_t verbs_mtu;           /* largest packet in bytes; 0: the port's */
 } tern_config;
 
 /* [out] config: every option at its default, then overridden by the environment. TERN_ERR_CONFIG

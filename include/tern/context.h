@@ -46,7 +46,7 @@ typedef struct tern_worker_id {
 } tern_worker_id;
 
 /* How a rank reaches another. */
-typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P, TERN_OFI } tern_transport;
+typedef enum tern_transport { TERN_SHM, TERN_RMA, TERN_P2P, TERN_OFI, TERN_VERBS } tern_transport;
 
 /* Collective over comm, may block. config NULL means tern_config_init's. tern works on a duplicate
  * of comm and leaves comm, its error handler and MPI's lifetime to the application. Either every
@@ -92,6 +92,26 @@ TERN_API const tern_config *tern_context_config(const tern_context *context);
 TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *context,
                                                            uint32_t rank,
                                                            tern_transport *transport);
+
+/* What a context has found out about the network between its nodes. */
+typedef struct tern_network_info {
+    char name[32];       /* libfabric's provider, or "verbs" */
+    char card[64];       /* this rank's; over verbs with its port */
+    int one_sided;       /* 1: a put has landed in a rank that slept outside of any call */
+    double put_ns;       /* a put of 8 bytes and its completion, in the mean */
+    double message_ns;   /* a message of MPI and its answer, likewise */
+    size_t largest;      /* bytes of one operation of the network */
+    size_t carried;      /* bytes up to which a write needs no look at its source after the post */
+    int registered_only; /* 1: it moves registered memory only */
+    int says_ordered; /* 1: it says that writes to one rank arrive in order; tern does not rely on
+                         it */
+    int says_atomics; /* 1: it says that it has atomics; tern does not use them */
+} tern_network_info;
+
+/* [out] info: of the network under TERN_OFI and TERN_VERBS. Local, never blocks, any thread.
+ * TERN_ERR_UNSUPPORTED: the ranks use shared memory or MPI alone. */
+TERN_NODISCARD TERN_API tern_status tern_context_network(const tern_context *context,
+                                                         tern_network_info *info);
 TERN_API const char *tern_transport_name(tern_transport transport);
 
 /* Looks for ranks that have died and returns the first one that this rank knows of, or

@@ -38,7 +38,8 @@ extern "C" {
  *
  * TERN_ERR_ARGUMENT: NULL, no bytes, or memory of the segment. TERN_ERR_EXISTS: it overlaps a
  * region without lying inside it. TERN_ERR_RANGE: more than TERN_REGION_BYTES_MAX. TERN_ERR_FULL:
- * TERN_REGIONS_MAX. TERN_ERR_MPI. Local, never waits, any worker of the process. */
+ * TERN_REGIONS_MAX. TERN_ERR_MEMORY: the network cannot register it. TERN_ERR_MPI. Local, never
+ * waits, any worker of the process. */
 TERN_NODISCARD TERN_API tern_status tern_register(tern_worker *worker, void *base, size_t bytes,
                                                   tern_ptr *p);
 

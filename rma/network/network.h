@@ -15,7 +15,7 @@
 
 #include "tern/status.h"
 
-/* How the end of a rank is reached. */
+/* What one side of a way between an end and a process tells the other. */
 #define TERN_NETWORK_NAME_MAX 88u
 typedef struct tern_network_name {
     uint64_t bytes;
@@ -32,14 +32,16 @@ typedef struct tern_network_memory tern_network_memory; /* registered */
 typedef struct tern_network_end tern_network_end;       /* a port's, of the network's kind */
 
 /* A write or a read. It is under way until the port completes its context. */
+#define TERN_NETWORK_CONTEXT 128u
 typedef struct tern_network_post {
     bool write;
-    uint64_t peer; /* as tern_network_ops.reach gave it */
+    uint64_t peer;
     tern_network_key there;
     uint64_t offset; /* of the memory that the key names */
     void *here;
+    tern_network_memory *local; /* that `here` lies in; NULL: it is not registered */
     size_t bytes;
-    void *context; /* 64 bytes first that are the network's while the operation is under way */
+    void *context; /* of TERN_NETWORK_CONTEXT bytes that are the network's while it is under way */
 } tern_network_post;
 
 typedef struct tern_network_done {
@@ -47,23 +49,39 @@ typedef struct tern_network_done {
     tern_status status; /* TERN_ERR_NETWORK with no detail set */
 } tern_network_done;
 
+typedef struct tern_network_wish {
+    bool one_machine;   /* all ranks are on it */
+    const char *device; /* "": any */
+    size_t gid_index;   /* TERN_VERBS_GID_ANY */
+    size_t service_level;
+    size_t mtu; /* 0: the card's */
+} tern_network_wish;
+
 struct tern_network_ops;
 
 /* What every kind begins with. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
-    const char *name;     /* of what it stands on, for people */
-    bool one_sided;       /* says that it needs no help of the target's process */
-    size_t post_max;      /* bytes of one post */
+    const char *name;  /* of what it stands on: the same for ranks that reach each other */
+    const char *card;  /* for people */
+    bool one_sided;    /* says that it needs no help of the target's process */
+    bool local_memory; /* moves registered memory only, and registers other for each post */
+    bool connects;     /* a way is of no use once an operation on it has failed */
+    size_t post_max;   /* bytes of one post */
+    size_t inline_max; /* bytes that a post carries itself */
+    bool says_ordered; /* of its writes to one process; tern relies on none */
+    bool says_atomics;
     pthread_mutex_t lock; /* around progress, registration */
 } tern_network;
 
 typedef struct tern_network_ops {
-    /* one_machine: all ranks are on it. TERN_ERR_UNSUPPORTED: there is none here. */
-    tern_status (*open)(bool one_machine, tern_network **network);
+    /* TERN_ERR_UNSUPPORTED: there is none here. */
+    tern_status (*open)(const tern_network_wish *wish, tern_network **network);
     void (*close)(tern_network *network);
-    tern_status (*get_name)(const tern_network *network, tern_network_name *name);
-    /* The lock is held, for these three. */
+    /* The lock is held, for these four. Lets an end of another process, worker `from`'s, reach this
+     * one. [out] name: what it needs for that. The same offer gets the same answer. */
+    tern_status (*welcome)(tern_network *network, uint64_t from, const tern_network_name *offer,
+                           tern_network_name *name);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
                               tern_network_memory **memory, tern_network_key *key);
     void (*remove_memory)(tern_network *network, tern_network_memory *memory);
@@ -72,8 +90,16 @@ typedef struct tern_network_ops {
 
     tern_status (*open_end)(tern_network *network, tern_network_end **end);
     void (*close_end)(tern_network_end *end);
+    /* Memory of this process that the end moves; remove_memory gives it back. NULL: as any. */
+    tern_status (*add_local)(tern_network_end *end, void *base, size_t bytes,
+                             tern_network_memory **memory);
+    /* Begins a way to another process. peer: 0, or that of one that has failed. [out] peer, offer.
+     * TERN_ERR_AGAIN: not before operations on the failed one are complete. */
+    tern_status (*offer)(tern_network_end *end, uint64_t *peer, tern_network_name *offer);
+    /* Ends what the offer began. name: what the process has answered. */
     tern_status (*reach)(tern_network_end *end, const tern_network_name *name, uint64_t *peer);
-    /* TERN_ERR_AGAIN: not before others are complete. TERN_ERR_NETWORK. */
+    /* TERN_ERR_AGAIN: not before others are complete. TERN_ERR_MEMORY: `here` cannot be registered.
+     * TERN_ERR_NETWORK. */
     tern_status (*post)(tern_network_end *end, const tern_network_post *post);
     /* How many are complete, at most `most`. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
@@ -82,6 +108,9 @@ typedef struct tern_network_ops {
 /* For tests: gives what stands between tern and a network that is being opened. NULL: nothing. */
 extern const tern_network_ops *(*tern_network_hook)(const tern_network_ops *ops);
 
+#ifdef TERN_HAVE_VERBS
+extern const tern_network_ops tern_network_verbs;
+#endif
 #ifdef TERN_HAVE_OFI
 extern const tern_network_ops tern_network_ofi;
 #endif

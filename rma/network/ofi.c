@@ -5,10 +5,12 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "rma/network/locality.h"
 #include "rma/network/network.h"
 
 /*
@@ -20,7 +22,7 @@
 
 #define VERSION FI_VERSION(1, 17)
 #define LIBRARY "libfabric.so.1"
-#define MODES (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#define MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #define COMPLETIONS 1024u
 
 typedef struct ofi_library {
@@ -39,7 +41,15 @@ struct tern_network_end {
     struct fid_av *addresses;
     struct fid_cq *completions;
     struct fid_ep *endpoint;
+    uint64_t next_key;
 };
+
+/* What a post's context has. */
+typedef struct ofi_context {
+    struct fi_context2 fi; /* libfabric's */
+    struct fid_mr *local;  /* registered for this post alone; or NULL */
+} ofi_context;
+_Static_assert(sizeof(ofi_context) <= TERN_NETWORK_CONTEXT, "a context has room for it");
 
 typedef struct tern_ofi {
     tern_network network; /* first */
@@ -47,7 +57,6 @@ typedef struct tern_ofi {
     struct fi_info *info;
     struct fid_fabric *fabric;
     tern_network_end end; /* where others reach this process */
-    uint64_t next_key;
 } tern_ofi;
 
 static tern_ofi *ofi_of(tern_network *network) { return (tern_ofi *)(void *)network; }
@@ -78,6 +87,31 @@ static tern_status ofi_load(ofi_library *fi) {
     return TERN_OK;
 }
 
+/* True if nothing is known of where the card is. */
+static bool is_near(const struct fi_info *info) {
+    const struct fi_bus_attr *bus = info->nic != NULL ? info->nic->bus_attr : NULL;
+    char path[64];
+    if (bus == NULL || bus->bus_type != FI_BUS_PCI)
+        return true;
+    const struct fi_pci_attr *pci = &bus->attr.pci;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.%x/local_cpus", pci->domain_id,
+             pci->bus_id, pci->device_id, pci->function_id);
+    return tern_locality_is_near(path);
+}
+
+/* Of the cards of the first provider, one near to where this thread runs; else the first. */
+static int choose_card(const ofi_library *fi, struct fi_info **info) {
+    const char *provider = (*info)->fabric_attr->prov_name;
+    struct fi_info *all = *info, *near = all;
+    if (all->next != NULL)
+        while (near != NULL &&
+               (strcmp(near->fabric_attr->prov_name, provider) != 0 || !is_near(near)))
+            near = near->next;
+    *info = fi->dupinfo(near != NULL ? near : all);
+    fi->freeinfo(all);
+    return *info != NULL ? 0 : -FI_ENOMEM;
+}
+
 /* Providers that progress by themselves come first; others do it in calls. Those with atomics too:
  * where nobody asks for them, tcp with ofi_rxm (1.17) completes nothing. */
 static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info **info) {
@@ -101,7 +135,7 @@ static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info
         code = fi->getinfo(VERSION, NULL, NULL, 0, hints, info);
         fi->freeinfo(hints);
         if (code == 0)
-            return 0;
+            return choose_card(fi, info);
     }
     return code;
 }
@@ -167,14 +201,14 @@ static void ofi_close(tern_network *network) {
     free(ofi);
 }
 
-static tern_status ofi_open(bool one_machine, tern_network **network) {
+static tern_status ofi_open(const tern_network_wish *wish, tern_network **network) {
     tern_ofi *ofi = calloc(1, sizeof *ofi);
     if (ofi == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a network");
     pthread_mutex_init(&ofi->network.lock, NULL);
     ofi->network.ops = &tern_network_ofi;
     tern_status status = ofi_load(&ofi->fi);
-    int code = status == TERN_OK ? find_provider(&ofi->fi, one_machine, &ofi->info) : 0;
+    int code = status == TERN_OK ? find_provider(&ofi->fi, wish->one_machine, &ofi->info) : 0;
     if (code != 0)
         status = tern_fail(TERN_ERR_UNSUPPORTED,
                            "ofi: libfabric has no provider with remote memory here (%s); "
@@ -190,14 +224,23 @@ static tern_status ofi_open(bool one_machine, tern_network **network) {
         return status;
     }
     ofi->network.name = ofi->info->fabric_attr->prov_name;
+    ofi->network.card = ofi->info->domain_attr->name;
     ofi->network.one_sided = ofi->info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+    ofi->network.local_memory = (ofi->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    ofi->network.says_ordered =
+        (ofi->info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0;
+    ofi->network.says_atomics = (ofi->info->caps & FI_ATOMIC) != 0;
+    ofi->network.inline_max = ofi->info->tx_attr->inject_size;
     ofi->network.post_max = ofi->info->ep_attr->max_msg_size;
     *network = &ofi->network;
     return TERN_OK;
 }
 
-static tern_status ofi_get_name(const tern_network *network, tern_network_name *name) {
-    const tern_ofi *ofi = (const tern_ofi *)(const void *)network;
+/* An origin needs the endpoint's name, whatever it offers. */
+static tern_status ofi_welcome(tern_network *network, uint64_t from, const tern_network_name *offer,
+                               tern_network_name *name) {
+    const tern_ofi *ofi = ofi_of(network);
+    (void)from, (void)offer;
     size_t bytes = sizeof name->text;
     int code = fi_getname(&ofi->end.endpoint->fid, name->text, &bytes);
     if (code != 0)
@@ -206,28 +249,43 @@ static tern_status ofi_get_name(const tern_network *network, tern_network_name *
     return TERN_OK;
 }
 
+static tern_status ofi_register(tern_network_end *end, const void *base, size_t bytes,
+                                uint64_t access, struct fid_mr **mr) {
+    int code = fi_mr_reg(end->domain, base, bytes, access, 0, ++end->next_key, 0, mr, NULL);
+    if (code == 0 && (end->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+        code = fi_mr_bind(*mr, &end->endpoint->fid, 0);
+        if (code == 0)
+            code = fi_mr_enable(*mr);
+        if (code != 0)
+            fi_close(&(*mr)->fid);
+    }
+    return code == 0 ? TERN_OK
+                     : tern_fail(TERN_ERR_MEMORY,
+                                 "libfabric registers no %zu bytes: %s; is RLIMIT_MEMLOCK "
+                                 "(ulimit -l) too low?",
+                                 bytes, end->of->fi.strerror(-code));
+}
+
 static tern_status ofi_add_memory(tern_network *network, void *base, size_t bytes,
                                   tern_network_memory **memory, tern_network_key *key) {
     tern_ofi *ofi = ofi_of(network);
-    const int modes = ofi->info->domain_attr->mr_mode;
     struct fid_mr *mr = NULL;
-    int code = fi_mr_reg(ofi->end.domain, base, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
-                         ++ofi->next_key, 0, &mr, NULL);
-    if (code == 0 && (modes & FI_MR_ENDPOINT) != 0) {
-        code = fi_mr_bind(mr, &ofi->end.endpoint->fid, 0);
-        if (code == 0)
-            code = fi_mr_enable(mr);
-        if (code != 0)
-            fi_close(&mr->fid);
-    }
-    if (code != 0)
-        return tern_fail(TERN_ERR_SYSTEM,
-                         "libfabric registers no %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too "
-                         "low?",
-                         bytes, ofi->fi.strerror(-code));
+    tern_status status =
+        ofi_register(&ofi->end, base, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, &mr);
+    if (status != TERN_OK)
+        return status;
+    const bool by_address = (ofi->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     *memory = (tern_network_memory *)(void *)mr;
-    *key = (tern_network_key){fi_mr_key(mr), (modes & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)base : 0};
+    *key = (tern_network_key){fi_mr_key(mr), by_address ? (uintptr_t)base : 0};
     return TERN_OK;
+}
+
+static tern_status ofi_add_local(tern_network_end *end, void *base, size_t bytes,
+                                 tern_network_memory **memory) {
+    struct fid_mr *mr = NULL;
+    tern_status status = ofi_register(end, base, bytes, FI_READ | FI_WRITE, &mr);
+    *memory = (tern_network_memory *)(void *)mr;
+    return status;
 }
 
 static void ofi_remove_memory(tern_network *network, tern_network_memory *memory) {
@@ -261,6 +319,13 @@ static void ofi_close_end(tern_network_end *end) {
     free(end);
 }
 
+static tern_status ofi_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
+    (void)end;
+    *peer = FI_ADDR_UNSPEC;
+    *offer = (tern_network_name){.bytes = 1};
+    return TERN_OK;
+}
+
 static tern_status ofi_reach(tern_network_end *end, const tern_network_name *name, uint64_t *peer) {
     fi_addr_t address;
     int code = fi_av_insert(end->addresses, name->text, 1, &address, 0, NULL);
@@ -272,13 +337,32 @@ static tern_status ofi_reach(tern_network_end *end, const tern_network_name *nam
 
 static tern_status ofi_post(tern_network_end *end, const tern_network_post *post) {
     const uint64_t remote = post->there.base + post->offset;
-    const ssize_t code = post->write ? fi_write(end->endpoint, post->here, post->bytes, NULL,
-                                                post->peer, remote, post->there.key, post->context)
-                                     : fi_read(end->endpoint, post->here, post->bytes, NULL,
-                                               post->peer, remote, post->there.key, post->context);
-    if (code == -FI_EAGAIN)
-        return TERN_ERR_AGAIN;
-    return code == 0 ? TERN_OK : ofi_fail(end->of, post->write ? "fi_write" : "fi_read", code);
+    ofi_context *context = post->context;
+    struct fid_mr *local = (struct fid_mr *)(void *)post->local;
+    context->local = NULL;
+    if (local == NULL && end->of->network.local_memory) {
+        tern_status status = ofi_register(end, post->here, post->bytes, FI_READ | FI_WRITE, &local);
+        if (status != TERN_OK)
+            return status;
+        context->local = local;
+    }
+    void *desc = local == NULL ? NULL : fi_mr_desc(local);
+    const ssize_t code = post->write ? fi_write(end->endpoint, post->here, post->bytes, desc,
+                                                post->peer, remote, post->there.key, context)
+                                     : fi_read(end->endpoint, post->here, post->bytes, desc,
+                                               post->peer, remote, post->there.key, context);
+    if (code == 0)
+        return TERN_OK;
+    if (context->local != NULL)
+        fi_close(&context->local->fid);
+    return code == -FI_EAGAIN ? TERN_ERR_AGAIN
+                              : ofi_fail(end->of, post->write ? "fi_write" : "fi_read", code);
+}
+
+static tern_network_done ofi_done(ofi_context *context, tern_status status) {
+    if (context->local != NULL)
+        fi_close(&context->local->fid);
+    return (tern_network_done){context, status};
 }
 
 static size_t ofi_complete(tern_network_end *end, tern_network_done *done, size_t most) {
@@ -286,26 +370,28 @@ static size_t ofi_complete(tern_network_end *end, tern_network_done *done, size_
     const size_t room = sizeof entry / sizeof *entry;
     const ssize_t count = fi_cq_read(end->completions, entry, most < room ? most : room);
     for (ssize_t i = 0; i < count; i++)
-        done[i] = (tern_network_done){entry[i].op_context, TERN_OK};
+        done[i] = ofi_done(entry[i].op_context, TERN_OK);
     if (count != -FI_EAVAIL)
         return count > 0 ? (size_t)count : 0;
     struct fi_cq_err_entry failed = {0};
     /* Some are of no operation. */
     if (fi_cq_readerr(end->completions, &failed, 0) != 1 || failed.op_context == NULL)
         return 0;
-    done[0] = (tern_network_done){failed.op_context, TERN_ERR_NETWORK};
+    done[0] = ofi_done(failed.op_context, TERN_ERR_NETWORK);
     return 1;
 }
 
 const tern_network_ops tern_network_ofi = {
     .open = ofi_open,
     .close = ofi_close,
-    .get_name = ofi_get_name,
+    .welcome = ofi_welcome,
     .add_memory = ofi_add_memory,
     .remove_memory = ofi_remove_memory,
     .progress = ofi_progress,
     .open_end = ofi_open_end,
     .close_end = ofi_close_end,
+    .add_local = ofi_add_local,
+    .offer = ofi_offer,
     .reach = ofi_reach,
     .post = ofi_post,
     .complete = ofi_complete,

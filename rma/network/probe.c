@@ -13,6 +13,7 @@
 
 #define TAG_PROBE 4
 #define TRIPS 20u
+#define PROBE UINT64_MAX          /* no worker's number */
 #define CONNECT_NS 5000000000u    /* for the first put, which may have to connect */
 #define SLEEP_NS 40000000u        /* how long the target sleeps */
 #define HEAD_START_NS 2000000u    /* that the origin gives it to get there */
@@ -29,7 +30,7 @@ typedef struct probe_target {
 typedef struct probe_page {
     _Alignas(TERN_LINE) _Atomic uint64_t word[8];
     uint64_t from;
-    char context[TERN_LINE];
+    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT];
 } probe_page;
 
 static void nap(long nanoseconds) {
@@ -74,16 +75,20 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
 /* The origin: trips to an attentive target, trips of messages, and a put to a sleeping target. */
 static tern_status probe_origin(tern_context *context, tern_network *network, probe_page *page,
                                 tern_network_findings *f) {
-    probe_target target;
+    probe_target target = {0};
+    tern_network_name offer = {0};
     tern_network_end *end = NULL;
     tern_network_post post = {0};
     char byte = 0;
-    tern_status sent = message_take(context, 0, &target, sizeof target);
-    if (sent != TERN_OK)
-        return sent;
-    tern_status status = target.good ? network->ops->open_end(network, &end) : TERN_ERR_NETWORK;
+    tern_status status = network->ops->open_end(network, &end);
     if (status == TERN_OK)
-        status = network->ops->reach(end, &target.name, &post.peer);
+        status = network->ops->offer(end, &post.peer, &offer);
+    tern_status sent = message_send(context, 0, &offer, sizeof offer);
+    if (sent == TERN_OK)
+        sent = message_take(context, 0, &target, sizeof target);
+    if (sent == TERN_OK && status == TERN_OK)
+        status =
+            target.good ? network->ops->reach(end, &target.name, &post.peer) : TERN_ERR_NETWORK;
     post.there = target.key;
     if (status == TERN_OK)
         status = put_word(network, end, &post, page, 1, CONNECT_NS);
@@ -113,18 +118,22 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
 static tern_status probe_target_of(tern_context *context, tern_network *network, uint32_t origin,
                                    probe_page *page, bool *landed) {
     probe_target target = {.good = false};
+    tern_network_name offer;
     tern_network_memory *memory = NULL;
     MPI_Request over = MPI_REQUEST_NULL;
     char byte = 0;
     int done = 0;
+    tern_status sent = message_take(context, origin, &offer, sizeof offer);
+    if (sent != TERN_OK)
+        return sent;
     pthread_mutex_lock(&network->lock);
     tern_status status =
         network->ops->add_memory(network, page->word, sizeof page->word, &memory, &target.key);
+    if (status == TERN_OK && offer.bytes > 0)
+        status = network->ops->welcome(network, PROBE, &offer, &target.name);
     pthread_mutex_unlock(&network->lock);
-    if (status == TERN_OK)
-        status = network->ops->get_name(network, &target.name);
-    target.good = status == TERN_OK;
-    tern_status sent = message_send(context, origin, &target, sizeof target);
+    target.good = status == TERN_OK && offer.bytes > 0;
+    sent = message_send(context, origin, &target, sizeof target);
     if (sent == TERN_OK)
         sent =
             TERN_MPI(PMPI_Irecv(&byte, 1, MPI_BYTE, (int)origin, TAG_PROBE, context->comm, &over));

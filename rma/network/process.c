@@ -1,5 +1,6 @@
 #include "rma/network/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -10,11 +11,33 @@
 
 const tern_network_ops *(*tern_network_hook)(const tern_network_ops *ops);
 
-tern_status tern_native_probe(tern_context *context, tern_native *native,
-                              tern_network_findings *findings) {
-    tern_status status = tern_network_probe(context, native->network, findings);
-    native->network->one_sided = status == TERN_OK && findings->one_sided;
+tern_status tern_native_probe(tern_context *context, tern_native *native) {
+    tern_status status = tern_network_probe(context, native->network, &native->findings);
+    native->network->one_sided = status == TERN_OK && native->findings.one_sided;
     return status;
+}
+
+tern_status tern_context_network(const tern_context *context, tern_network_info *info) {
+    if (context == NULL || info == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_network: NULL argument");
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail("tern_context_network");
+    const tern_native *native = tern_rma_of(context)->native;
+    if (native == NULL)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "tern_context_network: the ranks use shared memory or MPI alone");
+    const tern_network *network = native->network;
+    *info = (tern_network_info){.one_sided = native->findings.one_sided,
+                                .put_ns = (double)native->findings.trip,
+                                .message_ns = (double)native->findings.message_trip,
+                                .largest = network->post_max,
+                                .carried = network->inline_max,
+                                .registered_only = network->local_memory,
+                                .says_ordered = network->says_ordered,
+                                .says_atomics = network->says_atomics};
+    snprintf(info->name, sizeof info->name, "%s", network->name);
+    snprintf(info->card, sizeof info->card, "%s", network->card);
+    return TERN_OK;
 }
 
 static uint64_t piece_bytes_of(uint64_t bytes) {
@@ -35,7 +58,13 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
     fresh->piece_bytes = piece_bytes_of(fresh->bytes);
     if (tern_network_hook != NULL)
         ops = tern_network_hook(ops);
-    tern_status status = ops->open(tern_peers_on_one_machine(&context->peers), &fresh->network);
+    const tern_config *config = &context->config;
+    const tern_network_wish wish = {.one_machine = tern_peers_on_one_machine(&context->peers),
+                                    .device = config->verbs_device,
+                                    .gid_index = config->verbs_gid_index,
+                                    .service_level = config->verbs_service_level,
+                                    .mtu = config->verbs_mtu};
+    tern_status status = ops->open(&wish, &fresh->network);
     if (status == TERN_OK)
         *native = fresh;
     else
@@ -70,27 +99,33 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory) {
 }
 
 /* The lock of the network is held: threads that serve messages and the listener may be here. */
-static tern_status tell_locked(tern_native *native, uint64_t piece, tern_contact *contact) {
-    const uint64_t at = piece * native->piece_bytes, left = native->bytes - at;
+static tern_status tell_locked(tern_native *native, uint64_t from,
+                               const tern_contact_question *question, tern_contact *contact) {
+    const uint64_t piece = question->piece, at = piece * native->piece_bytes;
+    const uint64_t left = native->bytes - at;
     tern_network *network = native->network;
     tern_status status = TERN_OK;
     if (native->memory[piece] == NULL)
         status = network->ops->add_memory(network, native->segment + at,
                                           left < native->piece_bytes ? left : native->piece_bytes,
                                           &native->memory[piece], &native->key[piece]);
-    if (status == TERN_OK)
-        status = network->ops->get_name(network, &contact->name);
+    if (status == TERN_OK && question->offer.bytes > 0)
+        status = network->ops->welcome(network, from, &question->offer, &contact->name);
     contact->key = native->key[piece];
     return status;
 }
 
-void tern_native_tell(tern_context *context, uint64_t piece, tern_contact *contact) {
+void tern_native_tell(tern_context *context, uint64_t from, const tern_contact_question *question,
+                      tern_contact *contact) {
     tern_native *native = tern_rma_of(context)->native;
+    const uint64_t piece = question->piece;
     *contact = (tern_contact){.status = TERN_ERR_RANGE};
-    if (native == NULL || piece >= TERN_PIECES_MAX || piece * native->piece_bytes >= native->bytes)
+    if (native == NULL || piece >= TERN_PIECES_MAX ||
+        piece * native->piece_bytes >= native->bytes ||
+        question->offer.bytes > TERN_NETWORK_NAME_MAX)
         return;
     pthread_mutex_lock(&native->network->lock);
-    tern_status status = tell_locked(native, piece, contact);
+    tern_status status = tell_locked(native, from, question, contact);
     pthread_mutex_unlock(&native->network->lock);
     if (status != TERN_OK)
         tern_log(TERN_LOG_ERROR, "memory of this rank is not reached: %s", tern_error_detail());

@@ -14,6 +14,7 @@
 
 typedef struct tern_native {
     tern_network *network;
+    tern_network_findings findings;
     char *segment;
     uint64_t bytes, piece_bytes;
     tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */
@@ -24,23 +25,30 @@ typedef struct tern_native {
 tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
                              tern_native **native);
 void tern_native_close(tern_native *native);
-/* Collective: finds out what the network is good for, and whether it needs progress here. */
-tern_status tern_native_probe(tern_context *context, tern_native *native,
-                              tern_network_findings *findings);
+/* Collective: finds out what the network is good for, and whether it needs progress here. [out]
+ * native->findings. */
+tern_status tern_native_probe(tern_context *context, tern_native *native);
 
 /* Registered memory of this rank. [out] memory; key: for others. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
                             tern_network_memory **memory, tern_network_key *key);
 void tern_native_remove(tern_native *native, tern_network_memory *memory);
 
+/* What a worker asks another rank. */
+typedef struct tern_contact_question {
+    uint64_t piece;          /* of the rank's segment */
+    tern_network_name offer; /* 0 bytes: the way to it is known */
+} tern_contact_question;
+
 /* What a rank tells of itself. */
 typedef struct tern_contact {
     int64_t status;
-    tern_network_key key; /* of the piece that was asked for */
-    tern_network_name name;
+    tern_network_key key;   /* of the piece that was asked for */
+    tern_network_name name; /* where there was an offer */
 } tern_contact;
 
-/* Serves another rank: registers the piece, unless it is. Any thread. */
-void tern_native_tell(tern_context *context, uint64_t piece, tern_contact *contact);
+/* Serves another rank's worker: registers the piece, unless it is. Any thread. */
+void tern_native_tell(tern_context *context, uint64_t from, const tern_contact_question *question,
+                      tern_contact *contact);
 
 #endif

@@ -12,6 +12,33 @@
 
 /* Which transport serves pairs that share no memory. */
 
+/* A network that tern can use without MPI. */
+typedef struct native_kind {
+    tern_transport_choice choice;
+    const tern_transport_ops *way;
+    const tern_network_ops *network; /* NULL: tern was built without it */
+    const char *package;             /* what has it */
+} native_kind;
+
+/* In the order in which they are tried. */
+static const native_kind natives[] = {{TERN_TRANSPORT_VERBS, &tern_transport_verbs,
+#ifdef TERN_HAVE_VERBS
+                                       &tern_network_verbs,
+#else
+                                       NULL,
+#endif
+                                       "libibverbs-dev"},
+                                      {TERN_TRANSPORT_OFI, &tern_transport_ofi,
+#ifdef TERN_HAVE_OFI
+                                       &tern_network_ofi,
+#else
+                                       NULL,
+#endif
+                                       "libfabric-dev"}};
+#define NATIVES (sizeof natives / sizeof *natives)
+
+static const char *name_of(const native_kind *kind) { return tern_transport_name(kind->way->name); }
+
 /* Different providers do not reach each other. */
 static tern_status compare_providers(tern_context *context, const tern_rma *rma) {
     const char *name = rma->native->network->name;
@@ -26,67 +53,69 @@ static tern_status compare_providers(tern_context *context, const tern_rma *rma)
     return tern_collective_agree(context, NULL, status, "comparing providers");
 }
 
-/* [out] ofi: what it is good for. TERN_ERR_UNSUPPORTED, on some rank: there is none. */
-static tern_status open_ofi(tern_context *context, tern_rma *rma, tern_network_findings *ofi) {
-#ifdef TERN_HAVE_OFI
-    tern_status status = tern_native_open(context, &tern_network_ofi, &rma->native);
-#else
-    tern_status status =
-        tern_fail(TERN_ERR_UNSUPPORTED, "ofi: tern was built without libfabric (libfabric-dev)");
-#endif
+/* Finds out what it is good for, too. TERN_ERR_UNSUPPORTED, on some rank: there is none. */
+static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
+    tern_status status = kind->network != NULL
+                             ? tern_native_open(context, kind->network, &rma->native)
+                             : tern_fail(TERN_ERR_UNSUPPORTED, "%s: tern was built without it (%s)",
+                                         name_of(kind), kind->package);
     status = tern_collective_agree(context, NULL, status, "opening the network");
     if (status == TERN_OK)
         status = compare_providers(context, rma);
     if (status == TERN_OK)
-        status = tern_native_probe(context, rma->native, ofi);
+        status = tern_native_probe(context, rma->native);
     return status;
 }
 
-static void close_ofi(tern_rma *rma) {
+static void close_native(tern_rma *rma) {
     tern_native_close(rma->native);
     rma->native = NULL;
 }
 
-static tern_status take_ofi(tern_context *context, tern_rma *rma, const char *reason) {
+static tern_status take_native(tern_context *context, tern_rma *rma, const native_kind *kind,
+                               const char *reason) {
     const tern_network *network = rma->native->network;
-    rma->far = &tern_transport_ofi;
+    rma->far = kind->way;
     if (context->rank == 0)
-        tern_log(TERN_LOG_INFO, "transport between nodes: ofi over %s, because %s; it needs %s",
-                 network->name, reason,
+        tern_log(TERN_LOG_INFO, "transport between nodes: %s over %s (%s), because %s; it needs %s",
+                 name_of(kind), network->name, network->card, reason,
                  network->one_sided ? "no help of its targets" : "progress of its targets");
     return TERN_OK;
 }
 
-static tern_status force_ofi(tern_context *context, tern_rma *rma) {
-    tern_network_findings ofi;
-    tern_status status = open_ofi(context, rma, &ofi);
+static tern_status force_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
+    tern_status status = open_native(context, rma, kind);
     if (status != TERN_OK)
         return status;
-    if (!ofi.works)
+    if (!rma->native->findings.works)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "TERN_TRANSPORT=ofi, but a put over %s does not land here; use p2p, or "
-                         "another provider (FI_PROVIDER)",
-                         rma->native->network->name);
-    return take_ofi(context, rma, "TERN_TRANSPORT says so");
+                         "TERN_TRANSPORT=%s, but a put over %s (%s) does not land here; use p2p, "
+                         "or another provider or card",
+                         name_of(kind), rma->native->network->name, rma->native->network->card);
+    return take_native(context, rma, kind, "TERN_TRANSPORT says so");
 }
 
-/* Whether ofi is there, needs no help and is about as fast as messages. */
-static tern_status try_ofi(tern_context *context, tern_rma *rma, bool *taken) {
-    tern_network_findings ofi;
-    tern_status status = open_ofi(context, rma, &ofi);
-    *taken = status == TERN_OK && ofi.one_sided && ofi.trip <= ofi.message_trip * 6 / 5;
+/* Whether it is there, needs no help and is about as fast as messages. */
+static tern_status try_native(tern_context *context, tern_rma *rma, const native_kind *kind,
+                              bool *taken) {
+    tern_network_findings f = {false, false, 0, 0};
+    tern_status status = open_native(context, rma, kind);
+    if (status == TERN_OK)
+        f = rma->native->findings;
+    *taken = status == TERN_OK && f.one_sided && f.trip <= f.message_trip * 6 / 5;
     if (*taken)
-        return take_ofi(context, rma, "a put lands while its target sleeps, as fast as a message");
+        return take_native(context, rma, kind,
+                           "a put lands while its target sleeps, as fast as a message");
     if (status == TERN_OK && context->rank == 0)
         tern_log(TERN_LOG_INFO,
-                 "not ofi over %s: a put %s, and takes %.1f us where a message and "
-                 "its answer take %.1f",
-                 rma->native->network->name,
-                 !ofi.works       ? "does not land"
-                 : !ofi.one_sided ? "does not land while its target sleeps"
-                                  : "lands while its target sleeps",
-                 (double)ofi.trip / 1e3, (double)ofi.message_trip / 1e3);
-    close_ofi(rma);
+                 "not %s over %s: a put %s, and takes %.1f us where a message and its answer take "
+                 "%.1f",
+                 name_of(kind), rma->native->network->name,
+                 !f.works       ? "does not land"
+                 : !f.one_sided ? "does not land while its target sleeps"
+                                : "lands while its target sleeps",
+                 (double)f.trip / 1e3, (double)f.message_trip / 1e3);
+    close_native(rma);
     if (status == TERN_ERR_UNSUPPORTED || status == TERN_ERR_NETWORK ||
         status == TERN_ERR_MISMATCH) {
         tern_log(TERN_LOG_INFO, "%s", tern_error_detail());
@@ -132,13 +161,17 @@ static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
 tern_status tern_transport_choose(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     tern_transport_choice choice = context->config.transport;
+    tern_status status = TERN_OK;
     bool taken = false;
     if (choice == TERN_TRANSPORT_P2P) {
         rma->far = &tern_transport_p2p;
         return TERN_OK;
     }
-    if (choice == TERN_TRANSPORT_OFI)
-        return force_ofi(context, rma);
-    tern_status status = choice == TERN_TRANSPORT_AUTO ? try_ofi(context, rma, &taken) : TERN_OK;
+    for (size_t i = 0; i < NATIVES; i++) {
+        if (choice == natives[i].choice)
+            return force_native(context, rma, &natives[i]);
+        if (choice == TERN_TRANSPORT_AUTO && status == TERN_OK && !taken)
+            status = try_native(context, rma, &natives[i], &taken);
+    }
     return status == TERN_OK && !taken ? choose_mpi(context, rma) : status;
 }

@@ -274,22 +274,13 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
     return start_all(worker, &move, &moved, &whole);
 }
 
-const tern_transport_ops tern_transport_ofi = {
-    .name = TERN_OFI,
-    .reads_own_batches = true,
-    .puts_outlive = true,
-    .settles_own = true,
-    .put = native_put,
-    .post = native_post,
-    .get = native_get,
-    .atomic = tern_message_atomic,
-    .flush = native_flush,
-    .settle = native_settle,
-    .test = native_test,
-    .open = native_open_ring,
-    .publish = native_publish,
-    .consumed = native_consumed,
-    .report = native_report,
-    .reply = native_reply,
-    .poll = native_poll,
-};
+/* What networks have in common, which is all but the name. */
+#define NATIVE_OPS                                                                                 \
+    .reads_own_batches = true, .puts_outlive = true, .settles_own = true, .put = native_put,       \
+    .post = native_post, .get = native_get, .atomic = tern_message_atomic, .flush = native_flush,  \
+    .settle = native_settle, .test = native_test, .open = native_open_ring,                        \
+    .publish = native_publish, .consumed = native_consumed, .report = native_report,               \
+    .reply = native_reply, .poll = native_poll
+
+const tern_transport_ops tern_transport_ofi = {.name = TERN_OFI, NATIVE_OPS};
+const tern_transport_ops tern_transport_verbs = {.name = TERN_VERBS, NATIVE_OPS};

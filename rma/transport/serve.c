@@ -117,18 +117,19 @@ _Static_assert(sizeof(tern_contact) <= TERN_QUESTION_MAX, "it is an answer");
 
 bool tern_message_reply_to(tern_context *context, uint32_t source, const tern_message *message,
                            const char *payload, size_t payload_bytes, void *answer, size_t *bytes) {
-    (void)payload; /* nobody sends one yet */
-    if (!valid_origin(context, source, message) || payload_bytes != 0)
+    tern_contact_question question;
+    tern_contact contact;
+    int64_t words[2];
+    if (!valid_origin(context, source, message))
         return false;
-    if (message->kind == TERN_MESSAGE_OPEN) {
-        int64_t words[2];
+    if (message->kind == TERN_MESSAGE_OPEN && payload_bytes == 0) {
         *bytes = sizeof words;
         return reply_to_open(context, message, words) && memcpy(answer, words, *bytes) != NULL;
     }
-    if (message->kind == TERN_MESSAGE_CONTACT) {
-        tern_contact contact;
+    if (message->kind == TERN_MESSAGE_CONTACT && payload_bytes == sizeof question) {
+        memcpy(&question, payload, sizeof question);
+        tern_native_tell(context, message->origin, &question, &contact);
         *bytes = sizeof contact;
-        tern_native_tell(context, message->offset, &contact);
         return memcpy(answer, &contact, *bytes) != NULL;
     }
     return false;

@@ -70,5 +70,6 @@ extern const tern_transport_ops tern_transport_shm;
 extern const tern_transport_ops tern_transport_rma;
 extern const tern_transport_ops tern_transport_p2p;
 extern const tern_transport_ops tern_transport_ofi;
+extern const tern_transport_ops tern_transport_verbs;
 
 #endif

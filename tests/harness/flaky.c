@@ -24,6 +24,8 @@ typedef struct flaky_end {
     size_t doomed_count;
 } flaky_end;
 
+static _Atomic bool refuses_memory, swallows;
+
 static flaky_end *flaky_of(tern_network_end *end) { return (flaky_end *)(void *)end; }
 
 static uint64_t draw(flaky_end *f, uint64_t limit) { return tern_test_random(&f->random) % limit; }
@@ -46,6 +48,25 @@ static void flaky_close_end(tern_network_end *end) {
     free(end);
 }
 
+static tern_status refuse_memory(void) {
+    return tern_fail(TERN_ERR_MEMORY, "a flaky network registers no memory");
+}
+
+static tern_status flaky_add_memory(tern_network *network, void *base, size_t bytes,
+                                    tern_network_memory **memory, tern_network_key *key) {
+    return atomic_load(&refuses_memory) ? refuse_memory()
+                                        : real->add_memory(network, base, bytes, memory, key);
+}
+
+static tern_status flaky_add_local(tern_network_end *end, void *base, size_t bytes,
+                                   tern_network_memory **memory) {
+    return real->add_local(flaky_of(end)->end, base, bytes, memory);
+}
+
+static tern_status flaky_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
+    return real->offer(flaky_of(end)->end, peer, offer);
+}
+
 static tern_status flaky_reach(tern_network_end *end, const tern_network_name *name,
                                uint64_t *peer) {
     return real->reach(flaky_of(end)->end, name, peer);
@@ -54,6 +75,10 @@ static tern_status flaky_reach(tern_network_end *end, const tern_network_name *n
 static tern_status flaky_post(tern_network_end *end, const tern_network_post *post) {
     flaky_end *f = flaky_of(end);
     const uint64_t one_in = atomic_load(&lose_one_in);
+    if (atomic_load(&swallows))
+        return TERN_OK;
+    if (atomic_load(&refuses_memory) && post->local == NULL)
+        return refuse_memory();
     const bool loses = one_in > 0 && draw(f, one_in) == 0;
     if (draw(f, REFUSE) == 0) {
         atomic_fetch_add(&refused, 1);
@@ -106,11 +131,14 @@ static void flaky_close(tern_network *network) {
 
 static tern_network_ops flaky;
 
-static tern_status flaky_open(bool one_machine, tern_network **network) {
-    tern_status status = real->open(one_machine, network);
-    if (status == TERN_OK)
-        (*network)->ops = &flaky;
-    return status;
+static tern_status flaky_open(const tern_network_wish *wish, tern_network **network) {
+    tern_status status = real->open(wish, network);
+    if (status != TERN_OK)
+        return status;
+    (*network)->ops = &flaky;
+    if (seed_of_ends % 2 == 1)
+        (*network)->local_memory = true;
+    return TERN_OK;
 }
 
 static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
@@ -122,6 +150,9 @@ static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
     flaky.close = flaky_close;
     flaky.open_end = flaky_open_end;
     flaky.close_end = flaky_close_end;
+    flaky.add_memory = flaky_add_memory;
+    flaky.add_local = flaky_add_local;
+    flaky.offer = flaky_offer;
     flaky.reach = flaky_reach;
     flaky.post = flaky_post;
     flaky.complete = flaky_complete;
@@ -132,6 +163,10 @@ void flaky_network(uint64_t seed) {
     seed_of_ends = seed;
     tern_network_hook = make_flaky;
 }
+
+void flaky_network_refuse_memory(bool refuse) { atomic_store(&refuses_memory, refuse); }
+
+void flaky_network_swallow(bool swallow) { atomic_store(&swallows, swallow); }
 
 void flaky_network_lose(uint64_t one_in) { atomic_store(&lose_one_in, one_in); }
 

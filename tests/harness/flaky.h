@@ -1,18 +1,24 @@
 /*
  * A network as it may be on a bad day, between tern and the real one: it refuses posts, completes
  * operations late and in another order, and, where a test asks for it, takes operations for lost
- * that have landed, and others that have not.
+ * that have landed, and others that have not; or that registers no memory, or completes nothing.
  */
 
 #ifndef TERN_TESTS_HARNESS_FLAKY_H
 #define TERN_TESTS_HARNESS_FLAKY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* From the next context on. seed 0: as it is. */
+/* From the next context on. seed 0: as it is; odd: it moves registered memory only. */
 void flaky_network(uint64_t seed);
 /* From now on one operation in so many is said to be lost; 0: none. */
 void flaky_network_lose(uint64_t one_in);
+
+/* From now on no memory can be registered. */
+void flaky_network_refuse_memory(bool refuse);
+/* From now on operations are taken and never complete. */
+void flaky_network_swallow(bool swallow);
 
 /* Operations that were refused, came in another order, and were said to be lost. */
 typedef struct flaky_counts {

@@ -24,7 +24,8 @@ static tern_ptr memory[64];
 static bool open_ofi(size_t workers, size_t bytes) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
-    config.transport = TERN_TRANSPORT_OFI;
+    if (config.transport != TERN_TRANSPORT_VERBS)
+        config.transport = TERN_TRANSPORT_OFI;
     config.ranks_per_node = 1;
     config.workers = workers;
     config.segment_size = bytes + ((size_t)4 << 20);
@@ -50,6 +51,44 @@ static void put_and_flush(tern_worker *worker, uint32_t rank, uint64_t index, ui
         status = tern_flush(worker, rank);
     if (*first == TERN_OK)
         *first = status;
+}
+
+/* What was found is what the transport then is. */
+static void what_was_found(void) {
+    tern_network_info info;
+    EXPECT(TERN_ERR_ARGUMENT, tern_context_network(NULL, &info));
+    if (!open_ofi(1, 4096))
+        return;
+    EXPECT(TERN_ERR_ARGUMENT, tern_context_network(f.context, NULL));
+    EXPECT_OK(tern_context_network(f.context, &info));
+    CU_ASSERT(strlen(info.name) > 0 && strlen(info.card) > 0);
+    CU_ASSERT(info.put_ns > 0 && info.message_ns > 0);
+    CU_ASSERT(info.largest >= 4096);
+    const tern_network *network = tern_rma_of(f.context)->native->network;
+    CU_ASSERT_EQUAL(info.one_sided, network->one_sided);
+    CU_ASSERT_STRING_EQUAL(info.name, network->name);
+    close_ofi();
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.transport = TERN_TRANSPORT_P2P;
+    config.ranks_per_node = 1;
+    if (!fixture_open(&f, &config))
+        return;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_network(f.context, &info));
+    fixture_close(&f);
+}
+
+/* No rank gets a context where a network is not there. */
+static void no_such_card(void) {
+    tern_config config;
+    tern_context *context = NULL;
+    EXPECT_OK(tern_config_init(&config));
+    config.transport = TERN_TRANSPORT_VERBS;
+    config.ranks_per_node = 1;
+    EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", "nonesuch:7"));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("verbs");
+    CU_ASSERT_PTR_NULL(context);
 }
 
 /* Once two ranks have met, no put and no flush takes the lock around MPI. */
@@ -316,8 +355,95 @@ static void lost_puts(void) {
     flaky_network(0);
 }
 
+/* Memory that cannot be registered: a region is refused, and large transfers go by copies. */
+static void no_more_memory(void) {
+    const size_t bytes = (size_t)1 << 20;
+    flaky_network(2 * tern_test_seed() + 1); /* which moves registered memory only */
+    if (open_ofi(1, bytes)) {
+        const uint32_t next = (f.rank + 1) % f.size;
+        unsigned char *out = malloc(bytes), *back = calloc(bytes, 1);
+        tern_ptr place;
+        uint64_t random = tern_test_seed() + f.rank;
+        for (size_t i = 0; i < bytes; i += 8) {
+            const uint64_t word = tern_test_random(&random);
+            memcpy(out + i, &word, sizeof word);
+        }
+        EXPECT_OK(tern_put(f.worker, memory[next], out, 8));
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_barrier(f.worker));
+        flaky_network_refuse_memory(true);
+        EXPECT_OK(tern_put(f.worker, memory[next], out, bytes));
+        EXPECT_OK(tern_get(f.worker, back, memory[next], bytes));
+        CU_ASSERT_EQUAL(memcmp(out, back, bytes), 0);
+        EXPECT(TERN_ERR_MEMORY, tern_register(f.worker, back, bytes, &place));
+        EXPECT_DETAIL("registers no memory");
+        flaky_network_refuse_memory(false);
+        EXPECT_OK(tern_barrier(f.worker));
+        free(out);
+        free(back);
+        close_ofi();
+    }
+    flaky_network(0);
+}
+
+/* The listener serves those who are not there yet. */
+static void meet_in_mpi(void) {
+    tern_mpi_lock();
+    MPI_Barrier(f.comm);
+    tern_mpi_unlock();
+}
+
+/* A segment that cannot be registered is not reached, and is once it can be. */
+static void an_unreachable_segment(void) {
+    flaky_network(2 * tern_test_seed() + 2);
+    if (open_ofi(1, 4096)) {
+        const uint32_t next = (f.rank + 1) % f.size;
+        const uint64_t word = 7 + f.rank;
+        uint64_t back = 0;
+        flaky_network_refuse_memory(true);
+        meet_in_mpi();
+        EXPECT(TERN_ERR_NETWORK, tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        EXPECT_DETAIL("cannot register its memory");
+        meet_in_mpi();
+        flaky_network_refuse_memory(false);
+        meet_in_mpi();
+        EXPECT_OK(tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_get(f.worker, &back, word_of(next, 1), sizeof back));
+        CU_ASSERT_EQUAL(back, word);
+        EXPECT_OK(tern_barrier(f.worker));
+        close_ofi();
+    }
+    flaky_network(0);
+}
+
+/* A network that offers less than it says is found out at creation. */
+static void a_network_that_completes_nothing(void) {
+    tern_config config;
+    tern_context *context = NULL;
+    tern_transport way = TERN_OFI;
+    flaky_network(tern_test_seed() + 1);
+    flaky_network_swallow(true);
+    EXPECT_OK(tern_config_init(&config));
+    config.ranks_per_node = 1;
+    config.transport = TERN_TRANSPORT_OFI;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("does not land here");
+    config.transport = TERN_TRANSPORT_AUTO;
+    if (EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context))) {
+        const uint32_t next = (tern_context_rank(context) + 1) % tern_context_size(context);
+        EXPECT_OK(tern_context_transport(context, next, &way));
+        CU_ASSERT(way == TERN_RMA || way == TERN_P2P);
+        EXPECT_OK(tern_context_destroy(context));
+    }
+    flaky_network_swallow(false);
+    flaky_network(0);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
+        {"what_was_found", what_was_found},
+        {"no_such_card", no_such_card},
         {"no_lock", no_lock},
         {"across_pieces", across_pieces},
         {"many_at_once", many_at_once},
@@ -325,6 +451,9 @@ int main(int argc, char **argv) {
         {"a_sleeping_target", a_sleeping_target},
         {"lost_operations", lost_operations},
         {"lost_puts", lost_puts},
+        {"no_more_memory", no_more_memory},
+        {"an_unreachable_segment", an_unreachable_segment},
+        {"a_network_that_completes_nothing", a_network_that_completes_nothing},
     };
     return tern_test_main(argc, argv, "ofi", tests, sizeof tests / sizeof *tests);
 }

@@ -24,7 +24,8 @@ static tern_ptr memory[64];
 static bool open_listening(int listener) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
-    config.transport = TERN_TRANSPORT_OFI;
+    if (config.transport != TERN_TRANSPORT_VERBS)
+        config.transport = TERN_TRANSPORT_OFI;
     config.ranks_per_node = 1;
     config.ring_size = 4096;
     config.listener = listener;

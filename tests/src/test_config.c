@@ -92,6 +92,9 @@ static const option options[] = {
     {"TERN_PEER_PATIENCE", FIELD(peer_patience), 5, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_STUCK_REPORT", FIELD(stuck_report), 10, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
+    {"TERN_VERBS_GID_INDEX", FIELD(verbs_gid_index), TERN_VERBS_GID_ANY, "3", 3, {"256", "-1"}},
+    {"TERN_VERBS_SERVICE_LEVEL", FIELD(verbs_service_level), 0, "15", 15, {"16", "-1", "x"}},
+    {"TERN_VERBS_MTU", FIELD(verbs_mtu), 0, "4096", 4096, {"4097", "-1", "1K"}},
 };
 
 #define KNOBS (sizeof options / sizeof options[0])
@@ -122,7 +125,7 @@ static void clear_environment(void) {
 }
 
 static void every_field_is_a_knob(void) {
-    size_t bytes = 0;
+    size_t bytes = sizeof((tern_config *)0)->verbs_device;
     for (size_t i = 0; i < KNOBS; i++)
         bytes += options[i].width;
     /* Padding is at most what a 4-byte field between 8-byte ones needs. */
@@ -164,6 +167,32 @@ static void a_set_knob_changes_nothing_else(void) {
         set_field(&config, &options[i], field(&before, &options[i]));
         CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
     }
+}
+
+/* The one option that is a text. */
+static void a_card_is_named(void) {
+    static const char longest[] = "0123456789012345678901234567890";
+    clear_environment();
+    tern_config config, before;
+    EXPECT_OK(tern_config_init(&config));
+    CU_ASSERT_STRING_EQUAL(config.verbs_device, "");
+    setenv("TERN_VERBS_DEVICE", "mlx5_0:1", 1);
+    EXPECT_OK(tern_config_init(&config));
+    CU_ASSERT_STRING_EQUAL(config.verbs_device, "mlx5_0:1");
+    EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", longest));
+    CU_ASSERT_STRING_EQUAL(config.verbs_device, longest);
+    EXPECT_OK(tern_config_check(&config));
+    before = config;
+    EXPECT(TERN_ERR_CONFIG,
+           tern_config_set(&config, "TERN_VERBS_DEVICE", "01234567890123456789012345678901"));
+    EXPECT_DETAIL("up to 31 letters");
+    CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
+    EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", ""));
+    CU_ASSERT_STRING_EQUAL(config.verbs_device, "");
+    memset(config.verbs_device, 'x', sizeof config.verbs_device);
+    EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
+    EXPECT_DETAIL("TERN_VERBS_DEVICE");
+    clear_environment();
 }
 
 /* The detail names the option, the value and what is allowed. */
@@ -455,6 +484,7 @@ int main(int argc, char **argv) {
         {"environment_beats_default_and_program_beats_both",
          environment_beats_default_and_program_beats_both},
         {"a_set_knob_changes_nothing_else", a_set_knob_changes_nothing_else},
+        {"a_card_is_named", a_card_is_named},
         {"bad_values_are_refused", bad_values_are_refused},
         {"empty_values_are_refused", empty_values_are_refused},
         {"sizes_take_suffixes", sizes_take_suffixes},

@@ -1,0 +1,110 @@
+#ifndef TERN_RMA_NETWORK_FLIGHT_H
+#define TERN_RMA_NETWORK_FLIGHT_H
+
+/* What the files of a port have in common: port.c, first contact (contact.c), memory (pool.c). */
+
+#include "rma/memory/rkey.h"
+#include "rma/network/port.h"
+#include "rma/network/question.h"
+#include "rma/state.h"
+
+#define TERN_BLOCK 64u /* flights that are allocated together */
+#define TERN_SLAB 16u  /* copies, likewise */
+
+/* A rank that a port talks to. */
+typedef struct tern_route {
+    struct tern_route *next;
+    uint32_t rank;
+    bool reached;          /* there is a way to its end */
+    bool met;              /* and a read from its segment has come back */
+    tern_flight *greeting; /* that read; NULL: not under way */
+    uint64_t greeted[2];   /* magic and nonce of its segment */
+    bool lost;             /* dead, and its flights are counted no more */
+    uint64_t peer;         /* reached */
+    uint32_t under_way;    /* flights */
+    tern_status failed;
+    uint64_t known; /* a bit for each piece whose key is here */
+    tern_network_key key[TERN_PIECES_MAX];
+    tern_question question; /* what it was asked, for the piece below */
+    uint64_t asked;
+    bool offered; /* with the question: the answer ends the way that it began */
+    tern_contact answer;
+} tern_route;
+
+struct tern_flight {
+    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first: the network's */
+    tern_flight *next;                                      /* free ones */
+    tern_flight *whole;
+    tern_route *to;
+    /* Of the whole. */
+    uint32_t pieces; /* under way, and one more as long as others may be started */
+    bool kept;       /* its end will be asked for */
+    tern_status status;
+    tern_rkey *key;
+    /* Of the piece. */
+    struct tern_copy_buffer
+        *copy;  /* what the network writes from, or reads to; NULL: the program's memory */
+    void *back; /* where a read's copy goes; or NULL */
+    tern_network_post post;
+    bool again;
+    bool answers;
+    tern_answer_to answer;
+    uint64_t lost_at; /* the clock when the network lost it first; 0: it has not */
+};
+
+typedef struct tern_copy_buffer {
+    struct tern_copy_buffer *next; /* free ones */
+    tern_network_memory *local;
+    char *bytes; /* port.copy_bytes of them */
+} tern_copy_buffer;
+
+typedef struct tern_slab {
+    struct tern_slab *next;
+    tern_network_memory *local;
+    tern_copy_buffer copy[TERN_SLAB];
+    _Alignas(TERN_LINE) char bytes[];
+} tern_slab;
+
+typedef struct tern_block {
+    struct tern_block *next;
+    tern_flight flight[TERN_BLOCK];
+} tern_block;
+
+struct tern_port {
+    tern_native *native;
+    tern_network_end *end;
+    tern_route **by_rank; /* NULL: not talked to */
+    tern_route *routes;
+    uint32_t under_way; /* flights, without those that are lost */
+    tern_flight *free;
+    tern_block *blocks;
+    tern_slab *slabs;
+    tern_copy_buffer *free_copies;
+    size_t copy_bytes;
+    bool bounces;      /* memory could not be registered: large moves go by copies, too */
+    tern_flight *lost; /* which the network has lost, to be tried again */
+    uint64_t next_try; /* at this time */
+};
+
+/* pool.c: memory of flights and of copies, which is kept until the port closes. */
+
+/* The bytes of a copy are set before the first is taken. NULL: no memory. */
+tern_flight *tern_flight_take(tern_port *port, bool copied);
+void tern_flight_give(tern_port *port, tern_flight *flight);
+void tern_flight_give_copy(tern_port *port, tern_flight *flight);
+void tern_flights_close(tern_port *port);
+
+/* contact.c */
+
+/* NULL: no memory. */
+tern_route *tern_route_find(tern_port *port, uint32_t rank);
+/* TERN_ERR_AGAIN: it has been asked where its end is, and for the piece that the greeting reads. */
+tern_status tern_route_reach(tern_worker *worker, tern_route *to);
+/* TERN_ERR_AGAIN: it has been asked for the key of the piece, or is being greeted. */
+tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece);
+
+/* port.c: starts the next part of a move to a rank that was met, or is greeted. */
+tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_move *move,
+                              uint64_t *moved, tern_flight **whole);
+
+#endif

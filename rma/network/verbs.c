@@ -1,0 +1,434 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "rma/network/verbs_card.h"
+#include "src/log.h"
+
+/*
+ * verbs: libibverbs, for InfiniBand and RoCE. A way from a worker to a process is a pair of queues
+ * of a reliable connection: the worker's, on the completion queue of its end, and the process's,
+ * which only answers. No two workers meet in a lock of this file.
+ */
+
+#define DEPTH 256u        /* operations on a way */
+#define COMPLETIONS 4096u /* of an end */
+#define INLINE_MAX 128u   /* bytes that a post carries itself, where the card can do that */
+#define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
+#define RETRIES 7u
+#define POST_MAX ((size_t)1 << 30)
+
+/* What one side of a way tells the other. */
+typedef struct verbs_name {
+    uint32_t queues, packet; /* numbers: of the queues, of the first packet */
+    uint32_t mtu;            /* as enum ibv_mtu */
+    uint16_t lid;            /* 0 over RoCE */
+    union ibv_gid gid;
+} verbs_name;
+_Static_assert(sizeof(verbs_name) <= TERN_NETWORK_NAME_MAX, "it is a network's name");
+
+/* The queues at which the worker of another process reaches this one. */
+typedef struct verbs_guest {
+    struct verbs_guest *next;
+    uint64_t from;
+    struct ibv_qp *queues;
+    verbs_name offer, answer;
+} verbs_guest;
+
+typedef struct verbs_network {
+    tern_network network; /* first */
+    tern_verbs_card card;
+    struct ibv_pd *domain;
+    uint8_t service_level;
+    uint32_t packets;
+    struct ibv_cq *nothing; /* guests' queues complete nothing */
+    verbs_guest *guests;
+} verbs_network;
+
+/* A way to another process, of an end. */
+typedef struct verbs_way {
+    struct verbs_way *next;
+    struct ibv_qp *queues;
+    verbs_name self;
+    bool connected;
+    uint32_t inline_max;
+    uint32_t posted; /* and not complete */
+} verbs_way;
+
+struct tern_network_end {
+    verbs_network *of;
+    struct ibv_cq *completions;
+    verbs_way *ways;
+};
+
+/* What a post's context has. */
+typedef struct verbs_post_context {
+    verbs_way *way;
+    struct ibv_mr *local; /* registered for this post alone; or NULL */
+} verbs_post_context;
+
+static verbs_network *verbs_of(tern_network *network) { return (verbs_network *)(void *)network; }
+
+static tern_status verbs_fail(tern_status status, const char *what) {
+    return tern_fail(status, "verbs: %s: %s", what, strerror(errno));
+}
+
+/* Queues. */
+
+static struct ibv_qp *make_queues(verbs_network *v, struct ibv_cq *completions, uint32_t depth,
+                                  uint32_t inline_max) {
+    struct ibv_qp_init_attr attributes = {.send_cq = completions,
+                                          .recv_cq = completions,
+                                          .cap = {.max_send_wr = depth,
+                                                  .max_recv_wr = 1,
+                                                  .max_send_sge = 1,
+                                                  .max_recv_sge = 1,
+                                                  .max_inline_data = inline_max},
+                                          .qp_type = IBV_QPT_RC};
+    struct ibv_qp_attr start = {.qp_state = IBV_QPS_INIT,
+                                .port_num = v->card.port,
+                                .qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
+                                                   IBV_ACCESS_REMOTE_WRITE |
+                                                   IBV_ACCESS_REMOTE_READ};
+    struct ibv_qp *queues = v->card.ibv.create_qp(v->domain, &attributes);
+    if (queues == NULL)
+        return NULL;
+    if (v->card.ibv.modify_qp(queues, &start,
+                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                  IBV_QP_ACCESS_FLAGS) == 0)
+        return queues;
+    v->card.ibv.destroy_qp(queues);
+    return NULL;
+}
+
+static verbs_name name_queues(verbs_network *v, const struct ibv_qp *queues) {
+    verbs_name name = {.mtu = v->card.mtu, .lid = v->card.lid, .gid = v->card.gid};
+    name.queues = queues->qp_num;
+    name.packet = ++v->packets * 0x9e3779u & 0xffffffu;
+    return name;
+}
+
+/* The other side may send. */
+static int hear_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name *other) {
+    struct ibv_qp_attr attributes = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = other->mtu < v->card.mtu ? other->mtu : v->card.mtu,
+        .dest_qp_num = other->queues,
+        .rq_psn = other->packet,
+        .max_dest_rd_atomic = v->card.reads,
+        .min_rnr_timer = 12,
+        .ah_attr = {
+            .is_global = v->card.lid == 0,
+            .grh = {.dgid = other->gid, .sgid_index = (uint8_t)v->card.gid_index, .hop_limit = 64},
+            .dlid = other->lid,
+            .sl = v->service_level,
+            .port_num = v->card.port}};
+    return v->card.ibv.modify_qp(queues, &attributes,
+                                 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                     IBV_QP_MIN_RNR_TIMER);
+}
+
+/* This side may send. */
+static int start_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name *self) {
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
+                                     .timeout = TIMEOUT,
+                                     .retry_cnt = RETRIES,
+                                     .rnr_retry = RETRIES,
+                                     .sq_psn = self->packet,
+                                     .max_rd_atomic = v->card.reads};
+    return v->card.ibv.modify_qp(queues, &attributes,
+                                 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void put_name(tern_network_name *to, const verbs_name *name) {
+    to->bytes = sizeof *name;
+    memcpy(to->text, name, sizeof *name);
+}
+
+static bool get_name(const tern_network_name *from, verbs_name *name) {
+    memcpy(name, from->text, sizeof *name);
+    return from->bytes == sizeof *name && name->mtu >= IBV_MTU_256 && name->mtu <= IBV_MTU_4096;
+}
+
+/* The network. */
+
+static void verbs_close(tern_network *network) {
+    verbs_network *v = verbs_of(network);
+    while (v->guests != NULL) {
+        verbs_guest *guest = v->guests;
+        v->guests = guest->next;
+        v->card.ibv.destroy_qp(guest->queues);
+        free(guest);
+    }
+    if (v->nothing != NULL)
+        v->card.ibv.destroy_cq(v->nothing);
+    if (v->domain != NULL)
+        v->card.ibv.dealloc_pd(v->domain);
+    tern_verbs_card_close(&v->card);
+    pthread_mutex_destroy(&network->lock);
+    free(v);
+}
+
+static tern_status verbs_open(const tern_network_wish *wish, tern_network **network) {
+    verbs_network *v = calloc(1, sizeof *v);
+    if (v == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a network");
+    pthread_mutex_init(&v->network.lock, NULL);
+    v->network.ops = &tern_network_verbs;
+    v->network.name = "verbs";
+    v->network.card = v->card.name;
+    v->network.one_sided = v->network.local_memory = v->network.connects = true;
+    v->network.says_ordered = true;
+    v->network.post_max = POST_MAX;
+    v->network.inline_max = INLINE_MAX;
+    v->service_level = (uint8_t)wish->service_level;
+    tern_status status = tern_verbs_card_open(&v->card, wish);
+    if (status == TERN_OK && (v->domain = v->card.ibv.alloc_pd(v->card.device)) == NULL)
+        status = verbs_fail(TERN_ERR_SYSTEM, "ibv_alloc_pd");
+    if (status == TERN_OK &&
+        (v->nothing = v->card.ibv.create_cq(v->card.device, 1, NULL, NULL, 0)) == NULL)
+        status = verbs_fail(TERN_ERR_SYSTEM, "ibv_create_cq");
+    v->network.says_atomics = v->card.atomics;
+    if (status == TERN_OK)
+        *network = &v->network;
+    else
+        verbs_close(&v->network);
+    return status;
+}
+
+static void close_guest(verbs_network *v, verbs_guest **link) {
+    verbs_guest *guest = *link;
+    *link = guest->next;
+    v->card.ibv.destroy_qp(guest->queues);
+    free(guest);
+}
+
+/* A worker that offers anew has lost its way. */
+static tern_status verbs_welcome(tern_network *network, uint64_t from,
+                                 const tern_network_name *offer, tern_network_name *name) {
+    verbs_network *v = verbs_of(network);
+    verbs_name other;
+    if (!get_name(offer, &other))
+        return tern_fail(TERN_ERR_NETWORK, "verbs: an offer of a worker is malformed");
+    verbs_guest **link = &v->guests;
+    while (*link != NULL && (*link)->from != from)
+        link = &(*link)->next;
+    if (*link != NULL && memcmp(&(*link)->offer, &other, sizeof other) == 0) {
+        put_name(name, &(*link)->answer);
+        return TERN_OK;
+    }
+    if (*link != NULL)
+        close_guest(v, link);
+    verbs_guest *guest = calloc(1, sizeof *guest);
+    if (guest == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the way of a worker");
+    guest->queues = make_queues(v, v->nothing, 1, 0);
+    if (guest->queues != NULL && hear_queues(v, guest->queues, &other) == 0) {
+        guest->from = from;
+        guest->offer = other;
+        guest->answer = name_queues(v, guest->queues);
+        guest->next = v->guests;
+        v->guests = guest;
+        put_name(name, &guest->answer);
+        return TERN_OK;
+    }
+    tern_status status = verbs_fail(TERN_ERR_NETWORK, "queues for a worker");
+    if (guest->queues != NULL)
+        v->card.ibv.destroy_qp(guest->queues);
+    free(guest);
+    return status;
+}
+
+static tern_status verbs_register(verbs_network *v, void *base, size_t bytes, int access,
+                                  struct ibv_mr **mr) {
+    *mr = v->card.ibv.reg_mr(v->domain, base, bytes, access);
+    return *mr != NULL
+               ? TERN_OK
+               : tern_fail(
+                     TERN_ERR_MEMORY,
+                     "verbs registers no %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too low?",
+                     bytes, strerror(errno));
+}
+
+static tern_status verbs_add_memory(tern_network *network, void *base, size_t bytes,
+                                    tern_network_memory **memory, tern_network_key *key) {
+    struct ibv_mr *mr;
+    tern_status status = verbs_register(
+        verbs_of(network), base, bytes,
+        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, &mr);
+    if (status != TERN_OK)
+        return status;
+    *memory = (tern_network_memory *)(void *)mr;
+    *key = (tern_network_key){mr->rkey, (uintptr_t)base};
+    return TERN_OK;
+}
+
+static void verbs_remove_memory(tern_network *network, tern_network_memory *memory) {
+    (void)verbs_of(network)->card.ibv.dereg_mr((struct ibv_mr *)(void *)memory);
+}
+
+/* Ends. */
+
+static tern_status verbs_open_end(tern_network *network, tern_network_end **end) {
+    verbs_network *v = verbs_of(network);
+    tern_network_end *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
+    fresh->of = v;
+    fresh->completions = v->card.ibv.create_cq(v->card.device, COMPLETIONS, NULL, NULL, 0);
+    if (fresh->completions != NULL) {
+        *end = fresh;
+        return TERN_OK;
+    }
+    free(fresh);
+    return verbs_fail(TERN_ERR_SYSTEM, "ibv_create_cq");
+}
+
+static void verbs_close_end(tern_network_end *end) {
+    while (end->ways != NULL) {
+        verbs_way *way = end->ways;
+        end->ways = way->next;
+        if (way->queues != NULL)
+            end->of->card.ibv.destroy_qp(way->queues);
+        free(way);
+    }
+    end->of->card.ibv.destroy_cq(end->completions);
+    free(end);
+}
+
+static tern_status verbs_add_local(tern_network_end *end, void *base, size_t bytes,
+                                   tern_network_memory **memory) {
+    struct ibv_mr *mr;
+    tern_status status = verbs_register(end->of, base, bytes, IBV_ACCESS_LOCAL_WRITE, &mr);
+    *memory = (tern_network_memory *)(void *)mr;
+    return status;
+}
+
+/* A card that carries no data in its posts says so by refusing the queues. */
+static tern_status open_way(tern_network_end *end, verbs_way *way) {
+    verbs_network *v = end->of;
+    way->inline_max = INLINE_MAX;
+    way->queues = make_queues(v, end->completions, DEPTH, way->inline_max);
+    if (way->queues == NULL) {
+        way->inline_max = 0;
+        way->queues = make_queues(v, end->completions, DEPTH, 0);
+    }
+    if (way->queues == NULL)
+        return verbs_fail(TERN_ERR_NETWORK, "queues to a rank");
+    pthread_mutex_lock(&v->network.lock);
+    way->self = name_queues(v, way->queues);
+    pthread_mutex_unlock(&v->network.lock);
+    return TERN_OK;
+}
+
+static tern_status verbs_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
+    verbs_way *way = (verbs_way *)(uintptr_t)*peer;
+    if (way == NULL) {
+        way = calloc(1, sizeof *way);
+        if (way == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a way to a rank");
+        way->next = end->ways;
+        end->ways = way;
+        *peer = (uintptr_t)way;
+    }
+    if (way->connected) {
+        struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+        (void)end->of->card.ibv.modify_qp(way->queues, &attributes, IBV_QP_STATE);
+        if (way->posted > 0)
+            return TERN_ERR_AGAIN;
+        end->of->card.ibv.destroy_qp(way->queues);
+        way->queues = NULL;
+        way->connected = false;
+    }
+    tern_status status = way->queues != NULL ? TERN_OK : open_way(end, way);
+    if (status == TERN_OK)
+        put_name(offer, &way->self);
+    return status;
+}
+
+static tern_status verbs_reach(tern_network_end *end, const tern_network_name *name,
+                               uint64_t *peer) {
+    verbs_way *way = (verbs_way *)(uintptr_t)*peer;
+    verbs_name other;
+    if (!get_name(name, &other))
+        return tern_fail(TERN_ERR_NETWORK, "verbs: the answer to an offer is malformed");
+    if (hear_queues(end->of, way->queues, &other) != 0 ||
+        start_queues(end->of, way->queues, &way->self) != 0)
+        return verbs_fail(TERN_ERR_NETWORK, "connecting queues");
+    way->connected = true;
+    return TERN_OK;
+}
+
+static tern_status verbs_post(tern_network_end *end, const tern_network_post *post) {
+    verbs_way *way = (verbs_way *)(uintptr_t)post->peer;
+    verbs_post_context *context = post->context;
+    const bool carried = post->write && post->bytes <= way->inline_max;
+    struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
+    if (way->posted == DEPTH)
+        return TERN_ERR_AGAIN;
+    *context = (verbs_post_context){.way = way};
+    if (local == NULL && !carried) {
+        tern_status status =
+            verbs_register(end->of, post->here, post->bytes, IBV_ACCESS_LOCAL_WRITE, &local);
+        if (status != TERN_OK)
+            return status;
+        context->local = local;
+    }
+    struct ibv_sge piece = {.addr = (uintptr_t)post->here,
+                            .length = (uint32_t)post->bytes,
+                            .lkey = local != NULL ? local->lkey : 0};
+    struct ibv_send_wr request = {.wr_id = (uintptr_t)context,
+                                  .sg_list = &piece,
+                                  .num_sge = 1,
+                                  .opcode = post->write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+                                  .send_flags =
+                                      IBV_SEND_SIGNALED | (carried ? IBV_SEND_INLINE : 0u),
+                                  .wr.rdma = {.remote_addr = post->there.base + post->offset,
+                                              .rkey = (uint32_t)post->there.key}};
+    struct ibv_send_wr *bad = NULL;
+    const int code = ibv_post_send(way->queues, &request, &bad);
+    if (code == 0) {
+        way->posted++;
+        return TERN_OK;
+    }
+    if (context->local != NULL)
+        end->of->card.ibv.dereg_mr(context->local);
+    return code == ENOMEM ? TERN_ERR_AGAIN
+                          : tern_fail(TERN_ERR_NETWORK, "verbs: ibv_post_send: %s", strerror(code));
+}
+
+static size_t verbs_complete(tern_network_end *end, tern_network_done *done, size_t most) {
+    struct ibv_wc entry[16];
+    const size_t room = sizeof entry / sizeof *entry;
+    const int count = ibv_poll_cq(end->completions, (int)(most < room ? most : room), entry);
+    for (int i = 0; i < count; i++) {
+        verbs_post_context *context = (verbs_post_context *)(uintptr_t)entry[i].wr_id;
+        const bool good = entry[i].status == IBV_WC_SUCCESS;
+        context->way->posted--;
+        if (context->local != NULL)
+            end->of->card.ibv.dereg_mr(context->local);
+        if (!good && entry[i].status != IBV_WC_WR_FLUSH_ERR)
+            tern_log(TERN_LOG_INFO, "verbs: an operation failed: %s",
+                     end->of->card.ibv.wc_status_str(entry[i].status));
+        done[i] = (tern_network_done){context, good ? TERN_OK : TERN_ERR_NETWORK};
+    }
+    return count > 0 ? (size_t)count : 0;
+}
+
+const tern_network_ops tern_network_verbs = {
+    .open = verbs_open,
+    .close = verbs_close,
+    .welcome = verbs_welcome,
+    .add_memory = verbs_add_memory,
+    .remove_memory = verbs_remove_memory,
+    .open_end = verbs_open_end,
+    .close_end = verbs_close_end,
+    .add_local = verbs_add_local,
+    .offer = verbs_offer,
+    .reach = verbs_reach,
+    .post = verbs_post,
+    .complete = verbs_complete,
+};

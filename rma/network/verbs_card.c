@@ -1,0 +1,167 @@
+#include "rma/network/verbs_card.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "rma/network/locality.h"
+#include "tern/config.h"
+
+#define LIBRARY "libibverbs.so.1"
+#define READS_MAX 16
+
+/* Never unloaded: what its providers register with the process may outlive a context. */
+static tern_status verbs_load(tern_verbs_library *ibv) {
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return tern_fail(TERN_ERR_UNSUPPORTED, "verbs: no libibverbs here (%s)", dlerror());
+    const struct {
+        const char *name;
+        void *at;
+    } symbols[] = {{"ibv_get_device_list", &ibv->get_device_list},
+                   {"ibv_free_device_list", &ibv->free_device_list},
+                   {"ibv_get_device_name", &ibv->get_device_name},
+                   {"ibv_open_device", &ibv->open_device},
+                   {"ibv_close_device", &ibv->close_device},
+                   {"ibv_query_device", &ibv->query_device},
+                   {"ibv_query_port", &ibv->query_port},
+                   {"ibv_query_gid", &ibv->query_gid},
+                   {"ibv_alloc_pd", &ibv->alloc_pd},
+                   {"ibv_dealloc_pd", &ibv->dealloc_pd},
+                   {"ibv_reg_mr", &ibv->reg_mr},
+                   {"ibv_dereg_mr", &ibv->dereg_mr},
+                   {"ibv_create_cq", &ibv->create_cq},
+                   {"ibv_destroy_cq", &ibv->destroy_cq},
+                   {"ibv_create_qp", &ibv->create_qp},
+                   {"ibv_modify_qp", &ibv->modify_qp},
+                   {"ibv_destroy_qp", &ibv->destroy_qp},
+                   {"ibv_wc_status_str", &ibv->wc_status_str}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+        if (symbol == NULL)
+            return tern_fail(TERN_ERR_UNSUPPORTED, "verbs: %s has no %s", LIBRARY, symbols[i].name);
+        memcpy(symbols[i].at, &symbol, sizeof symbol);
+    }
+    return TERN_OK;
+}
+
+static bool is_ipv4(const union ibv_gid *gid) {
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    return memcmp(gid->raw, mapped, sizeof mapped) == 0;
+}
+
+static bool is_zero(const union ibv_gid *gid) {
+    static const union ibv_gid zero;
+    return memcmp(gid, &zero, sizeof zero) == 0;
+}
+
+/* Over RoCE the GID that maps an IPv4 address can be routed (version 2); else the first there is.
+ */
+static bool choose_gid(tern_verbs_card *card, size_t wish, int count) {
+    card->gid_index = -1;
+    for (int i = 0; i < count; i++) {
+        union ibv_gid gid;
+        if ((wish != TERN_VERBS_GID_ANY && (size_t)i != wish) ||
+            card->ibv.query_gid(card->device, card->port, i, &gid) != 0 || is_zero(&gid))
+            continue;
+        if (card->gid_index < 0 || (is_ipv4(&gid) && !is_ipv4(&card->gid))) {
+            card->gid_index = i;
+            card->gid = gid;
+        }
+    }
+    return card->gid_index >= 0;
+}
+
+static uint32_t mtu_of(size_t bytes) {
+    uint32_t mtu = IBV_MTU_256;
+    while (mtu < IBV_MTU_4096 && 128u << (mtu + 1) <= bytes)
+        mtu++;
+    return mtu;
+}
+
+static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_wish *wish) {
+    struct ibv_port_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    if (card->ibv.query_port(card->device, port,
+                             (struct _compat_ibv_port_attr *)(void *)&attributes) != 0 ||
+        attributes.state != IBV_PORT_ACTIVE)
+        return false;
+    card->port = port;
+    card->lid = attributes.lid;
+    card->mtu = attributes.active_mtu;
+    if (wish->mtu != 0 && mtu_of(wish->mtu) < card->mtu)
+        card->mtu = mtu_of(wish->mtu);
+    return choose_gid(card, wish->gid_index, attributes.gid_tbl_len);
+}
+
+/* Opens the card if one of its ports, or the given one, is active. */
+static bool use_device(tern_verbs_card *card, struct ibv_device *device, uint8_t port,
+                       const tern_network_wish *wish) {
+    struct ibv_device_attr attributes;
+    card->device = card->ibv.open_device(device);
+    if (card->device == NULL)
+        return false;
+    if (card->ibv.query_device(card->device, &attributes) == 0) {
+        const int reads = attributes.max_qp_rd_atom < attributes.max_qp_init_rd_atom
+                              ? attributes.max_qp_rd_atom
+                              : attributes.max_qp_init_rd_atom;
+        card->atomics = attributes.atomic_cap != IBV_ATOMIC_NONE;
+        card->reads = (uint8_t)(reads < READS_MAX ? reads : READS_MAX);
+        for (uint8_t p = 1; p <= attributes.phys_port_cnt; p++) {
+            if ((port != 0 && p != port) || !use_port(card, p, wish))
+                continue;
+            snprintf(card->name, sizeof card->name, "%s:%u", card->ibv.get_device_name(device), p);
+            return true;
+        }
+    }
+    card->ibv.close_device(card->device);
+    card->device = NULL;
+    return false;
+}
+
+static bool card_is_near(const tern_verbs_card *card, struct ibv_device *device) {
+    char path[128];
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/device/local_cpus",
+             card->ibv.get_device_name(device));
+    return tern_locality_is_near(path);
+}
+
+/* The card that is wished for; else one near to where this process runs, else any. */
+static tern_status find_card(tern_verbs_card *card, const tern_network_wish *wish) {
+    const char *colon = strchr(wish->device, ':');
+    const size_t letters = colon != NULL ? (size_t)(colon - wish->device) : strlen(wish->device);
+    const uint8_t port = colon != NULL ? (uint8_t)strtoul(colon + 1, NULL, 10) : 0;
+    int count = 0;
+    struct ibv_device **list = card->ibv.get_device_list(&count);
+    for (int pass = 0; list != NULL && pass < 2 && card->device == NULL; pass++)
+        for (int i = 0; i < count && card->device == NULL; i++) {
+            const char *name = card->ibv.get_device_name(list[i]);
+            if (letters > 0 ? strlen(name) == letters && memcmp(name, wish->device, letters) == 0
+                            : pass == 1 || count == 1 || card_is_near(card, list[i]))
+                (void)use_device(card, list[i], port, wish);
+        }
+    if (list != NULL)
+        card->ibv.free_device_list(list);
+    if (card->device != NULL)
+        return TERN_OK;
+    if (letters > 0)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it with "
+                         "such a GID; ibv_devinfo lists what there is",
+                         wish->device);
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "verbs: no card with an active port here; ibv_devinfo lists what there is");
+}
+
+tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_wish *wish) {
+    *card = (tern_verbs_card){0};
+    tern_status status = verbs_load(&card->ibv);
+    return status == TERN_OK ? find_card(card, wish) : status;
+}
+
+void tern_verbs_card_close(tern_verbs_card *card) {
+    if (card->device != NULL)
+        card->ibv.close_device(card->device);
+}

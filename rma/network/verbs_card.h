@@ -1,0 +1,55 @@
+#ifndef TERN_RMA_NETWORK_VERBS_CARD_H
+#define TERN_RMA_NETWORK_VERBS_CARD_H
+
+/*
+ * The card that verbs uses, one of its ports, and the port's address. libibverbs is loaded when it
+ * is first asked for, so a program starts where it is missing.
+ */
+
+#include <infiniband/verbs.h>
+
+#include "rma/network/network.h"
+
+/* The functions that libibverbs exports. Others are called through its structures. */
+typedef struct tern_verbs_library {
+    struct ibv_device **(*get_device_list)(int *count);
+    void (*free_device_list)(struct ibv_device **list);
+    const char *(*get_device_name)(struct ibv_device *device);
+    struct ibv_context *(*open_device)(struct ibv_device *device);
+    int (*close_device)(struct ibv_context *context);
+    int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attributes);
+    int (*query_port)(struct ibv_context *context, uint8_t port,
+                      struct _compat_ibv_port_attr *attributes);
+    int (*query_gid)(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
+    struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
+    int (*dealloc_pd)(struct ibv_pd *domain);
+    struct ibv_mr *(*reg_mr)(struct ibv_pd *domain, void *base, size_t bytes, int access);
+    int (*dereg_mr)(struct ibv_mr *memory);
+    struct ibv_cq *(*create_cq)(struct ibv_context *context, int entries, void *of,
+                                struct ibv_comp_channel *channel, int vector);
+    int (*destroy_cq)(struct ibv_cq *completions);
+    struct ibv_qp *(*create_qp)(struct ibv_pd *domain, struct ibv_qp_init_attr *attributes);
+    int (*modify_qp)(struct ibv_qp *queues, struct ibv_qp_attr *attributes, int mask);
+    int (*destroy_qp)(struct ibv_qp *queues);
+    const char *(*wc_status_str)(enum ibv_wc_status status);
+} tern_verbs_library;
+
+typedef struct tern_verbs_card {
+    tern_verbs_library ibv;
+    struct ibv_context *device;
+    char name[64]; /* card:port */
+    uint8_t port;
+    uint8_t reads; /* that may be under way between two queues */
+    bool atomics;  /* says that it has them */
+    uint16_t lid;  /* 0 over RoCE */
+    uint32_t mtu;  /* as enum ibv_mtu */
+    int gid_index;
+    union ibv_gid gid;
+} tern_verbs_card;
+
+/* The card that is wished for; else one near to where this thread runs, else any. Its port is
+ * active. TERN_ERR_UNSUPPORTED. */
+tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_wish *wish);
+void tern_verbs_card_close(tern_verbs_card *card);
+
+#endif
