@@ -16,7 +16,7 @@
 #define COMPLETIONS 4096u /* of an end */
 #define INLINE_MAX 128u   /* bytes that a post carries itself, where the card can do that */
 #define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 7u
+#define RETRIES 6u        /* after which a way has failed; software cards take 7 for "for ever" */
 #define POST_MAX ((size_t)1 << 30)
 
 /* What one side of a way tells the other. */
@@ -135,7 +135,7 @@ static int start_queues(verbs_network *v, struct ibv_qp *queues, const verbs_nam
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
                                      .timeout = TIMEOUT,
                                      .retry_cnt = RETRIES,
-                                     .rnr_retry = RETRIES,
+                                     .rnr_retry = 7,
                                      .sq_psn = self->packet,
                                      .max_rd_atomic = v->card.reads};
     return v->card.ibv.modify_qp(queues, &attributes,

@@ -1,0 +1,78 @@
+#!/bin/sh
+# verbs.sh BUILD [SUITE]...: the core suites, or those given, over verbs: on two emulated machines with
+# a software RDMA card each; but histories, whose actors need one clock. Then the RDMA connection is cut
+# in the middle of a stream of calls, with TCP left alone, and made again. Prints a line for each run.
+# Status 77 where there are no such machines.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+shift
+suites='transfer notify call registration hashtable queue map lock atomic ofi ofi_listener
+    call_order'
+cut=yes
+[ $# -eq 0 ] || {
+    suites=$*
+    cut=
+}
+
+# MPICH's MPI_Finalize hangs over TCP (tests/hosts/finalize.c).
+preload=
+finalize=$build/tests/hosts/libtern_hosts_finalize.so
+[ ! -e "$finalize" ] || preload="-x LD_PRELOAD=$finalize"
+
+# Open MPI and the UCX of MPICH find the card otherwise, and cannot use it.
+"$here/boot" -p -m 3072 "${LAB_LIMIT:-3000}" <<END
+export UCX_TLS=tcp,self,sm OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self,vader
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cd "$build" || exit
+failed=0
+
+# over RANKS PROGRAM [OPTION]...
+over() {
+    ranks=\$1 name=\$2 begin=\$(date +%s) status=0
+    shift 2
+    ./mpirun-tern --hosts host1,host2 --agent "$here/agent.sh" -x TERN_TRANSPORT=verbs \\
+        -x UCX_TLS="\$UCX_TLS" -x TERN_LOG_LEVEL=info $preload -n \$ranks \\
+        tests/\$name --quick --deadline 580 \$* >/tmp/log </dev/null 2>&1 || status=\$?
+    case \$status in
+    0) echo "\$name\${*:+ \$*} on \$ranks ranks: ok (\$((\$(date +%s) - begin)) s)" ;;
+    77) echo "\$name on \$ranks ranks: skipped" ;;
+    *)
+        echo "\$name on \$ranks ranks: FAILED with status \$status"
+        tail -n 60 /tmp/log
+        failed=1
+        ;;
+    esac
+}
+
+# Drops the packets of RoCE for four seconds.
+cat >/tmp/cut <<'CUT'
+tc qdisc add dev eth0 clsact
+tc filter add dev eth0 egress protocol ip flower ip_proto udp dst_port 4791 action drop
+sleep 4
+tc qdisc del dev eth0 clsact
+CUT
+
+rdma link show
+for suite in $(echo $suites); do
+    case \$suite in
+    ofi) over 3 test_ofi ;; # one of them is stopped
+    ofi_listener)      # its other tests are for one machine
+        over 2 test_ofi_listener --only first_put
+        over 2 test_ofi_listener --only first_calls
+        ;;
+    *) over 2 test_\$suite ;;
+    esac
+done
+if [ "$cut" ]; then
+    export LAB_CUT='sh /tmp/cut >/dev/null 2>&1 &'
+    over 2 lab/test_stream
+    if grep -q 'verbs: an operation failed' /tmp/log; then
+        echo "a connection was lost in the middle of calls, and made again"
+    else
+        echo "FAILED: no connection was lost"
+        failed=1
+    fi
+fi
+exit \$failed
+END
