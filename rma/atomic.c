@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "rma/network/process.h"
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/progress/wait.h"
@@ -39,6 +40,12 @@ uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64
     if (width == 4)
         return apply_uint32_t(word, op, (uint32_t)operand, (uint32_t)expected);
     return apply_uint64_t(word, op, operand, expected);
+}
+
+bool tern_has_far_atomics(const tern_context *context) {
+    const tern_rma *rma = tern_rma_of(context);
+    return (rma->window != NULL && tern_window_has_atomics(rma->window)) ||
+           (rma->native != NULL && rma->native->atomics);
 }
 
 tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
@@ -89,8 +96,7 @@ static bool atomic_is_far(const tern_context *context, tern_ptr p) {
 
 /* Whether its owner applies it on receipt of a message. */
 static bool atomic_goes_by_message(const tern_context *context, tern_ptr p) {
-    const tern_window *window = tern_rma_of(context)->window;
-    return p.domain == TERN_DOMAIN_OWNER || window == NULL || !tern_window_has_atomics(window);
+    return p.domain == TERN_DOMAIN_OWNER || !tern_has_far_atomics(context);
 }
 
 tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,

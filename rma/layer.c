@@ -132,7 +132,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         mine->board = tern_board(context, worker->id);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
-        if (rma->window == NULL || !tern_window_has_atomics(rma->window))
+        if (!tern_has_far_atomics(context))
             direct |= 1u << TERN_DOMAIN_GLOBAL;
         worker->view = (tern_worker_view){.reach = rma->reach,
                                           .ranks = context->size,

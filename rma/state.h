@@ -155,6 +155,9 @@ static inline char *tern_ring_data_at(const tern_context *context, uint32_t rank
     return rma->segment[rank].base + rma->layout.arena + ring * rma->layout.ring_bytes;
 }
 
+/* Whether atomics on TERN_DOMAIN_GLOBAL are MPI's or a network's, and never the processor's. */
+bool tern_has_far_atomics(const tern_context *context);
+
 /* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
  * bytes) is not inside its heap. */
 tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,

@@ -33,7 +33,7 @@ static const char *const transports[] = {"auto", "shm", "rma", "p2p", "ofi", "ve
 static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
 static const char *const cma_choices[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
-static const char *const appliers[] = {"auto", "mpi", "owner", NULL};
+static const char *const appliers[] = {"auto", "mpi", "owner", "network", NULL};
 static const char *const orders[] = {"strict", "relaxed", NULL};
 static const char *const publications[] = {"write", "batched", "spill", NULL};
 static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
@@ -98,7 +98,7 @@ static const option options[] = {
     {"TERN_RMA_COMMIT", OPTION_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
      TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
     {"TERN_RMA_ATOMICS", OPTION_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
-     TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes over rma"},
+     TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes"},
     {"TERN_LISTENER", OPTION_CHOICE, FIELD(listener), switches, 0, 0, false, false, 1,
      "1: over ofi, a thread of each process answers ranks that meet it; 0: its progress does"},
     {"TERN_PACKED_MAX", OPTION_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,

@@ -51,11 +51,13 @@ typedef enum tern_rma_commit {
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
 } tern_rma_commit;
 
-/* What applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes over rma. */
+/* What applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes. */
 typedef enum tern_rma_atomics {
-    TERN_RMA_ATOMICS_AUTO, /* MPI where its puts are one-sided and its atomics sound, else owner */
-    TERN_RMA_ATOMICS_MPI,  /* MPI's atomics, everywhere and by everyone */
-    TERN_RMA_ATOMICS_OWNER /* the owner's processor, asked by a message */
+    TERN_RMA_ATOMICS_AUTO,  /* MPI where its puts are one-sided and its atomics sound, else owner */
+    TERN_RMA_ATOMICS_MPI,   /* MPI's atomics, everywhere and by everyone */
+    TERN_RMA_ATOMICS_OWNER, /* the owner's processor, asked by a message */
+    TERN_RMA_ATOMICS_NETWORK /* over ofi and verbs: the network's atomics, everywhere and by
+                                everyone; of 4 bytes only over ofi */
 } tern_rma_atomics;
 
 /* Notified operations that find room while earlier ones of their pair wait for it. */

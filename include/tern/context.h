@@ -105,7 +105,8 @@ typedef struct tern_network_info {
     int registered_only; /* 1: it moves registered memory only */
     int says_ordered; /* 1: it says that writes to one rank arrive in order; tern does not rely on
                          it */
-    int says_atomics; /* 1: it says that it has atomics; tern does not use them */
+    int says_atomics; /* 1: it says that it has atomics */
+    int atomics;      /* 1: they serve TERN_DOMAIN_GLOBAL: TERN_RMA_ATOMICS=network */
 } tern_network_info;
 
 /* [out] info: of the network under TERN_OFI and TERN_VERBS. Local, never blocks, any thread.

@@ -31,16 +31,30 @@ typedef struct tern_network_key {
 typedef struct tern_network_memory tern_network_memory; /* registered */
 typedef struct tern_network_end tern_network_end;       /* a port's, of the network's kind */
 
-/* A write or a read. It is under way until the port completes its context. */
+/* Atomics are of 8 bytes or, where the network has them, of 4. */
+typedef enum tern_network_act {
+    TERN_NETWORK_READ,
+    TERN_NETWORK_WRITE,
+    TERN_NETWORK_ADD,
+    TERN_NETWORK_CAS
+} tern_network_act;
+
+/* What an atomic has at `here`. */
+typedef struct tern_network_words {
+    uint64_t old; /* [out] what was there before */
+    uint64_t operand, expected;
+} tern_network_words;
+
+/* An operation. It is under way until the port completes its context. */
 #define TERN_NETWORK_CONTEXT 128u
 typedef struct tern_network_post {
-    bool write;
+    tern_network_act act;
     uint64_t peer;
     tern_network_key there;
     uint64_t offset; /* of the memory that the key names */
     void *here;
     tern_network_memory *local; /* that `here` lies in; NULL: it is not registered */
-    size_t bytes;
+    size_t bytes;               /* that it reads or writes there */
     void *context; /* of TERN_NETWORK_CONTEXT bytes that are the network's while it is under way */
 } tern_network_post;
 
@@ -62,15 +76,16 @@ struct tern_network_ops;
 /* What every kind begins with. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
-    const char *name;  /* of what it stands on: the same for ranks that reach each other */
-    const char *card;  /* for people */
-    bool one_sided;    /* says that it needs no help of the target's process */
-    bool local_memory; /* moves registered memory only, and registers other for each post */
-    bool connects;     /* a way is of no use once an operation on it has failed */
-    size_t post_max;   /* bytes of one post */
-    size_t inline_max; /* bytes that a post carries itself */
-    bool says_ordered; /* of its writes to one process; tern relies on none */
-    bool says_atomics;
+    const char *name;     /* of what it stands on: the same for ranks that reach each other */
+    const char *card;     /* for people */
+    bool one_sided;       /* says that it needs no help of the target's process */
+    bool local_memory;    /* moves registered memory only, and registers other for each post */
+    bool connects;        /* a way is of no use once an operation on it has failed */
+    size_t post_max;      /* bytes of one post */
+    size_t inline_max;    /* bytes that a post carries itself */
+    bool says_ordered;    /* of its writes to one process; tern relies on none */
+    bool has_atomics;     /* says that it can add and compare 8 bytes */
+    bool has_narrow;      /* and 4 */
     pthread_mutex_t lock; /* around progress, registration */
 } tern_network;
 
@@ -104,6 +119,14 @@ typedef struct tern_network_ops {
     /* How many are complete, at most `most`. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
 } tern_network_ops;
+
+/* Where the network needs this process for others' operations, and no other thread sees to it. */
+static inline void tern_network_progress(tern_network *network) {
+    if (network->ops->progress != NULL && pthread_mutex_trylock(&network->lock) == 0) {
+        network->ops->progress(network);
+        pthread_mutex_unlock(&network->lock);
+    }
+}
 
 /* For tests: gives what stands between tern and a network that is being opened. NULL: nothing. */
 extern const tern_network_ops *(*tern_network_hook)(const tern_network_ops *ops);

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -201,6 +202,13 @@ static void ofi_close(tern_network *network) {
     free(ofi);
 }
 
+static bool ofi_has_atomics(const tern_network_end *end, enum fi_datatype type) {
+    size_t count = 0;
+    return (end->info->caps & FI_ATOMIC) != 0 &&
+           fi_fetch_atomicvalid(end->endpoint, type, FI_SUM, &count) == 0 && count > 0 &&
+           fi_compare_atomicvalid(end->endpoint, type, FI_CSWAP, &count) == 0 && count > 0;
+}
+
 static tern_status ofi_open(const tern_network_wish *wish, tern_network **network) {
     tern_ofi *ofi = calloc(1, sizeof *ofi);
     if (ofi == NULL)
@@ -229,7 +237,8 @@ static tern_status ofi_open(const tern_network_wish *wish, tern_network **networ
     ofi->network.local_memory = (ofi->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     ofi->network.says_ordered =
         (ofi->info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0;
-    ofi->network.says_atomics = (ofi->info->caps & FI_ATOMIC) != 0;
+    ofi->network.has_atomics = ofi_has_atomics(&ofi->end, FI_UINT64);
+    ofi->network.has_narrow = ofi_has_atomics(&ofi->end, FI_UINT32);
     ofi->network.inline_max = ofi->info->tx_attr->inject_size;
     ofi->network.post_max = ofi->info->ep_attr->max_msg_size;
     *network = &ofi->network;
@@ -335,6 +344,29 @@ static tern_status ofi_reach(tern_network_end *end, const tern_network_name *nam
     return TERN_OK;
 }
 
+static ssize_t ofi_start(tern_network_end *end, const tern_network_post *post, uint64_t remote,
+                         void *desc) {
+    tern_network_words *words = post->here;
+    struct fid_ep *endpoint = end->endpoint;
+    const enum fi_datatype type = post->bytes == 4 ? FI_UINT32 : FI_UINT64;
+    switch (post->act) {
+    case TERN_NETWORK_WRITE:
+        return fi_write(endpoint, post->here, post->bytes, desc, post->peer, remote,
+                        post->there.key, post->context);
+    case TERN_NETWORK_ADD:
+        return fi_fetch_atomic(endpoint, &words->operand, 1, desc, &words->old, desc, post->peer,
+                               remote, post->there.key, type, FI_SUM, post->context);
+    case TERN_NETWORK_CAS:
+        return fi_compare_atomic(endpoint, &words->operand, 1, desc, &words->expected, desc,
+                                 &words->old, desc, post->peer, remote, post->there.key, type,
+                                 FI_CSWAP, post->context);
+    case TERN_NETWORK_READ:
+        break;
+    }
+    return fi_read(endpoint, post->here, post->bytes, desc, post->peer, remote, post->there.key,
+                   post->context);
+}
+
 static tern_status ofi_post(tern_network_end *end, const tern_network_post *post) {
     const uint64_t remote = post->there.base + post->offset;
     ofi_context *context = post->context;
@@ -347,16 +379,12 @@ static tern_status ofi_post(tern_network_end *end, const tern_network_post *post
         context->local = local;
     }
     void *desc = local == NULL ? NULL : fi_mr_desc(local);
-    const ssize_t code = post->write ? fi_write(end->endpoint, post->here, post->bytes, desc,
-                                                post->peer, remote, post->there.key, context)
-                                     : fi_read(end->endpoint, post->here, post->bytes, desc,
-                                               post->peer, remote, post->there.key, context);
+    const ssize_t code = ofi_start(end, post, remote, desc);
     if (code == 0)
         return TERN_OK;
     if (context->local != NULL)
         fi_close(&context->local->fid);
-    return code == -FI_EAGAIN ? TERN_ERR_AGAIN
-                              : ofi_fail(end->of, post->write ? "fi_write" : "fi_read", code);
+    return code == -FI_EAGAIN ? TERN_ERR_AGAIN : ofi_fail(end->of, "starting an operation", code);
 }
 
 static tern_network_done ofi_done(ofi_context *context, tern_status status) {

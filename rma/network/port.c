@@ -167,7 +167,7 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
                               uint64_t moved, uint64_t bytes, tern_flight *flight) {
     const uint64_t place = move->place + moved, size = port->native->piece_bytes;
     tern_network_post *post = &flight->post;
-    *post = (tern_network_post){.write = move->write,
+    *post = (tern_network_post){.act = move->act,
                                 .peer = to->peer,
                                 .here = (char *)move->here + moved,
                                 .bytes = bytes,
@@ -181,10 +181,12 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
     }
     flight->back = NULL;
     if (flight->copy != NULL) {
-        if (!move->write)
+        if (move->act != TERN_NETWORK_WRITE)
             flight->back = post->here;
-        else
+        if (move->act == TERN_NETWORK_WRITE)
             memcpy(flight->copy->bytes, post->here, bytes);
+        else if (move->act != TERN_NETWORK_READ)
+            memcpy(flight->copy->bytes, post->here, sizeof(tern_network_words));
         post->here = flight->copy->bytes;
         post->local = flight->copy->local;
     }
@@ -337,10 +339,7 @@ tern_status tern_flight_end(tern_worker *worker, tern_flight *flight) {
 size_t tern_port_poll(tern_worker *worker) {
     tern_port *port = tern_rma_worker_of(worker)->port;
     tern_network *network = tern_rma_of(worker->context)->native->network;
-    if (network->ops->progress != NULL && pthread_mutex_trylock(&network->lock) == 0) {
-        network->ops->progress(network);
-        pthread_mutex_unlock(&network->lock);
-    }
+    tern_network_progress(network);
     if (port == NULL)
         return 0;
     if (port->lost != NULL)

@@ -29,10 +29,10 @@ tern_status tern_port_settle(tern_worker *worker);
 
 /* What an operation moves. */
 typedef struct tern_move {
-    bool write;
-    bool copied; /* a write of at most TERN_FLIGHT_COPY bytes: `here` is free at once */
-    bool kept;   /* its end will be asked for */
-    bool again;  /* where the network loses it, it may be posted again, however late */
+    tern_network_act act; /* an atomic is copied: `here` has its tern_network_words, and gets old */
+    bool copied;          /* a write of at most TERN_FLIGHT_COPY bytes: `here` is free at once */
+    bool kept;            /* its end will be asked for */
+    bool again;           /* where the network loses it, it may be posted again, however late */
     uint32_t rank;
     uint64_t place;        /* an offset in the segment of rank, or a place in a region of it */
     struct tern_rkey *key; /* of the region, held; released when the operation ends */

@@ -47,22 +47,17 @@ static tern_status message_take(tern_context *context, uint32_t from, void *data
         PMPI_Recv(data, bytes, MPI_BYTE, (int)from, TAG_PROBE, context->comm, MPI_STATUS_IGNORE));
 }
 
-/* One put of a word, completed. TERN_ERR_TIMEOUT. */
-static tern_status put_word(tern_network *network, tern_network_end *end, tern_network_post *post,
-                            probe_page *page, uint64_t value, uint64_t limit) {
+tern_status tern_network_act_once(tern_network *network, tern_network_end *end,
+                                  const tern_network_post *post, uint64_t limit) {
     const uint64_t begin = tern_now();
     tern_network_done done = {NULL, TERN_OK};
     bool posted = false;
-    page->from = value;
-    post->here = &page->from;
-    post->bytes = sizeof page->from;
-    post->context = page->context;
-    post->write = true;
     while (done.context == NULL) {
         tern_status status = posted ? TERN_OK : network->ops->post(end, post);
         posted = posted || status == TERN_OK;
         if (status != TERN_OK && status != TERN_ERR_AGAIN)
             return status;
+        tern_network_progress(network);
         if (network->ops->complete(end, &done, 1) == 0) {
             if (tern_now() - begin > limit)
                 return tern_fail(TERN_ERR_TIMEOUT, "nothing lands");
@@ -70,6 +65,16 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
         }
     }
     return done.status;
+}
+
+static tern_status put_word(tern_network *network, tern_network_end *end, tern_network_post *post,
+                            probe_page *page, uint64_t value, uint64_t limit) {
+    page->from = value;
+    post->here = &page->from;
+    post->bytes = sizeof page->from;
+    post->context = page->context;
+    post->act = TERN_NETWORK_WRITE;
+    return tern_network_act_once(network, end, post, limit);
 }
 
 /* The origin: trips to an attentive target, trips of messages, and a put to a sleeping target. */
@@ -138,11 +143,7 @@ static tern_status probe_target_of(tern_context *context, tern_network *network,
         sent =
             TERN_MPI(PMPI_Irecv(&byte, 1, MPI_BYTE, (int)origin, TAG_PROBE, context->comm, &over));
     while (sent == TERN_OK && !done) {
-        if (network->ops->progress != NULL) {
-            pthread_mutex_lock(&network->lock);
-            network->ops->progress(network);
-            pthread_mutex_unlock(&network->lock);
-        }
+        tern_network_progress(network);
         sent = TERN_MPI(PMPI_Test(&over, &done, MPI_STATUS_IGNORE));
         sched_yield();
     }

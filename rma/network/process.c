@@ -34,7 +34,8 @@ tern_status tern_context_network(const tern_context *context, tern_network_info 
                                 .carried = network->inline_max,
                                 .registered_only = network->local_memory,
                                 .says_ordered = network->says_ordered,
-                                .says_atomics = network->says_atomics};
+                                .says_atomics = network->has_atomics,
+                                .atomics = native->atomics};
     snprintf(info->name, sizeof info->name, "%s", network->name);
     snprintf(info->card, sizeof info->card, "%s", network->card);
     return TERN_OK;

@@ -15,6 +15,7 @@
 typedef struct tern_native {
     tern_network *network;
     tern_network_findings findings;
+    bool atomics; /* the network's serve TERN_DOMAIN_GLOBAL, everywhere and by everyone */
     char *segment;
     uint64_t bytes, piece_bytes;
     tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */

@@ -88,9 +88,9 @@ static struct ibv_qp *make_queues(verbs_network *v, struct ibv_cq *completions, 
                                           .qp_type = IBV_QPT_RC};
     struct ibv_qp_attr start = {.qp_state = IBV_QPS_INIT,
                                 .port_num = v->card.port,
-                                .qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
-                                                   IBV_ACCESS_REMOTE_WRITE |
-                                                   IBV_ACCESS_REMOTE_READ};
+                                .qp_access_flags =
+                                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
     struct ibv_qp *queues = v->card.ibv.create_qp(v->domain, &attributes);
     if (queues == NULL)
         return NULL;
@@ -191,7 +191,7 @@ static tern_status verbs_open(const tern_network_wish *wish, tern_network **netw
     if (status == TERN_OK &&
         (v->nothing = v->card.ibv.create_cq(v->card.device, 1, NULL, NULL, 0)) == NULL)
         status = verbs_fail(TERN_ERR_SYSTEM, "ibv_create_cq");
-    v->network.says_atomics = v->card.atomics;
+    v->network.has_atomics = v->card.atomics;
     if (status == TERN_OK)
         *network = &v->network;
     else
@@ -256,9 +256,10 @@ static tern_status verbs_register(verbs_network *v, void *base, size_t bytes, in
 static tern_status verbs_add_memory(tern_network *network, void *base, size_t bytes,
                                     tern_network_memory **memory, tern_network_key *key) {
     struct ibv_mr *mr;
-    tern_status status = verbs_register(
-        verbs_of(network), base, bytes,
-        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, &mr);
+    tern_status status = verbs_register(verbs_of(network), base, bytes,
+                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+                                        &mr);
     if (status != TERN_OK)
         return status;
     *memory = (tern_network_memory *)(void *)mr;
@@ -365,7 +366,7 @@ static tern_status verbs_reach(tern_network_end *end, const tern_network_name *n
 static tern_status verbs_post(tern_network_end *end, const tern_network_post *post) {
     verbs_way *way = (verbs_way *)(uintptr_t)post->peer;
     verbs_post_context *context = post->context;
-    const bool carried = post->write && post->bytes <= way->inline_max;
+    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= way->inline_max;
     struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
     if (way->posted == DEPTH)
         return TERN_ERR_AGAIN;
@@ -380,14 +381,32 @@ static tern_status verbs_post(tern_network_end *end, const tern_network_post *po
     struct ibv_sge piece = {.addr = (uintptr_t)post->here,
                             .length = (uint32_t)post->bytes,
                             .lkey = local != NULL ? local->lkey : 0};
+    static const enum ibv_wr_opcode codes[] = {[TERN_NETWORK_READ] = IBV_WR_RDMA_READ,
+                                               [TERN_NETWORK_WRITE] = IBV_WR_RDMA_WRITE,
+                                               [TERN_NETWORK_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                               [TERN_NETWORK_CAS] = IBV_WR_ATOMIC_CMP_AND_SWP};
     struct ibv_send_wr request = {.wr_id = (uintptr_t)context,
                                   .sg_list = &piece,
                                   .num_sge = 1,
-                                  .opcode = post->write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+                                  .opcode = codes[post->act],
                                   .send_flags =
-                                      IBV_SEND_SIGNALED | (carried ? IBV_SEND_INLINE : 0u),
-                                  .wr.rdma = {.remote_addr = post->there.base + post->offset,
-                                              .rkey = (uint32_t)post->there.key}};
+                                      IBV_SEND_SIGNALED | (carried ? IBV_SEND_INLINE : 0u)};
+    const uint64_t remote = post->there.base + post->offset;
+    const uint32_t key = (uint32_t)post->there.key;
+    const tern_network_words *words = post->here;
+    if (post->act == TERN_NETWORK_ADD)
+        request.wr.atomic.compare_add = words->operand;
+    if (post->act == TERN_NETWORK_CAS) {
+        request.wr.atomic.compare_add = words->expected;
+        request.wr.atomic.swap = words->operand;
+    }
+    if (post->act == TERN_NETWORK_ADD || post->act == TERN_NETWORK_CAS) {
+        request.wr.atomic.remote_addr = remote;
+        request.wr.atomic.rkey = key;
+    } else {
+        request.wr.rdma.remote_addr = remote;
+        request.wr.rdma.rkey = key;
+    }
     struct ibv_send_wr *bad = NULL;
     const int code = ibv_post_send(way->queues, &request, &bad);
     if (code == 0) {

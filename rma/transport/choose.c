@@ -53,6 +53,20 @@ static tern_status compare_providers(tern_context *context, const tern_rma *rma)
     return tern_collective_agree(context, NULL, status, "comparing providers");
 }
 
+/* Collective. TERN_ERR_UNSUPPORTED: the option asks for atomics that the network does not have. */
+static tern_status choose_atomics(tern_context *context, tern_rma *rma) {
+    tern_native *native = rma->native;
+    if (context->config.rma_atomics != TERN_RMA_ATOMICS_NETWORK)
+        return TERN_OK;
+    tern_status status = tern_network_probe_atomics(context, native->network, &native->atomics);
+    if (status == TERN_OK && !native->atomics)
+        status = tern_fail(TERN_ERR_UNSUPPORTED,
+                           "TERN_RMA_ATOMICS=network, but %s has no atomics here that lose no "
+                           "update; use owner",
+                           native->network->name);
+    return status;
+}
+
 /* Finds out what it is good for, too. TERN_ERR_UNSUPPORTED, on some rank: there is none. */
 static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
     tern_status status = kind->network != NULL
@@ -92,7 +106,8 @@ static tern_status force_native(tern_context *context, tern_rma *rma, const nati
                          "TERN_TRANSPORT=%s, but a put over %s (%s) does not land here; use p2p, "
                          "or another provider or card",
                          name_of(kind), rma->native->network->name, rma->native->network->card);
-    return take_native(context, rma, kind, "TERN_TRANSPORT says so");
+    status = choose_atomics(context, rma);
+    return status == TERN_OK ? take_native(context, rma, kind, "TERN_TRANSPORT says so") : status;
 }
 
 /* Whether it is there, needs no help and is about as fast as messages. */
@@ -103,7 +118,7 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
     if (status == TERN_OK)
         f = rma->native->findings;
     *taken = status == TERN_OK && f.one_sided && f.trip <= f.message_trip * 6 / 5;
-    if (*taken)
+    if (*taken && (status = choose_atomics(context, rma)) == TERN_OK)
         return take_native(context, rma, kind,
                            "a put lands while its target sleeps, as fast as a message");
     if (status == TERN_OK && context->rank == 0)
@@ -125,11 +140,21 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
     return status;
 }
 
+static tern_status no_network_atomics(const tern_context *context) {
+    return context->config.rma_atomics != TERN_RMA_ATOMICS_NETWORK
+               ? TERN_OK
+               : tern_fail(TERN_ERR_UNSUPPORTED,
+                           "TERN_RMA_ATOMICS=network, but the ranks have no network but MPI here; "
+                           "use auto, or TERN_TRANSPORT=ofi or verbs");
+}
+
 /* rma, or p2p. */
 static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
     tern_transport_choice choice = context->config.transport;
     tern_window_findings probe;
-    tern_status status = tern_window_probe(context, &probe);
+    tern_status status = no_network_atomics(context);
+    if (status == TERN_OK)
+        status = tern_window_probe(context, &probe);
     if (status != TERN_OK)
         return status;
     tern_rma_atomics atomics = context->config.rma_atomics;
@@ -140,6 +165,11 @@ static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "TERN_RMA_ATOMICS=mpi, but this MPI's atomics crash or lose updates "
                          "(Open MPI before 4.1.5); use auto or owner");
+    if (atomics == TERN_RMA_ATOMICS_NETWORK)
+        return tern_fail(
+            TERN_ERR_UNSUPPORTED,
+            "TERN_RMA_ATOMICS=network, but the ranks have no network but MPI here; use "
+            "auto, or TERN_TRANSPORT=ofi or verbs");
     bool take = choice == TERN_TRANSPORT_RMA || (probe.works && probe.one_sided);
     if (context->rank == 0)
         tern_log(TERN_LOG_INFO, "transport between nodes: %s, because %s", take ? "rma" : "p2p",
@@ -165,7 +195,7 @@ tern_status tern_transport_choose(tern_context *context) {
     bool taken = false;
     if (choice == TERN_TRANSPORT_P2P) {
         rma->far = &tern_transport_p2p;
-        return TERN_OK;
+        return no_network_atomics(context);
     }
     for (size_t i = 0; i < NATIVES; i++) {
         if (choice == natives[i].choice)

@@ -67,7 +67,7 @@ static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_flight *who
 static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                               size_t bytes, tern_transfer *transfer) {
     const bool copied = bytes <= TERN_FLIGHT_COPY;
-    tern_move move = {.write = true,
+    tern_move move = {.act = TERN_NETWORK_WRITE,
                       .copied = copied,
                       .kept = !copied,
                       .rank = rank,
@@ -109,10 +109,69 @@ static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int
     return *done ? tern_flight_end(worker, transfer->flight) : TERN_OK;
 }
 
+static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offset,
+                              tern_network_act act, unsigned width, tern_network_words *words) {
+    tern_move move = {.act = act,
+                      .copied = true,
+                      .kept = true,
+                      .rank = rank,
+                      .place = offset,
+                      .here = words,
+                      .bytes = width};
+    tern_flight *whole;
+    tern_status status = start(worker, &move, &whole);
+    return status == TERN_OK ? wait_for(worker, rank, whole) : status;
+}
+
+/* What a word becomes. */
+static uint64_t atomic_result(tern_atomic_op op, uint64_t before, uint64_t operand) {
+    switch (op) {
+    case TERN_ATOMIC_AND:
+        return before & operand;
+    case TERN_ATOMIC_OR:
+        return before | operand;
+    case TERN_ATOMIC_XOR:
+        return before ^ operand;
+    default:
+        return operand;
+    }
+}
+
+/* A network adds and compares; the others are made of that. */
+static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                 tern_atomic_op op, unsigned width, uint64_t operand,
+                                 uint64_t expected, uint64_t *old) {
+    tern_network_words words = {0, op == TERN_ATOMIC_ADD ? operand : 0, 0};
+    const tern_native *native = tern_rma_of(worker->context)->native;
+    if (!native->atomics)
+        return tern_message_atomic(worker, rank, offset, op, width, operand, expected, old);
+    if (width == 4 && !native->network->has_narrow)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "an atomic of 4 bytes, but %s has those of 8 alone; use 8 bytes, "
+                         "TERN_DOMAIN_OWNER, or TERN_RMA_ATOMICS=owner",
+                         native->network->name);
+    tern_status status = TERN_OK;
+    if (op == TERN_ATOMIC_CAS) {
+        words = (tern_network_words){0, operand, expected};
+        status = native_act(worker, rank, offset, TERN_NETWORK_CAS, width, &words);
+    } else {
+        status = native_act(worker, rank, offset, TERN_NETWORK_ADD, width, &words);
+        bool done = op == TERN_ATOMIC_ADD || op == TERN_ATOMIC_LOAD;
+        while (status == TERN_OK && !done) {
+            const uint64_t before = words.old;
+            words = (tern_network_words){0, atomic_result(op, before, operand), before};
+            status = native_act(worker, rank, offset, TERN_NETWORK_CAS, width, &words);
+            done = words.old == before;
+        }
+    }
+    *old = words.old;
+    return status;
+}
+
 /* As much as one operation of the network takes. */
 static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offset,
                                const void *from, uint64_t bytes, uint64_t *posted) {
-    tern_move move = {.write = true,
+    tern_move move = {.act = TERN_NETWORK_WRITE,
                       .rank = rank,
                       .place = offset,
                       .here = (void *)(uintptr_t)from,
@@ -183,7 +242,7 @@ static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
 static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint64_t at = out->batch & out->lane.mask;
-    const tern_move move = {.write = true,
+    const tern_move move = {.act = TERN_NETWORK_WRITE,
                             .again = true, /* it carries its position */
                             .rank = tern_rank_of(worker->context, out->target),
                             .place = layout->arena + out->ring * layout->ring_bytes + at,
@@ -218,7 +277,7 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
     uint64_t words[2] = {in->position, ~in->position};
     _Static_assert(sizeof words == sizeof(tern_credit), "they are a credit");
     const tern_move move = {
-        .write = true,
+        .act = TERN_NETWORK_WRITE,
         .copied = true,
         .kept = true,
         .again = true,
@@ -262,7 +321,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
                           memory_order_relaxed);
     checked.check = tern_reply_checksum(context, &checked);
     const tern_answer_to answer = {target, address->cell};
-    const tern_move move = {.write = true,
+    const tern_move move = {.act = TERN_NETWORK_WRITE,
                             .copied = true,
                             .rank = tern_rank_of(context, target),
                             .place = tern_reply_offset(context, target, address),
@@ -277,7 +336,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
 /* What networks have in common, which is all but the name. */
 #define NATIVE_OPS                                                                                 \
     .reads_own_batches = true, .puts_outlive = true, .settles_own = true, .put = native_put,       \
-    .post = native_post, .get = native_get, .atomic = tern_message_atomic, .flush = native_flush,  \
+    .post = native_post, .get = native_get, .atomic = native_atomic, .flush = native_flush,        \
     .settle = native_settle, .test = native_test, .open = native_open_ring,                        \
     .publish = native_publish, .consumed = native_consumed, .report = native_report,               \
     .reply = native_reply, .poll = native_poll

@@ -24,7 +24,7 @@ typedef struct flaky_end {
     size_t doomed_count;
 } flaky_end;
 
-static _Atomic bool refuses_memory, swallows;
+static _Atomic bool refuses_memory, swallows, loses_updates;
 
 static flaky_end *flaky_of(tern_network_end *end) { return (flaky_end *)(void *)end; }
 
@@ -79,6 +79,11 @@ static tern_status flaky_post(tern_network_end *end, const tern_network_post *po
         return TERN_OK;
     if (atomic_load(&refuses_memory) && post->local == NULL)
         return refuse_memory();
+    if (atomic_load(&loses_updates) && post->act == TERN_NETWORK_ADD && f->count < HELD &&
+        draw(f, 16) == 0) {
+        f->held[f->count++] = (tern_network_done){post->context, TERN_OK};
+        return TERN_OK;
+    }
     const bool loses = one_in > 0 && draw(f, one_in) == 0;
     if (draw(f, REFUSE) == 0) {
         atomic_fetch_add(&refused, 1);
@@ -167,6 +172,8 @@ void flaky_network(uint64_t seed) {
 void flaky_network_refuse_memory(bool refuse) { atomic_store(&refuses_memory, refuse); }
 
 void flaky_network_swallow(bool swallow) { atomic_store(&swallows, swallow); }
+
+void flaky_network_lose_updates(bool lose) { atomic_store(&loses_updates, lose); }
 
 void flaky_network_lose(uint64_t one_in) { atomic_store(&lose_one_in, one_in); }
 

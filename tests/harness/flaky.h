@@ -20,6 +20,9 @@ void flaky_network_refuse_memory(bool refuse);
 /* From now on operations are taken and never complete. */
 void flaky_network_swallow(bool swallow);
 
+/* From now on some atomics are said to be done and are not. */
+void flaky_network_lose_updates(bool lose);
+
 /* Operations that were refused, came in another order, and were said to be lost. */
 typedef struct flaky_counts {
     uint64_t refused, reordered, lost;

@@ -440,6 +440,48 @@ static void a_network_that_completes_nothing(void) {
     flaky_network(0);
 }
 
+/* Atomics of the network need no help of the target either, and a network that loses updates is
+ * found out. */
+static void atomics_of_the_network(void) {
+    tern_config config;
+    tern_context *context = NULL;
+    EXPECT_OK(tern_config_init(&config));
+    if (config.transport != TERN_TRANSPORT_VERBS)
+        config.transport = TERN_TRANSPORT_OFI;
+    config.ranks_per_node = 1;
+    config.rma_atomics = TERN_RMA_ATOMICS_NETWORK;
+    if (fixture_open(&f, &config)) {
+        const bool one_sided = tern_rma_of(f.context)->native->network->one_sided;
+        tern_network_info info;
+        uint64_t old = 99;
+        EXPECT_OK(tern_context_network(f.context, &info));
+        CU_ASSERT(info.says_atomics && info.atomics);
+        fixture_alloc_all(&f, 64, TERN_DOMAIN_GLOBAL, memory);
+        EXPECT_OK(tern_atomic_store(f.worker, memory[f.rank], 0));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_atomic_fetch_add(f.worker, memory[0], 1, NULL));
+        EXPECT_OK(tern_barrier(f.worker));
+        if (one_sided && f.rank != 0) /* while rank 0 sits in MPI */
+            for (uint64_t i = 0; i < TIMES; i++)
+                EXPECT_OK(tern_atomic_fetch_add(f.worker, memory[0], 1, &old));
+        meet_in_mpi();
+        EXPECT_OK(tern_atomic_load(f.worker, memory[0], &old));
+        CU_ASSERT_EQUAL(old, f.size + (one_sided ? TIMES * (f.size - 1) : 0));
+        EXPECT_OK(tern_barrier(f.worker));
+        fixture_free_all(&f, memory);
+        fixture_close(&f);
+    }
+    flaky_network(tern_test_seed() + 1);
+    flaky_network_lose_updates(true);
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("no atomics here that lose no update");
+    flaky_network_lose_updates(false);
+    flaky_network(0);
+    config.transport = TERN_TRANSPORT_P2P;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("TERN_RMA_ATOMICS=network");
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"what_was_found", what_was_found},
@@ -453,6 +495,7 @@ int main(int argc, char **argv) {
         {"lost_puts", lost_puts},
         {"no_more_memory", no_more_memory},
         {"an_unreachable_segment", an_unreachable_segment},
+        {"atomics_of_the_network", atomics_of_the_network},
         {"a_network_that_completes_nothing", a_network_that_completes_nothing},
     };
     return tern_test_main(argc, argv, "ofi", tests, sizeof tests / sizeof *tests);

@@ -1,0 +1,199 @@
+#include "rma/network/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "rma/memory/segment.h"
+#include "src/collective/collective.h"
+#include "src/mpi/mpi.h"
+
+#define TAG_ATOMICS 5
+#define TIMES 200u              /* of each kind, by each of two ranks */
+#define PATIENCE_NS 5000000000u /* for one */
+#define SELF (UINT64_MAX - 1)   /* no worker's number */
+#define OTHER (UINT64_MAX - 2)
+
+/* Two ranks add to one word, by adding and by comparing, each at an end of its own. */
+typedef struct side {
+    tern_network *network;
+    tern_network_end *end;
+    uint64_t peer;
+    tern_network_key key;
+    tern_network_memory *local;
+    struct {
+        _Alignas(TERN_LINE) tern_network_words words;
+        _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT];
+    } * page;
+} side;
+
+/* What one side tells the other. */
+typedef struct invitation {
+    tern_network_name name;
+    tern_network_key key;
+    bool good;
+} invitation;
+
+static tern_status side_open(side *s) {
+    const tern_network_ops *ops = s->network->ops;
+    s->page = aligned_alloc(TERN_LINE, sizeof *s->page);
+    if (s->page == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to probe the network's atomics");
+    memset(s->page, 0, sizeof *s->page);
+    tern_status status = ops->open_end(s->network, &s->end);
+    if (status == TERN_OK && s->network->local_memory)
+        status = ops->add_local(s->end, s->page, sizeof *s->page, &s->local);
+    return status;
+}
+
+static void side_close(side *s) {
+    const tern_network_ops *ops = s->network->ops;
+    if (s->local != NULL)
+        ops->remove_memory(s->network, s->local);
+    if (s->end != NULL)
+        ops->close_end(s->end);
+    free(s->page);
+}
+
+static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uint64_t expected) {
+    const tern_network_post post = {.act = act,
+                                    .peer = s->peer,
+                                    .there = s->key,
+                                    .here = &s->page->words,
+                                    .local = s->local,
+                                    .bytes = sizeof s->page->words.old,
+                                    .context = s->page->context};
+    s->page->words = (tern_network_words){0, operand, expected};
+    return tern_network_act_once(s->network, s->end, &post, PATIENCE_NS);
+}
+
+static tern_status side_run(side *s) {
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < TIMES && status == TERN_OK; i++) {
+        status = side_act(s, TERN_NETWORK_ADD, 1, 0);
+        uint64_t before = s->page->words.old + 1;
+        for (bool done = false; status == TERN_OK && !done;) {
+            status = side_act(s, TERN_NETWORK_CAS, before + 1, before);
+            done = s->page->words.old == before;
+            before = s->page->words.old;
+        }
+    }
+    return status;
+}
+
+static tern_status atomics_send(tern_context *context, uint32_t to, const void *data, int bytes) {
+    return TERN_MPI(PMPI_Send(data, bytes, MPI_BYTE, (int)to, TAG_ATOMICS, context->comm));
+}
+
+static tern_status atomics_take(tern_context *context, uint32_t from, void *data, int bytes) {
+    return TERN_MPI(
+        PMPI_Recv(data, bytes, MPI_BYTE, (int)from, TAG_ATOMICS, context->comm, MPI_STATUS_IGNORE));
+}
+
+/* [out] status: of what was done; the return value: of the messages. */
+static tern_status atomics_origin(tern_context *context, side *s, tern_status *status) {
+    invitation answer = {0};
+    tern_network_name offer = {0};
+    char byte = 0;
+    *status = side_open(s);
+    if (*status == TERN_OK)
+        *status = s->network->ops->offer(s->end, &s->peer, &offer);
+    tern_status sent = atomics_send(context, 0, &offer, sizeof offer);
+    if (sent == TERN_OK)
+        sent = atomics_take(context, 0, &answer, sizeof answer);
+    if (sent != TERN_OK)
+        return sent;
+    if (*status == TERN_OK)
+        *status =
+            answer.good ? s->network->ops->reach(s->end, &answer.name, &s->peer) : TERN_ERR_NETWORK;
+    s->key = answer.key;
+    if (*status == TERN_OK)
+        *status = side_run(s);
+    return atomics_send(context, 0, &byte, 1);
+}
+
+static tern_status welcome(side *s, uint64_t from, const tern_network_name *offer,
+                           tern_network_name *name) {
+    pthread_mutex_lock(&s->network->lock);
+    tern_status status = offer->bytes == 0
+                             ? TERN_ERR_NETWORK
+                             : s->network->ops->welcome(s->network, from, offer, name);
+    pthread_mutex_unlock(&s->network->lock);
+    return status;
+}
+
+/* The target is an origin, too. */
+static tern_status atomics_target(tern_context *context, uint32_t origin, side *s,
+                                  tern_status *status, bool *sound) {
+    const tern_network_ops *ops = s->network->ops;
+    _Alignas(TERN_LINE) _Atomic uint64_t word = 0;
+    tern_network_memory *memory = NULL;
+    tern_network_name offer, name, other;
+    invitation answer = {0};
+    MPI_Request over = MPI_REQUEST_NULL;
+    char byte = 0;
+    int done = 0;
+    tern_status sent = atomics_take(context, origin, &other, sizeof other);
+    if (sent != TERN_OK)
+        return sent;
+    *status = side_open(s);
+    pthread_mutex_lock(&s->network->lock);
+    if (*status == TERN_OK)
+        *status = ops->add_memory(s->network, &word, sizeof word, &memory, &s->key);
+    pthread_mutex_unlock(&s->network->lock);
+    if (*status == TERN_OK)
+        *status = ops->offer(s->end, &s->peer, &offer);
+    if (*status == TERN_OK)
+        *status = welcome(s, SELF, &offer, &name);
+    if (*status == TERN_OK)
+        *status = ops->reach(s->end, &name, &s->peer);
+    if (*status == TERN_OK)
+        *status = welcome(s, OTHER, &other, &answer.name);
+    answer.key = s->key;
+    answer.good = *status == TERN_OK;
+    sent = atomics_send(context, origin, &answer, sizeof answer);
+    if (sent == TERN_OK)
+        sent = TERN_MPI(
+            PMPI_Irecv(&byte, 1, MPI_BYTE, (int)origin, TAG_ATOMICS, context->comm, &over));
+    if (*status == TERN_OK)
+        *status = side_run(s);
+    while (sent == TERN_OK && !done) {
+        tern_network_progress(s->network);
+        sent = TERN_MPI(PMPI_Test(&over, &done, MPI_STATUS_IGNORE));
+        sched_yield();
+    }
+    /* R1: side_act; by the network, and what is complete is there */
+    *sound = *status == TERN_OK && atomic_load(&word) == 4 * TIMES;
+    if (memory != NULL) {
+        pthread_mutex_lock(&s->network->lock);
+        ops->remove_memory(s->network, memory);
+        pthread_mutex_unlock(&s->network->lock);
+    }
+    return sent;
+}
+
+tern_status tern_network_probe_atomics(tern_context *context, tern_network *network, bool *sound) {
+    side s = {.network = network};
+    tern_status sent = TERN_OK, status = TERN_OK;
+    bool found = false;
+    uint32_t origin = 1;
+    while (origin < context->size && context->node[origin] == context->node[0])
+        origin++;
+    uint64_t without = !network->has_atomics;
+    sent = tern_collective_sum(context, NULL, &without, 1);
+    if (sent == TERN_OK && without == 0) {
+        if (context->rank == 0)
+            sent = atomics_target(context, origin, &s, &status, &found);
+        else if (context->rank == origin)
+            sent = atomics_origin(context, &s, &status);
+        side_close(&s);
+    }
+    tern_error_clear();
+    sent = tern_collective_agree(context, NULL, sent, "probing the network's atomics");
+    uint64_t votes[] = {found, status != TERN_OK};
+    if (sent == TERN_OK)
+        sent = tern_collective_sum(context, NULL, votes, 2);
+    *sound = votes[0] > 0 && votes[1] == 0;
+    return sent;
+}
