@@ -149,6 +149,7 @@ static void end_close(tern_network_end *end) {
             fi_close(parts[i]);
     if (end->info != NULL)
         end->of->fi.freeinfo(end->info);
+    *end = (tern_network_end){.of = end->of};
 }
 
 static int end_make(tern_network_end *end, const char **what) {
@@ -176,15 +177,8 @@ static tern_status end_open(const tern_ofi *ofi, tern_network_end *end) {
     const char *what = "fi_dupinfo";
     *end = (tern_network_end){.of = ofi, .info = ofi->fi.dupinfo(ofi->info)};
     int code = -FI_ENOMEM;
-    if (end->info != NULL) {
-        /* A name, unlike an interface, belongs to one endpoint. */
-        if (end->info->addr_format == FI_ADDR_STR) {
-            free(end->info->src_addr);
-            end->info->src_addr = NULL;
-            end->info->src_addrlen = 0;
-        }
+    if (end->info != NULL)
         code = end_make(end, &what);
-    }
     if (code == 0)
         return TERN_OK;
     end_close(end);

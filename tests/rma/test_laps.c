@@ -52,6 +52,10 @@ static void send(size_t bytes) {
     memset(room, (int)sent, bytes);
     tern_ring_commit(out, tern_record_header(TERN_RECORD_CALL, sent++, bytes));
     tern_ring_publish(f.worker, out);
+    wait = (tern_wait_state)TERN_WAIT_START;
+    while (out->lane.first_header != 0 && /* a network may refuse */
+           tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
+        tern_progress(f.worker);
 }
 
 /* The first record has opened the ring, which grows to so many times its first size. */
