@@ -230,6 +230,8 @@ static void try_again(tern_worker *worker, tern_port *port) {
         lost = flight->next;
         tern_status status =
             flight->answers ? answer_by_message(worker, flight) : post_again(worker, port, flight);
+        if (status != TERN_OK)
+            tern_error_clear(); /* the end of the flight tells */
         if (status == TERN_ERR_AGAIN && may_go_again(worker, flight)) {
             flight->next = port->lost;
             port->lost = flight;

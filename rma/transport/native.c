@@ -48,6 +48,17 @@ static tern_status start(tern_worker *worker, tern_move *move, tern_flight **who
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
+/* The same without a wait for room, of memory in the segment. What has begun is finished: a part
+ * that was put again could overtake a later one. TERN_ERR_AGAIN: nothing has begun. */
+static tern_status start_now(tern_worker *worker, const tern_move *move, tern_flight **whole) {
+    uint64_t moved = 0;
+    *whole = NULL;
+    tern_status status = may_reach(worker, move->rank);
+    if (status == TERN_OK)
+        status = tern_port_start(worker, move, &moved, whole);
+    return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
+}
+
 static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_flight *whole) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
     while (!tern_flight_landed(whole)) {
@@ -248,14 +259,8 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
                             .place = layout->arena + out->ring * layout->ring_bytes + at,
                             .here = out->lane.data + at,
                             .bytes = tern_batch_seal(worker, out)};
-    tern_flight *whole = NULL;
-    uint64_t moved = 0;
-    tern_status status = may_reach(worker, move.rank);
-    if (status == TERN_OK)
-        status = tern_port_start(worker, &move, &moved, &whole);
-    /* What has begun is finished: a part that was put again could overtake a later one. */
-    if (status == TERN_OK)
-        status = start_all(worker, &move, &moved, &whole);
+    tern_flight *whole;
+    tern_status status = start_now(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
     tern_rma_worker_of(worker)->dirty[move.rank] |= TERN_DIRTY_RECORDS;
@@ -286,14 +291,8 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                  tern_line_of(context, in->channel, worker->id) * sizeof(tern_credit),
         .here = words,
         .bytes = sizeof words};
-    tern_flight *whole = NULL;
-    uint64_t moved = 0;
-    tern_status status = may_reach(worker, move.rank);
-    if (status == TERN_OK)
-        status = tern_port_start(worker, &move, &moved, &whole);
-    /* The rest of one that runs across pieces of the segment. */
-    if (status == TERN_OK)
-        status = start_all(worker, &move, &moved, &whole);
+    tern_flight *whole;
+    tern_status status = start_now(worker, &move, &whole);
     if (status == TERN_OK)
         in->credit = whole;
     return status;
