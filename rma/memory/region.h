@@ -40,13 +40,17 @@ typedef struct tern_registration {
     tern_network_key network;
 } tern_registration;
 
+enum { TERN_RKEY_LIST_BITS = 8, TERN_RKEY_LISTS = 1 << TERN_RKEY_LIST_BITS };
+
 typedef struct tern_regions {
     pthread_mutex_t lock; /* inside the MPI lock, where both are taken */
     tern_registration *entry;
     uint32_t slots; /* that have ever been used */
     uint32_t last;  /* the slot that was taken last */
     uint32_t live;
-    struct tern_rkey *keys; /* rma/memory/rkey.h */
+    /* rma/memory/rkey.h */
+    struct tern_rkey *_Atomic keys[TERN_RKEY_LISTS];
+    _Atomic uint32_t unflushed; /* keys of regions with puts that no flush has covered */
 } tern_regions;
 
 #define TERN_PLACE_REGION ((uint64_t)1 << 63)

@@ -14,17 +14,17 @@
 #include "rma/memory/region.h"
 
 typedef struct tern_rkey {
-    struct tern_rkey *next;
-    uint32_t rank;
-    uint64_t region; /* tern_place_region */
-    bool known, asked;
-    bool stale;           /* the answer on its way has been taken back already */
-    uint64_t base, bytes; /* known */
+    _Atomic uint64_t state; /* see rkey.c */
+    _Atomic uint64_t name;  /* rank and region */
+    /* While known: */
+    uint64_t base, bytes;
     tern_network_key network;
-    uint32_t holds;
-    bool unflushed;
+    /* The lock is held: */
+    bool asked;
+    bool stale; /* the answer on its way has been taken back already */
     tern_region_key answer;
     MPI_Request request;
+    struct tern_rkey *next; /* set once */
 } tern_rkey;
 
 /* [out] key: of [place, place + bytes), held; NULL on an error. Never waits. TERN_ERR_AGAIN: its

@@ -124,8 +124,11 @@ static void ended_under_puts(void) {
         malformed += stats.records_malformed;
     }
     CU_ASSERT_EQUAL(malformed, 0);
-    for (const tern_rkey *k = tern_rma_of(f.context)->regions.keys; k != NULL; k = k->next)
-        CU_ASSERT(k->holds == 0 && !k->unflushed);
+    const tern_regions *regions = &tern_rma_of(f.context)->regions;
+    for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
+        for (const tern_rkey *k = atomic_load(&regions->keys[i]); k != NULL; k = k->next)
+            CU_ASSERT((uint32_t)atomic_load(&k->state) <= 1); /* known at most, neither held
+                                                                 nor unflushed */
     for (uint32_t i = 0; i < THREADS; i++)
         EXPECT_OK(tern_worker_release(putters[i].worker));
     fixture_free_all(&f, all);
