@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "rma/network/library.h"
 #include "rma/network/locality.h"
 #include "rma/network/network.h"
 
@@ -66,26 +66,13 @@ static tern_status ofi_fail(const tern_ofi *ofi, const char *what, long code) {
     return tern_fail(TERN_ERR_NETWORK, "libfabric: %s: %s", what, ofi->fi.strerror((int)-code));
 }
 
-/* Never unloaded: its threads and exit handlers may outlive a context. */
 static tern_status ofi_load(ofi_library *fi) {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "ofi: no libfabric here (%s)", dlerror());
-    const struct {
-        const char *name;
-        void *at;
-    } symbols[] = {{"fi_getinfo", &fi->getinfo},
-                   {"fi_freeinfo", &fi->freeinfo},
-                   {"fi_dupinfo", &fi->dupinfo},
-                   {"fi_fabric", &fi->fabric},
-                   {"fi_strerror", &fi->strerror}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(handle, symbols[i].name);
-        if (symbol == NULL)
-            return tern_fail(TERN_ERR_UNSUPPORTED, "ofi: %s has no %s", LIBRARY, symbols[i].name);
-        memcpy(symbols[i].at, &symbol, sizeof symbol);
-    }
-    return TERN_OK;
+    const tern_symbol symbols[] = {{"fi_getinfo", &fi->getinfo},
+                                   {"fi_freeinfo", &fi->freeinfo},
+                                   {"fi_dupinfo", &fi->dupinfo},
+                                   {"fi_fabric", &fi->fabric},
+                                   {"fi_strerror", &fi->strerror}};
+    return tern_library_load("ofi", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
 /* True if nothing is known of where the card is. */

@@ -7,24 +7,15 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/memory/segment.h"
+#include "rma/network/partner.h"
 #include "src/collective/collective.h"
-#include "src/mpi/mpi.h"
-#include "src/progress/wait.h"
 
-#define TAG_PROBE 4
 #define TRIPS 20u
 #define PROBE UINT64_MAX          /* no worker's number */
 #define CONNECT_NS 5000000000u    /* for the first put, which may have to connect */
 #define SLEEP_NS 40000000u        /* how long the target sleeps */
 #define HEAD_START_NS 2000000u    /* that the origin gives it to get there */
 #define SIGN UINT64_C(0x7465726e) /* what lands in a sleeping target */
-
-/* What the target tells the origin. */
-typedef struct probe_target {
-    tern_network_name name;
-    tern_network_key key;
-    bool good;
-} probe_target;
 
 /* The memory of each side. */
 typedef struct probe_page {
@@ -38,35 +29,6 @@ static void nap(long nanoseconds) {
     nanosleep(&pause, NULL);
 }
 
-static tern_status message_send(tern_context *context, uint32_t to, const void *data, int bytes) {
-    return TERN_MPI(PMPI_Send(data, bytes, MPI_BYTE, (int)to, TAG_PROBE, context->comm));
-}
-
-static tern_status message_take(tern_context *context, uint32_t from, void *data, int bytes) {
-    return TERN_MPI(
-        PMPI_Recv(data, bytes, MPI_BYTE, (int)from, TAG_PROBE, context->comm, MPI_STATUS_IGNORE));
-}
-
-tern_status tern_network_act_once(tern_network *network, tern_network_end *end,
-                                  const tern_network_post *post, uint64_t limit) {
-    const uint64_t begin = tern_now();
-    tern_network_done done = {NULL, TERN_OK};
-    bool posted = false;
-    while (done.context == NULL) {
-        tern_status status = posted ? TERN_OK : network->ops->post(end, post);
-        posted = posted || status == TERN_OK;
-        if (status != TERN_OK && status != TERN_ERR_AGAIN)
-            return status;
-        tern_network_progress(network);
-        if (network->ops->complete(end, &done, 1) == 0) {
-            if (tern_now() - begin > limit)
-                return tern_fail(TERN_ERR_TIMEOUT, "nothing lands");
-            sched_yield();
-        }
-    }
-    return done.status;
-}
-
 static tern_status put_word(tern_network *network, tern_network_end *end, tern_network_post *post,
                             probe_page *page, uint64_t value, uint64_t limit) {
     page->from = value;
@@ -74,13 +36,13 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
     post->bytes = sizeof page->from;
     post->context = page->context;
     post->act = TERN_NETWORK_WRITE;
-    return tern_network_act_once(network, end, post, limit);
+    return tern_partner_act(network, end, post, limit);
 }
 
 /* The origin: trips to an attentive target, trips of messages, and a put to a sleeping target. */
 static tern_status probe_origin(tern_context *context, tern_network *network, probe_page *page,
                                 tern_network_findings *f) {
-    probe_target target = {0};
+    tern_invitation target = {0};
     tern_network_name offer = {0};
     tern_network_end *end = NULL;
     tern_network_post post = {0};
@@ -88,9 +50,9 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
     tern_status status = network->ops->open_end(network, &end);
     if (status == TERN_OK)
         status = network->ops->offer(end, &post.peer, &offer);
-    tern_status sent = message_send(context, 0, &offer, sizeof offer);
+    tern_status sent = tern_partner_send(context, 0, &offer, sizeof offer);
     if (sent == TERN_OK)
-        sent = message_take(context, 0, &target, sizeof target);
+        sent = tern_partner_take(context, 0, &target, sizeof target);
     if (sent == TERN_OK && status == TERN_OK)
         status =
             target.good ? network->ops->reach(end, &target.name, &post.peer) : TERN_ERR_NETWORK;
@@ -102,12 +64,12 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
     for (uint32_t i = 0; i < TRIPS && status == TERN_OK; i++)
         status = put_word(network, end, &post, page, i + 2, CONNECT_NS);
     f->trip = (tern_now() - begin) / TRIPS;
-    sent = message_send(context, 0, &byte, 1); /* the attentive part is over */
+    sent = tern_partner_send(context, 0, &byte, 1); /* the attentive part is over */
     begin = tern_now();
     for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
-        sent = message_send(context, 0, &byte, 1);
+        sent = tern_partner_send(context, 0, &byte, 1);
         if (sent == TERN_OK)
-            sent = message_take(context, 0, &byte, 1);
+            sent = tern_partner_take(context, 0, &byte, 1);
     }
     f->message_trip = (tern_now() - begin) / TRIPS;
     nap(HEAD_START_NS);
@@ -122,13 +84,11 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
 /* [out] landed: while it slept. */
 static tern_status probe_target_of(tern_context *context, tern_network *network, uint32_t origin,
                                    probe_page *page, bool *landed) {
-    probe_target target = {.good = false};
+    tern_invitation target = {.good = false};
     tern_network_name offer;
     tern_network_memory *memory = NULL;
-    MPI_Request over = MPI_REQUEST_NULL;
     char byte = 0;
-    int done = 0;
-    tern_status sent = message_take(context, origin, &offer, sizeof offer);
+    tern_status sent = tern_partner_take(context, origin, &offer, sizeof offer);
     if (sent != TERN_OK)
         return sent;
     pthread_mutex_lock(&network->lock);
@@ -138,39 +98,27 @@ static tern_status probe_target_of(tern_context *context, tern_network *network,
         status = network->ops->welcome(network, PROBE, &offer, &target.name);
     pthread_mutex_unlock(&network->lock);
     target.good = status == TERN_OK && offer.bytes > 0;
-    sent = message_send(context, origin, &target, sizeof target);
+    sent = tern_partner_send(context, origin, &target, sizeof target);
     if (sent == TERN_OK)
-        sent =
-            TERN_MPI(PMPI_Irecv(&byte, 1, MPI_BYTE, (int)origin, TAG_PROBE, context->comm, &over));
-    while (sent == TERN_OK && !done) {
-        tern_network_progress(network);
-        sent = TERN_MPI(PMPI_Test(&over, &done, MPI_STATUS_IGNORE));
-        sched_yield();
-    }
+        sent = tern_partner_serve(context, network, origin);
     for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
-        sent = message_take(context, origin, &byte, 1);
+        sent = tern_partner_take(context, origin, &byte, 1);
         if (sent == TERN_OK)
-            sent = message_send(context, origin, &byte, 1);
+            sent = tern_partner_send(context, origin, &byte, 1);
     }
     const uint64_t end = tern_now() + SLEEP_NS;
     /* R1: put_word; by the network */
     while (tern_now() < end && atomic_load(&page->word[0]) != SIGN)
         nap(100000);
     *landed = atomic_load(&page->word[0]) == SIGN;
-    if (memory != NULL) {
-        pthread_mutex_lock(&network->lock);
-        network->ops->remove_memory(network, memory);
-        pthread_mutex_unlock(&network->lock);
-    }
+    tern_partner_remove(network, memory);
     return sent;
 }
 
 tern_status tern_network_probe(tern_context *context, tern_network *network,
                                tern_network_findings *findings) {
     tern_network_findings found = {false, false, 0, 0};
-    uint32_t origin = 1;
-    while (origin < context->size && context->node[origin] == context->node[0])
-        origin++;
+    const uint32_t origin = tern_partner_origin(context);
     probe_page *page = aligned_alloc(TERN_LINE, sizeof *page);
     tern_status status =
         page != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory to probe the network");

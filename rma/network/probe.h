@@ -14,10 +14,6 @@ typedef struct tern_network_findings {
     uint64_t message_trip; /* of a message of MPI and its answer, ns */
 } tern_network_findings;
 
-/* Posts an operation and waits for its end. TERN_ERR_TIMEOUT: not within limit nanoseconds. */
-tern_status tern_network_act_once(tern_network *network, tern_network_end *end,
-                                  const tern_network_post *post, uint64_t limit);
-
 /* Collective, some 10 ms: between the first ranks of two nodes. */
 tern_status tern_network_probe(tern_context *context, tern_network *network,
                                tern_network_findings *findings);

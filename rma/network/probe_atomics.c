@@ -6,10 +6,9 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/memory/segment.h"
+#include "rma/network/partner.h"
 #include "src/collective/collective.h"
-#include "src/mpi/mpi.h"
 
-#define TAG_ATOMICS 5
 #define TIMES 200u              /* of each kind, by each of two ranks */
 #define PATIENCE_NS 5000000000u /* for one */
 #define SELF (UINT64_MAX - 1)   /* no worker's number */
@@ -27,13 +26,6 @@ typedef struct side {
         _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT];
     } * page;
 } side;
-
-/* What one side tells the other. */
-typedef struct invitation {
-    tern_network_name name;
-    tern_network_key key;
-    bool good;
-} invitation;
 
 static tern_status side_open(side *s) {
     const tern_network_ops *ops = s->network->ops;
@@ -65,7 +57,7 @@ static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uin
                                     .bytes = sizeof s->page->words.old,
                                     .context = s->page->context};
     s->page->words = (tern_network_words){0, operand, expected};
-    return tern_network_act_once(s->network, s->end, &post, PATIENCE_NS);
+    return tern_partner_act(s->network, s->end, &post, PATIENCE_NS);
 }
 
 static tern_status side_run(side *s) {
@@ -82,26 +74,17 @@ static tern_status side_run(side *s) {
     return status;
 }
 
-static tern_status atomics_send(tern_context *context, uint32_t to, const void *data, int bytes) {
-    return TERN_MPI(PMPI_Send(data, bytes, MPI_BYTE, (int)to, TAG_ATOMICS, context->comm));
-}
-
-static tern_status atomics_take(tern_context *context, uint32_t from, void *data, int bytes) {
-    return TERN_MPI(
-        PMPI_Recv(data, bytes, MPI_BYTE, (int)from, TAG_ATOMICS, context->comm, MPI_STATUS_IGNORE));
-}
-
 /* [out] status: of what was done; the return value: of the messages. */
 static tern_status atomics_origin(tern_context *context, side *s, tern_status *status) {
-    invitation answer = {0};
+    tern_invitation answer = {0};
     tern_network_name offer = {0};
     char byte = 0;
     *status = side_open(s);
     if (*status == TERN_OK)
         *status = s->network->ops->offer(s->end, &s->peer, &offer);
-    tern_status sent = atomics_send(context, 0, &offer, sizeof offer);
+    tern_status sent = tern_partner_send(context, 0, &offer, sizeof offer);
     if (sent == TERN_OK)
-        sent = atomics_take(context, 0, &answer, sizeof answer);
+        sent = tern_partner_take(context, 0, &answer, sizeof answer);
     if (sent != TERN_OK)
         return sent;
     if (*status == TERN_OK)
@@ -110,7 +93,7 @@ static tern_status atomics_origin(tern_context *context, side *s, tern_status *s
     s->key = answer.key;
     if (*status == TERN_OK)
         *status = side_run(s);
-    return atomics_send(context, 0, &byte, 1);
+    return tern_partner_send(context, 0, &byte, 1);
 }
 
 static tern_status welcome(side *s, uint64_t from, const tern_network_name *offer,
@@ -130,11 +113,8 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
     _Alignas(TERN_LINE) _Atomic uint64_t word = 0;
     tern_network_memory *memory = NULL;
     tern_network_name offer, name, other;
-    invitation answer = {0};
-    MPI_Request over = MPI_REQUEST_NULL;
-    char byte = 0;
-    int done = 0;
-    tern_status sent = atomics_take(context, origin, &other, sizeof other);
+    tern_invitation answer = {0};
+    tern_status sent = tern_partner_take(context, origin, &other, sizeof other);
     if (sent != TERN_OK)
         return sent;
     *status = side_open(s);
@@ -152,24 +132,14 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
         *status = welcome(s, OTHER, &other, &answer.name);
     answer.key = s->key;
     answer.good = *status == TERN_OK;
-    sent = atomics_send(context, origin, &answer, sizeof answer);
-    if (sent == TERN_OK)
-        sent = TERN_MPI(
-            PMPI_Irecv(&byte, 1, MPI_BYTE, (int)origin, TAG_ATOMICS, context->comm, &over));
+    sent = tern_partner_send(context, origin, &answer, sizeof answer);
     if (*status == TERN_OK)
         *status = side_run(s);
-    while (sent == TERN_OK && !done) {
-        tern_network_progress(s->network);
-        sent = TERN_MPI(PMPI_Test(&over, &done, MPI_STATUS_IGNORE));
-        sched_yield();
-    }
+    if (sent == TERN_OK)
+        sent = tern_partner_serve(context, s->network, origin);
     /* R1: side_act; by the network, and what is complete is there */
     *sound = *status == TERN_OK && atomic_load(&word) == 4 * TIMES;
-    if (memory != NULL) {
-        pthread_mutex_lock(&s->network->lock);
-        ops->remove_memory(s->network, memory);
-        pthread_mutex_unlock(&s->network->lock);
-    }
+    tern_partner_remove(s->network, memory);
     return sent;
 }
 
@@ -177,9 +147,7 @@ tern_status tern_network_probe_atomics(tern_context *context, tern_network *netw
     side s = {.network = network};
     tern_status sent = TERN_OK, status = TERN_OK;
     bool found = false;
-    uint32_t origin = 1;
-    while (origin < context->size && context->node[origin] == context->node[0])
-        origin++;
+    const uint32_t origin = tern_partner_origin(context);
     uint64_t without = !network->has_atomics;
     sent = tern_collective_sum(context, NULL, &without, 1);
     if (sent == TERN_OK && without == 0) {

@@ -1,50 +1,37 @@
 #include "rma/network/verbs_card.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "rma/network/library.h"
 #include "rma/network/locality.h"
 #include "tern/config.h"
 
 #define LIBRARY "libibverbs.so.1"
 #define READS_MAX 16
 
-/* Never unloaded: what its providers register with the process may outlive a context. */
 static tern_status verbs_load(tern_verbs_library *ibv) {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "verbs: no libibverbs here (%s)", dlerror());
-    const struct {
-        const char *name;
-        void *at;
-    } symbols[] = {{"ibv_get_device_list", &ibv->get_device_list},
-                   {"ibv_free_device_list", &ibv->free_device_list},
-                   {"ibv_get_device_name", &ibv->get_device_name},
-                   {"ibv_open_device", &ibv->open_device},
-                   {"ibv_close_device", &ibv->close_device},
-                   {"ibv_query_device", &ibv->query_device},
-                   {"ibv_query_port", &ibv->query_port},
-                   {"ibv_query_gid", &ibv->query_gid},
-                   {"ibv_alloc_pd", &ibv->alloc_pd},
-                   {"ibv_dealloc_pd", &ibv->dealloc_pd},
-                   {"ibv_reg_mr", &ibv->reg_mr},
-                   {"ibv_dereg_mr", &ibv->dereg_mr},
-                   {"ibv_create_cq", &ibv->create_cq},
-                   {"ibv_destroy_cq", &ibv->destroy_cq},
-                   {"ibv_create_qp", &ibv->create_qp},
-                   {"ibv_modify_qp", &ibv->modify_qp},
-                   {"ibv_destroy_qp", &ibv->destroy_qp},
-                   {"ibv_wc_status_str", &ibv->wc_status_str}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(handle, symbols[i].name);
-        if (symbol == NULL)
-            return tern_fail(TERN_ERR_UNSUPPORTED, "verbs: %s has no %s", LIBRARY, symbols[i].name);
-        memcpy(symbols[i].at, &symbol, sizeof symbol);
-    }
-    return TERN_OK;
+    const tern_symbol symbols[] = {{"ibv_get_device_list", &ibv->get_device_list},
+                                   {"ibv_free_device_list", &ibv->free_device_list},
+                                   {"ibv_get_device_name", &ibv->get_device_name},
+                                   {"ibv_open_device", &ibv->open_device},
+                                   {"ibv_close_device", &ibv->close_device},
+                                   {"ibv_query_device", &ibv->query_device},
+                                   {"ibv_query_port", &ibv->query_port},
+                                   {"ibv_query_gid", &ibv->query_gid},
+                                   {"ibv_alloc_pd", &ibv->alloc_pd},
+                                   {"ibv_dealloc_pd", &ibv->dealloc_pd},
+                                   {"ibv_reg_mr", &ibv->reg_mr},
+                                   {"ibv_dereg_mr", &ibv->dereg_mr},
+                                   {"ibv_create_cq", &ibv->create_cq},
+                                   {"ibv_destroy_cq", &ibv->destroy_cq},
+                                   {"ibv_create_qp", &ibv->create_qp},
+                                   {"ibv_modify_qp", &ibv->modify_qp},
+                                   {"ibv_destroy_qp", &ibv->destroy_qp},
+                                   {"ibv_wc_status_str", &ibv->wc_status_str}};
+    return tern_library_load("verbs", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
 static bool is_ipv4(const union ibv_gid *gid) {

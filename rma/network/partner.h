@@ -1,0 +1,32 @@
+#ifndef TERN_RMA_NETWORK_PARTNER_H
+#define TERN_RMA_NETWORK_PARTNER_H
+
+/* The two ranks that probe a network, rank 0 and the first of another node: what each says to the
+ * other, by messages of MPI, and does over the network. */
+
+#include "rma/network/network.h"
+#include "src/context.h"
+
+/* What the target, rank 0, tells the origin. */
+typedef struct tern_invitation {
+    tern_network_name name;
+    tern_network_key key;
+    bool good;
+} tern_invitation;
+
+/* The rank that is the origin. */
+uint32_t tern_partner_origin(const tern_context *context);
+
+tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, int bytes);
+tern_status tern_partner_take(tern_context *context, uint32_t from, void *data, int bytes);
+/* Serves the network until a message of one byte comes. */
+tern_status tern_partner_serve(tern_context *context, tern_network *network, uint32_t from);
+
+/* Posts an operation and waits for its end. TERN_ERR_TIMEOUT: not within limit nanoseconds. */
+tern_status tern_partner_act(tern_network *network, tern_network_end *end,
+                             const tern_network_post *post, uint64_t limit);
+
+/* memory: or NULL. */
+void tern_partner_remove(tern_network *network, tern_network_memory *memory);
+
+#endif
