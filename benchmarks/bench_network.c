@@ -1,14 +1,15 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What tern makes of a network, beside bare libfabric and MPI's messages in the same run, whatever
- * transport tern has taken: operations of one word, one after the other and many at once. The
- * container's operations beside the call and the gets they are made of are in `hash`.
+ * What tern makes of a network, beside bare libfabric, MPI's messages and bare TCP in the same run,
+ * whatever transport tern has taken: operations of one word, one after the other and many at once.
+ * The container's operations beside the call and the gets they are made of are in `hash`.
  */
 
 #include "bench.h"
 #include "ceilings/fabric.h"
 #include "ceilings/message.h"
+#include "ceilings/tcp.h"
 #include "notified.h"
 
 enum { WORD = 8, PART = NOTIFIED_MAX + 4096 };
@@ -16,6 +17,7 @@ enum { WORD = 8, PART = NOTIFIED_MAX + 4096 };
 typedef struct network {
     ceiling_fabric *fabric; /* NULL: there is none */
     char names[4][64];      /* of its ways */
+    int tcp;                /* -1: there is none */
     notified *notified;
     tern_ptr word; /* at the target */
 } network;
@@ -57,6 +59,16 @@ static void messages_ask(bench *b, void *state, uint64_t n) {
 
 static void messages_answer(bench *b, void *state, uint64_t n) {
     notified_messages_answer(b, ((network *)state)->notified, n);
+}
+
+static void tcp_ask(bench *b, void *state, uint64_t n) {
+    (void)b;
+    ceiling_tcp_ask(((network *)state)->tcp, n);
+}
+
+static void tcp_answer(bench *b, void *state, uint64_t n) {
+    (void)b;
+    ceiling_tcp_answer(((network *)state)->tcp, n);
 }
 
 static void notify_ask(bench *b, void *state, uint64_t n) {
@@ -114,7 +126,7 @@ static void call_return(bench *b, void *state, uint64_t n) {
     }
 }
 
-/* tern, bare libfabric and MPI's messages: a round trip each, unless it is a stream. */
+/* tern, bare libfabric, MPI's messages and bare TCP: a round trip each, unless it is a stream. */
 static void measure(bench *b, network *w, const char *name, bench_side side, int ceiling,
                     double target) {
     static void (*const origin[])(bench *, void *, uint64_t) = {fabric_ask, fabric_write,
@@ -130,6 +142,8 @@ static void measure(bench *b, network *w, const char *name, bench_side side, int
     if (ceiling != 3)
         c.peers[c.peer_count++].side =
             bench_way("MPI_Send, MPI_Recv", messages_ask, messages_answer, w);
+    if (ceiling != 3 && w->tcp >= 0)
+        c.peers[c.peer_count++].side = bench_way("bare TCP", tcp_ask, tcp_answer, w);
     bench_measure(b, &c);
 }
 
@@ -145,6 +159,7 @@ void bench_network(bench *b) {
     s.bytes = s.cid_bytes = WORD;
     s.messages.how = CEILING_RECEIVE_BLOCKING;
     w = (network){.fabric = ceiling_fabric_open(comm, 1 - b->rank, &provider),
+                  .tcp = ceiling_tcp_open(comm, 1 - b->rank),
                   .notified = &s,
                   .word = bench_place(b, BENCH_TARGET, WORD, NULL)};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
@@ -152,6 +167,9 @@ void bench_network(bench *b) {
                  provider != NULL ? provider : "none");
     if (w.fabric == NULL)
         bench_note(b, "no libfabric here: the figures have no ceiling");
+    if (w.tcp < 0)
+        bench_note(b,
+                   "the ranks do not reach each other over TCP over IPv4: no figures of bare TCP");
     measure(b, &w, "notified", bench_way("tern_put_notify", notify_ask, notify_answer, &w), 0, 1.2);
     measure(b, &w, "put", bench_way("tern_put + tern_flush", put_flush, NULL, &w), 1, 0);
     measure(b, &w, "get", bench_way("tern_get", get, NULL, &w), 2, 0);
@@ -160,6 +178,7 @@ void bench_network(bench *b) {
     measure(b, &w, "puts", bench_way("tern_put, one tern_flush", put_stream, NULL, &w), 3, 1 / 0.8);
     bench_meet(b);
     ceiling_fabric_close(w.fabric);
+    ceiling_tcp_close(w.tcp);
     bench_unplace(b, BENCH_TARGET, w.word);
     notified_close(b, &s);
     bench_mpi(MPI_Comm_free(&comm), "MPI_Comm_free");

@@ -35,7 +35,7 @@ static const subject subjects[] = {
      NULL, false},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
      NULL, false},
-    {"network", bench_network, "operations of one word beside bare libfabric and MPI's messages",
+    {"network", bench_network, "operations of one word beside bare libfabric, TCP, MPI's messages",
      NULL, false},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",
      NULL, false},
