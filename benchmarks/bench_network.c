@@ -6,7 +6,7 @@
  * The container's operations beside the call and the gets they are made of are in `hash`.
  */
 
-#include "bench.h"
+#include "bench_network.h"
 #include "ceilings/fabric.h"
 #include "ceilings/message.h"
 #include "ceilings/tcp.h"
@@ -182,4 +182,5 @@ void bench_network(bench *b) {
     bench_unplace(b, BENCH_TARGET, w.word);
     notified_close(b, &s);
     bench_mpi(MPI_Comm_free(&comm), "MPI_Comm_free");
+    bench_network_rates(b);
 }
