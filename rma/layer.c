@@ -7,6 +7,7 @@
 #include "rma/memory/rkey.h"
 #include "rma/network/listener.h"
 #include "rma/network/port.h"
+#include "rma/ring/sleep.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
 #include "src/context.h"
@@ -263,6 +264,8 @@ static tern_status rma_drain(tern_context *context, tern_worker *worker) {
         status = tern_flush_all(context->worker[i]);
         if (status == TERN_OK)
             status = tern_ring_settle(context->worker[i]);
+        if (status == TERN_OK)
+            status = tern_sleep_settle(context->worker[i]);
         if (status == TERN_OK)
             status = tern_port_settle(context->worker[i]);
     }

@@ -72,13 +72,16 @@ typedef struct tern_rma_worker {
     uint32_t warm;                   /* rounds in which MPI is asked at once */
     _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */
     tern_inbox inbox;
-    uint8_t *dirty;         /* by rank: what was sent since the last flush; NULL if all are near */
-    uint32_t puts_left;     /* ranks with TERN_DIRTY_PUTS */
-    tern_posts *posts;      /* by rank; NULL unless posts are waited for */
-    uint64_t settle_wanted; /* rank + 1 whose posts progress is to wait for; 0: none */
-    struct tern_port *port; /* to the network; NULL: no far rank was talked to */
-    void **remotes;         /* by rank, the port's */
-    void *words;            /* for rma's next atomic or flush; NULL: to be made */
+    uint8_t *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
+    uint32_t puts_left; /* ranks with TERN_DIRTY_PUTS */
+    struct tern_sleep_ask *asks; /* rma/ring/sleep.h; that are under way */
+    uint32_t asking;             /* so many */
+    tern_posts *posts;           /* by rank; NULL unless posts are waited for */
+    uint64_t settle_wanted;      /* rank + 1 whose posts progress is to wait for; 0: none */
+    struct tern_port *port;      /* to the network; NULL: no far rank was talked to */
+    uint32_t port_polls;
+    void **remotes; /* by rank, the port's */
+    void *words;    /* for rma's next atomic or flush; NULL: to be made */
     uint64_t sequence;
     uint64_t cells_used;     /* bit per cell */
     uint64_t cells_given_up; /* those in use whose answer is not waited for any more */

@@ -25,6 +25,7 @@ static uint64_t name_of(uint32_t rank, uint64_t place) {
 }
 
 static uint64_t named(const tern_rkey *k) {
+    /* R9: hold_known; its compare-and-swap fails if the name has changed */
     return atomic_load_explicit(&k->name, memory_order_relaxed);
 }
 
@@ -35,14 +36,17 @@ static struct tern_rkey *_Atomic *list_of(tern_regions *regions, uint64_t name) 
 }
 
 static tern_rkey *first_of(struct tern_rkey *_Atomic *list) {
+    /* R1: spare_key */
     return atomic_load_explicit(list, memory_order_acquire);
 }
 
 /* The key of that name, held, if it is known; else NULL. */
 static tern_rkey *hold_known(tern_regions *regions, uint64_t name) {
     for (tern_rkey *k = first_of(list_of(regions, name)); k != NULL; k = k->next) {
+        /* R1: rkey_look */
         uint64_t seen = atomic_load_explicit(&k->state, memory_order_acquire);
         while ((seen & KNOWN) != 0 && named(k) == name)
+            /* R6: tern_rkey_revoke */
             if (atomic_compare_exchange_weak_explicit(&k->state, &seen, seen + HOLD,
                                                       memory_order_acquire, memory_order_acquire))
                 return k;
@@ -59,6 +63,7 @@ static tern_rkey *rkey_find(tern_regions *regions, uint64_t name) {
 }
 
 static bool is_known(tern_rkey *k) {
+    /* R9: tern_rkey_revoke; the lock is held */
     return (atomic_load_explicit(&k->state, memory_order_relaxed) & KNOWN) != 0;
 }
 
@@ -74,6 +79,7 @@ static tern_rkey *spare_key(struct tern_rkey *_Atomic *list) {
         return NULL;
     k->request = MPI_REQUEST_NULL;
     k->next = first_of(list);
+    /* R1: first_of */
     atomic_store_explicit(list, k, memory_order_release);
     return k;
 }
@@ -84,6 +90,7 @@ static tern_rkey *find_or_make(tern_regions *regions, uint64_t name) {
         return k;
     k = spare_key(list_of(regions, name));
     if (k != NULL)
+        /* R9: rkey_look; before its release */
         atomic_store_explicit(&k->name, name, memory_order_relaxed);
     return k;
 }
@@ -105,6 +112,7 @@ static tern_status rkey_look(tern_rkey *k) {
         k->base = k->answer.base;
         k->bytes = k->answer.bytes;
         k->network = k->answer.network;
+        /* R1: hold_known */
         atomic_fetch_or_explicit(&k->state, KNOWN, memory_order_release);
     } else if (status != TERN_ERR_AGAIN) {
         status =
@@ -200,18 +208,23 @@ uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t pl
 void tern_rkey_release(tern_worker *worker, tern_rkey *key, bool unflushed) {
     tern_regions *regions = tern_regions_of(worker->context);
     if (unflushed &&
+        /* R9: tern_rkey_release; before its release */
         (atomic_fetch_or_explicit(&key->state, UNFLUSHED, memory_order_relaxed) & UNFLUSHED) == 0)
+        /* R4 */
         atomic_fetch_add_explicit(&regions->unflushed, 1, memory_order_relaxed);
+    /* R6: tern_rkey_revoke */
     atomic_fetch_sub_explicit(&key->state, HOLD, memory_order_release);
 }
 
 static bool is_unflushed(const tern_rkey *k, uint32_t rank) {
     return rank_of(k) == rank &&
+           /* R4 */
            (atomic_load_explicit(&k->state, memory_order_relaxed) & UNFLUSHED) != 0;
 }
 
 bool tern_rkeys_unflushed(tern_context *context, uint32_t rank) {
     tern_regions *regions = tern_regions_of(context);
+    /* R4 */
     if (atomic_load_explicit(&regions->unflushed, memory_order_relaxed) == 0)
         return false;
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
@@ -226,7 +239,9 @@ void tern_rkeys_flushed(tern_context *context, uint32_t rank) {
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
         for (tern_rkey *k = first_of(&regions->keys[i]); k != NULL; k = k->next)
             if (is_unflushed(k, rank)) {
+                /* R6: tern_rkey_revoke */
                 atomic_fetch_and_explicit(&k->state, ~UNFLUSHED, memory_order_release);
+                /* R4 */
                 atomic_fetch_sub_explicit(&regions->unflushed, 1, memory_order_relaxed);
             }
 }
@@ -239,8 +254,10 @@ bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place) {
     if (k != NULL && k->asked) {
         k->stale = true;
     } else if (k != NULL && is_known(k)) {
+        /* R4; the compare-and-swap tells */
         uint64_t turn = atomic_load_explicit(&k->state, memory_order_relaxed) / TURN * TURN;
         uint64_t unused = turn | KNOWN;
+        /* R6: tern_rkey_release */
         gone = atomic_compare_exchange_strong_explicit(&k->state, &unused, turn + TURN,
                                                        memory_order_acquire, memory_order_relaxed);
     }

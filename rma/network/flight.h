@@ -76,6 +76,7 @@ struct tern_port {
     tern_route **by_rank; /* NULL: not talked to */
     tern_route *routes;
     uint32_t under_way; /* flights, without those that are lost */
+    bool refused;       /* the network has not taken the last post */
     tern_flight *free;
     tern_block *blocks;
     tern_slab *slabs;

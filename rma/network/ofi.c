@@ -66,7 +66,12 @@ static tern_status ofi_fail(const tern_ofi *ofi, const char *what, long code) {
     return tern_fail(TERN_ERR_NETWORK, "libfabric: %s: %s", what, ofi->fi.strerror((int)-code));
 }
 
+/* For each endpoint ofi_rxm takes 90 MiB for buffers of messages, of which tern sends none. It
+ * reads their size when libfabric is first used, so an MPI that uses it keeps its own. */
+static void keep_buffers_small(void) { setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0); }
+
 static tern_status ofi_load(ofi_library *fi) {
+    keep_buffers_small();
     const tern_symbol symbols[] = {{"fi_getinfo", &fi->getinfo},
                                    {"fi_freeinfo", &fi->freeinfo},
                                    {"fi_dupinfo", &fi->dupinfo},

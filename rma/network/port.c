@@ -16,6 +16,7 @@
 #define TRY_NS 1000000u         /* between two tries of what the network has lost */
 #define PATIENCE_NS 5000000000u /* after which it is given up */
 #define COMPLETIONS 16u         /* per poll */
+#define SELDOM 1024u            /* polls of a quiet worker, between two of which it helps */
 
 /* Ports. */
 
@@ -263,6 +264,7 @@ tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_mo
     if (copied && bytes > port->copy_bytes)
         bytes = port->copy_bytes;
     status = post_piece(port, to, move, *moved, bytes, flight);
+    port->refused = status == TERN_ERR_AGAIN;
     if (status == TERN_ERR_MEMORY && !port->bounces) {
         tern_log(TERN_LOG_WARN, "large transfers go by copies from now on: %s",
                  tern_error_detail());
@@ -339,10 +341,14 @@ tern_status tern_flight_end(tern_worker *worker, tern_flight *flight) {
 }
 
 size_t tern_port_poll(tern_worker *worker) {
-    tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_port *port = mine->port;
     tern_network *network = tern_rma_of(worker->context)->native->network;
-    tern_network_progress(network);
-    if (port == NULL)
+    /* One that needs no help is sooner with it, and some take time for each connection. */
+    if (!network->one_sided || mine->warm > 0 || ++mine->port_polls % SELDOM == 0)
+        tern_network_progress(network);
+    /* For some networks reading completions is what makes room, and what connects. */
+    if (port == NULL || (port->under_way == 0 && !port->refused))
         return 0;
     if (port->lost != NULL)
         try_again(worker, port);

@@ -68,8 +68,7 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
             out->lane.write = out->batch;
         return status;
     }
-    out->lane.first_header = 0;
-    worker->stats.batches_sent++;
+    tern_ring_published(worker, out);
     return TERN_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/ring/ring.h"
+#include "rma/ring/sleep.h"
 #include "rma/rounds.h"
 #include "rma/state.h"
 #include "src/log.h"
@@ -10,12 +11,12 @@
 
 /*
  * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
- * idle and left to its doorbell, unless so few are active that polling them is cheaper. The cost of
- * a round grows with active senders, not with ranks.
+ * idle and left to its doorbell, unless so few are active that polling them is cheaper. A ring that
+ * a network or MPI writes is left once its origin has agreed (rma/ring/sleep.h). The cost of a
+ * round grows with active senders, not with ranks.
  */
 
-/* Far rings that MPI writes have no doorbell: after as many empty polls they are looked at this
- * rarely, unless there are few. */
+/* Far rings whose origin does not answer are looked at this rarely, unless there are few. */
 #define RARE_ROUNDS 64u
 
 static void poll_activate(tern_rma_worker *mine, tern_in *in) {
@@ -97,6 +98,7 @@ static void hear_doorbells(tern_worker *worker) {
                 continue;
             /* R4 */
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+            tern_sleep_woken(in);
             poll_activate(mine, in);
         }
     }
@@ -117,13 +119,16 @@ static bool may_sleep(tern_worker *worker, tern_in *in) {
     return false;
 }
 
+static bool is_credit_due(const tern_in *in) { return in->position - in->reported > in->mask / 2; }
+
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     if (in->empty < worker->context->config.idle_polls) {
         in->empty++;
         return false;
     }
-    if (in->via->reads_own_batches || active <= worker->context->config.active_rings ||
-        !may_sleep(worker, in))
+    /* An origin that is owed its credit may be waiting for it. */
+    if (active <= worker->context->config.active_rings || is_credit_due(in) ||
+        !(in->via->reads_own_batches ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
         return false;
     worker->stats.rings_idled++;
     in->active = false;
@@ -136,7 +141,7 @@ static void poll_report(tern_worker *worker, tern_in *in) {
 }
 
 void tern_ring_report(tern_worker *worker, tern_in *in) {
-    if (in->position - in->reported > in->mask / 2)
+    if (is_credit_due(in))
         poll_report(worker, in);
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
+#include "rma/ring/sleep.h"
 #include "rma/transport/remote.h"
 #include "rma/state.h"
 #include "src/log.h"
@@ -73,7 +74,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* In the place of lent rings: shut, and never written. */
+/* In the place of lent rings: shut, and never written. It has no transport. */
 static tern_out lent_ring;
 
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
@@ -112,7 +113,8 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
             return status;
         }
         fresh->opening = status == TERN_ERR_AGAIN;
-        *slot = fresh;
+        /* R1: tern_sleep_answer */
+        __atomic_store_n(slot, fresh, __ATOMIC_RELEASE);
         worker->stats.rings_opened++;
     }
     if (fresh == &lent_ring)
@@ -226,17 +228,30 @@ static void leave_to_progress(tern_worker *worker, tern_out *out) {
     mine->pending = out;
 }
 
+void tern_ring_published(tern_worker *worker, tern_out *out) {
+    out->lane.first_header = 0;
+    worker->stats.batches_sent++;
+    if (out->via->reads_own_batches)
+        tern_sleep_published(worker, out);
+    if (out->wake_due)
+        leave_to_progress(worker, out);
+}
+
 void tern_ring_publish(tern_worker *worker, tern_out *out) {
-    if (out->lane.first_header == 0)
+    if (out->wake_due)
+        tern_sleep_wake(worker, out);
+    if (out->lane.first_header == 0) {
+        if (out->wake_due)
+            leave_to_progress(worker, out);
         return;
+    }
     if (out->near) {
         tern_ring_publish_near(worker, out);
         return;
     }
     tern_ring_warm(worker);
     if (out->via->publish(worker, out) == TERN_OK) {
-        out->lane.first_header = 0;
-        worker->stats.batches_sent++;
+        tern_ring_published(worker, out);
         return;
     }
     tern_error_clear(); /* progress tries again; of a death others tell */
@@ -254,14 +269,18 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
     out->pending = false;
     out->lent = true;
     tern_batch_hand_over(worker, out);
-    mine->out[tern_line_of(worker->context, out->channel, out->target)] = &lent_ring;
+    /* R1: tern_sleep_answer */
+    __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)],
+                     &lent_ring, __ATOMIC_RELEASE);
 }
 
 void tern_ring_give_back(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    mine->out[tern_line_of(worker->context, out->channel, out->target)] = out;
+    /* R1: tern_sleep_answer */
+    __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)], out,
+                     __ATOMIC_RELEASE);
     out->lent = false;
-    if (out->lane.first_header != 0)
+    if (out->lane.first_header != 0 || out->wake_due)
         leave_to_progress(worker, out);
 }
 

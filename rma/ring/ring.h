@@ -101,6 +101,9 @@ typedef struct tern_out {
     uint64_t batch;          /* its position */
     uint32_t batch_skip;     /* what its target leaves out after it */
     uint64_t published[2];   /* what TERN_RMA_COMMIT=flush puts */
+    _Atomic uint64_t told;   /* far: published up to here */
+    _Atomic uint32_t asleep; /* rma/ring/sleep.h */
+    bool wake_due;           /* a WAKE that found no room */
     uint64_t lap;            /* of the staging memory whose puts are known to be done */
     int64_t open_reply[2];   /* far: what the target answers to the opening */
     tern_question open_question;
@@ -132,6 +135,9 @@ typedef struct tern_in {
     uint32_t left;              /* rma: the ring before this one, until a batch comes in this one */
     uint64_t left_bytes;        /* 0: none */
     struct tern_flight *credit; /* over a network, that was told last; or NULL */
+    uint32_t sleep;             /* TERN_SLEEP_*, rma/ring/sleep.h */
+    uint64_t sleep_at;          /* TERN_SLEEP_ALLOWED: from this position on */
+    struct tern_sleep_ask *ask; /* TERN_SLEEP_ASKED */
 } tern_in;
 
 /* A handler consumes records of its kind from the head of in, at least one unless the head has to
@@ -204,6 +210,9 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes);
 /* tern_ring_reserve without the text of a TERN_ERR_AGAIN, for those who only try; bytes are in
  * range. */
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room);
+
+/* The transport has published what was committed. */
+void tern_ring_published(tern_worker *worker, tern_out *out);
 
 /* Publishes by any transport; what finds no room there is published by later progress. */
 void tern_ring_publish(tern_worker *worker, tern_out *out);

@@ -31,7 +31,9 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_INBOX,
     TERN_MESSAGE_INBOX_TAKEN,
     TERN_MESSAGE_MEETING,
-    TERN_MESSAGE_CONTACT
+    TERN_MESSAGE_CONTACT,
+    TERN_MESSAGE_SLEEP,
+    TERN_MESSAGE_WAKE
 } tern_message_kind;
 
 /* What every message begins with. */

@@ -2,6 +2,7 @@
 #include "rma/network/listener.h"
 #include "rma/network/process.h"
 #include "rma/ring/ring.h"
+#include "rma/ring/sleep.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
 #include "rma/notify/notify.h"
@@ -177,6 +178,14 @@ static bool serve_credit(tern_context *context, const tern_message *message) {
     return true;
 }
 
+static bool serve_sleep(tern_worker *worker, uint32_t source, const tern_message *message) {
+    uint64_t answer[2];
+    if (!tern_sleep_answer(worker->context, message, answer))
+        return false;
+    tern_message_answer(worker, source, message->tag, answer, sizeof answer, false);
+    return true;
+}
+
 static bool serve_reply(tern_context *context, const tern_message *message, const char *payload,
                         size_t bytes) {
     uint64_t cell = message->offset;
@@ -219,6 +228,12 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         break;
     case TERN_MESSAGE_CREDIT:
         good = serve_credit(context, message);
+        break;
+    case TERN_MESSAGE_SLEEP:
+        good = serve_sleep(worker, source, message);
+        break;
+    case TERN_MESSAGE_WAKE:
+        good = tern_sleep_serve_wake(context, message);
         break;
     case TERN_MESSAGE_REPLY:
         good = serve_reply(context, message, payload, bytes);

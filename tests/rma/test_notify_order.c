@@ -472,6 +472,8 @@ static void over_a_bad_network(void) {
     static const tern_put_hook hook = {.put = hold_put, .flush = let_all_go};
     tern_config config = usual();
     config.ring_size = 8192;
+    config.active_rings = 0;
+    config.idle_polls = 10;
     if (!set_up(&config, 800))
         return;
     if (!fixture_uses_rma(&model.f)) {
