@@ -7,6 +7,7 @@
 #include "rma/memory/rkey.h"
 #include "rma/network/listener.h"
 #include "rma/network/port.h"
+#include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
@@ -122,6 +123,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         char *tables = rma->table_base + rma->tables.workers + i * rma->tables.worker_bytes;
         mine->out = (void *)(tables + rma->tables.out);
         mine->in = (void *)(tables + rma->tables.in);
+        mine->loose = (void *)(tables + rma->tables.loose);
         for (uint32_t c = 0; c < TERN_CHANNELS; c++)
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         mine->inbox.owed = (void *)(tables + rma->tables.owed);
@@ -180,6 +182,7 @@ static void rma_close_layer(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++)
         if (tern_rma_worker_of(context->worker[i]) != NULL)
             tern_port_close(tern_rma_worker_of(context->worker[i])->port);
+    tern_loose_close(context);
     tern_regions_close(context);
     tern_native_close(rma->native);
     tern_window_close(context, rma->window);
@@ -239,7 +242,7 @@ static tern_status rma_open_layer(tern_context *context) {
         status = tern_transport_choose(context);
     if (status == TERN_OK)
         status = rma_make_workers(context, rma);
-    if (status == TERN_OK && context->size > 1)
+    if (status == TERN_OK && context->size * context->workers > 1)
         status = tern_messages_open(context, &rma->messages);
     if (status == TERN_OK && context->size > 1)
         status = tern_inbox_open(context);

@@ -44,6 +44,7 @@ typedef struct tern_rma {
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
+    struct tern_loose *loose;                      /* all of this process; under the MPI lock */
     struct tern_window *window;                    /* rma */
     struct tern_native *native;                    /* ofi */
     struct tern_listener *listener;                /* over a network; NULL: none here */
@@ -59,8 +60,9 @@ typedef struct tern_rma {
 enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 
 typedef struct tern_rma_worker {
-    tern_out **out; /* by line; NULL: no ring yet */
-    tern_in **in;   /* by line */
+    tern_out **out;                      /* by line; NULL: no ring yet */
+    tern_in **in;                        /* by line */
+    _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
     /* Rings that are polled: by progress, and by probes. */
     struct {
         tern_in **ring;

@@ -75,7 +75,9 @@ static const option options[] = {
     {"TERN_RING_GROWTH", OPTION_COUNT, FIELD(ring_growth), NULL, 1, 1024, true, false, 8,
      "how many times its first size a ring that is full grows to; 1: it never grows"},
     {"TERN_RING_MEMORY", OPTION_SIZE, FIELD(ring_memory), NULL, 4 * KIB, TIB, false, false,
-     128 * MIB, "all rings into one rank together; memory is taken when touched"},
+     128 * MIB,
+     "all rings into one rank together; memory is taken when touched. Further pairs send by "
+     "messages"},
     {"TERN_OVERFLOW_MEMORY", OPTION_SIZE, FIELD(overflow_memory), NULL, 0, TIB, false, false,
      64 * MIB, "of a worker, for calls that wait for room without their caller"},
     {"TERN_PUBLISH", OPTION_CHOICE, FIELD(publish), publications, 0, 0, false, false,

@@ -30,6 +30,7 @@ extern "C" {
     X(batches_sent, "batches published over rma or p2p")                                           \
     X(batches_torn, "polls that met a batch that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
+    X(rings_loose, "rings for which the target has no memory: their records go by messages")       \
     X(rings_grown, "rings that were full and followed by larger ones")                             \
     X(rings_outgrown, "rings that have grown, each counted once however often")                    \
     X(rings_idled, "rings left to their bell")                                                     \

@@ -26,6 +26,7 @@ typedef struct tern_tables {
     size_t owed;    /* uint32_t[], by rank and lane: messages that were taken and not told */
     size_t out;     /* tern_out *[], by line */
     size_t in;      /* tern_in *[], by line */
+    size_t loose;   /* tern_loose *[], by line */
     size_t active;  /* tern_in *[], for each channel as many as there are workers */
     size_t bytes;
 } tern_tables;

@@ -210,7 +210,7 @@ static tern_status tell(tern_worker *worker, uint32_t rank, uint32_t type, uint6
                                   .target = rank * worker->context->workers + worker->index,
                                   .offset = meeting,
                                   .operand = {type}};
-    return tern_inbox_notice(worker, &message);
+    return tern_inbox_notice(worker, &message, NULL, 0);
 }
 
 size_t tern_collectives_answer(tern_worker *worker) {

@@ -52,7 +52,8 @@ static void notify_conclude(tern_worker *worker, const tern_operation *o) {
 
 /* At once, if nothing has to be waited for. TERN_ERR_AGAIN: something has; nothing was done. */
 static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
-    if (!out->near && tern_operation_moves(o))
+    const bool shares = tern_target_is_near(worker, out);
+    if (!shares && tern_operation_moves(o))
         return TERN_ERR_AGAIN;
     size_t bytes = tern_operation_record(o);
     void *room = NULL;
@@ -63,7 +64,7 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
             return status;
     }
     /* Before the record is published: its release store is what tells that the data is there. */
-    if (out->near)
+    if (shares)
         status = tern_operation_move_near(worker, o);
     if (status != TERN_OK)
         return status;

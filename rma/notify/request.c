@@ -59,6 +59,10 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
 /* What moves has a request of its own, or waits for a flush. */
 static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
 
+static const tern_transport_ops *way_of(const tern_worker *worker, const tern_out *out) {
+    return tern_way_to(worker->context, tern_rank_of(worker->context, out->target));
+}
+
 /* Messages are served in order: the answer to a get of nothing tells that the put is there. */
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
@@ -73,14 +77,15 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     uint32_t rank = tern_rank_of(worker->context, o->target);
     while (w->moved < o->bytes) {
         uint64_t piece = 0;
-        tern_status status = out->via->post(worker, rank, offset_of(worker, o) + w->moved,
-                                            o->memory + w->moved, o->bytes - w->moved, &piece);
+        tern_status status = way_of(worker, out)
+                                 ->post(worker, rank, offset_of(worker, o) + w->moved,
+                                        o->memory + w->moved, o->bytes - w->moved, &piece);
         worker->stats.puts += w->moved == 0 && piece > 0;
         w->moved += piece;
         if (status != TERN_OK)
             return status;
     }
-    w->state = out->via->posts_in_order ? TERN_LANDED : TERN_MOVING;
+    w->state = way_of(worker, out)->posts_in_order ? TERN_LANDED : TERN_MOVING;
     bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->place);
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
@@ -89,8 +94,9 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
     const tern_operation *o = &w->operation;
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
     tern_status status =
-        out->via->get(worker, tern_rank_of(worker->context, o->target),
-                      offset_of(worker, o) + w->moved, o->memory + w->moved, piece, &w->transfer);
+        way_of(worker, out)
+            ->get(worker, tern_rank_of(worker->context, o->target), offset_of(worker, o) + w->moved,
+                  o->memory + w->moved, piece, &w->transfer);
     if (status != TERN_OK)
         return status;
     worker->stats.gets += w->moved == 0;
@@ -102,7 +108,7 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
 /* TERN_ERR_AGAIN: later. */
 static tern_status request_start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
-    if (tern_operation_moves(o) && !out->near)
+    if (tern_operation_moves(o) && !tern_target_is_near(worker, out))
         return o->type == TERN_NOTICE_GET ? request_start_get(worker, out, w)
                                           : start_put(worker, out, w);
     w->state = TERN_LANDED;
@@ -159,14 +165,16 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     w->operation.cid = NULL;
     /* Behind one that the transport had no room for, nothing is tried. */
     tern_status status = TERN_OK;
-    if (!out->near && tern_operation_moves(operation) && tern_place_is_region(operation->place))
+    if (!tern_target_is_near(worker, out) && tern_operation_moves(operation) &&
+        tern_place_is_region(operation->place))
         status = tern_rkey_hold(worker, rank, operation->place, operation->bytes, &w->key);
     if (status != TERN_OK) {
         free(w);
         return status;
     }
     status = TERN_ERR_AGAIN;
-    if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING || out->near)
+    if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING ||
+        tern_target_is_near(worker, out))
         status = request_start(worker, out, w);
     if (status != TERN_OK && status != TERN_ERR_AGAIN) {
         request_drop(worker, w);
@@ -192,7 +200,7 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
 /* One look at a get under way. */
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
-    tern_status status = out->via->test(worker, &w->transfer, &done);
+    tern_status status = way_of(worker, out)->test(worker, &w->transfer, &done);
     if (status != TERN_OK || !done)
         return status;
     w->transfer.under_way = false;
@@ -218,7 +226,7 @@ static tern_status request_land(tern_worker *worker, tern_out *out) {
         flush = flush || (w->state == TERN_MOVING && !tells_itself(w));
     }
     if (flush && status == TERN_OK)
-        status = out->via->flush(worker, tern_rank_of(worker->context, out->target));
+        status = way_of(worker, out)->flush(worker, tern_rank_of(worker->context, out->target));
     requests->unlanded = 0;
     for (tern_waiting *w = requests->first; w != NULL; w = w->next) {
         if (flush && status == TERN_OK && w->state == TERN_MOVING && !tells_itself(w))

@@ -16,6 +16,7 @@
 
 #include "rma/memory/rkey.h"
 #include "rma/notify/notify.h"
+#include "rma/state.h"
 
 /* An operation as it was asked for; checked. */
 typedef struct tern_operation {
@@ -61,6 +62,11 @@ typedef struct tern_requests {
     size_t unlanded;
     tern_out *next; /* targets with requests */
 } tern_requests;
+
+/* Whether data goes to the target by load and store, whatever way its records take. */
+static inline bool tern_target_is_near(const tern_worker *worker, const tern_out *out) {
+    return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
+}
 
 static inline bool tern_requests_wait(const tern_out *out) {
     return out->requests != NULL && out->requests->first != NULL;

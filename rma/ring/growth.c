@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "rma/ring/batch.h"
+#include "rma/ring/loose.h"
 #include "rma/transport/remote.h"
 #include "rma/state.h"
 
@@ -20,7 +21,8 @@ static uint64_t move_bytes(const tern_out *out) {
 static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
-    if (out->lane.first_header != 0 || size >= config->ring_size * config->ring_growth)
+    if (out->lane.first_header != 0 || out->ring == TERN_RING_NONE ||
+        size >= config->ring_size * config->ring_growth)
         return false;
     if (is_batched(out) && (size - at < move_bytes(out) || out->lane.write / size != out->lap))
         return false;
@@ -103,6 +105,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
             return status;
         if (status != TERN_OK) {
             /* It stays as large as it is. */
+            tern_error_clear();
             free(out->next_data);
             out->next_data = NULL;
             out->growth = TERN_GROWTH_NONE;
@@ -128,7 +131,7 @@ bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     uint32_t ring = tern_record_id(header);
     uint64_t bytes = (in->mask + 1) * 2;
     uint32_t line = tern_line_of(context, in->channel, in->origin);
-    if (!tern_ring_check(in, header) ||
+    if (!tern_ring_check(in, header) || in->ring == TERN_RING_NONE ||
         !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
         return false;
     tern_ring_advance(in, header);

@@ -2,6 +2,7 @@
 #include "rma/answer.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
+#include "rma/ring/loose.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
 #include "rma/rounds.h"
@@ -38,7 +39,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     /* R1: ring_announce, tern_ring_grant */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     if (entry == 0)
-        return NULL;
+        return mine->in[line] = tern_loose_in(worker, line);
     uint32_t ring = (uint32_t)(entry - 1);
     tern_ring_header *header =
         entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
+#include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/remote.h"
 #include "rma/state.h"
@@ -66,7 +67,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_status status =
         tern_arena_claim(context, tern_rank_of(context, out->target), line, 1, 0, &ring);
     if (status != TERN_OK)
-        return status;
+        return tern_loose_open(worker, out);
     tern_ring_use_near(context, out, ring);
     out->near = true;
     out->limit = out->lane.mask + 1;
@@ -346,8 +347,8 @@ void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
 
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
                       const char *records, size_t bytes, bool last) {
-    tern_ring_header *header = tern_ring_header_at(context, context->rank, place->ring);
-    char *data = tern_ring_data_at(context, context->rank, place->ring);
+    tern_ring_header *header = place->header;
+    char *data = place->data;
     const uint64_t mask = place->bytes - 1;
     /* published[0] is where the batch under way begins, published[1] its withheld first header: the
      * words are this thread's own here, since only rma uses them otherwise. A word that another

@@ -87,9 +87,9 @@ typedef struct tern_out {
     uint64_t limit;                     /* nothing at or past it may be written yet */
     uint64_t looked;                    /* the write position that progress has seen last */
     tern_ring_header *header;           /* near */
-    const tern_transport_ops *via;
-    struct tern_out *next_pending; /* published by progress */
-    bool near;                     /* data is the ring itself */
+    const tern_transport_ops *via;      /* of records; of data it is tern_way_to */
+    struct tern_out *next_pending;      /* published by progress */
+    bool near;                          /* data is the ring itself */
     bool pending, opening, lent;
     bool damaged;   /* what it holds was written over (rma/answer.h) */
     uint8_t policy; /* tern_publish; what it asks of the ring is lane.gather */
@@ -299,8 +299,10 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
 /* A ring of this rank that messages are appended to: what its header says, read once and checked.
  */
 typedef struct tern_ring_place {
-    uint32_t ring, line;
-    uint64_t bytes;        /* of the ring */
+    tern_ring_header *header;
+    char *data;
+    uint64_t bytes; /* of the ring */
+    uint32_t line;
     uint32_t target_index; /* the worker's that consumes it */
 } tern_ring_place;
 

@@ -120,8 +120,9 @@ static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_i
     return send_message(worker, &message, payload, entry->bytes);
 }
 
-tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message) {
-    return send_message(worker, message, NULL, 0);
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, const void *payload,
+                              size_t bytes) {
+    return send_message(worker, message, payload, bytes);
 }
 
 static tern_status inbox_try_send(tern_worker *worker, uint32_t target,

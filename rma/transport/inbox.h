@@ -79,7 +79,8 @@ bool tern_inbox_told(tern_context *context, const tern_message *message);
 
 /* Tries once to send a message to the worker message->target that does not go into its inbox. A
  * rank of this node asks MPI for it, too, until its service has counted it. */
-tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message);
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, const void *payload,
+                              size_t bytes);
 void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message);
 
 /* Takes memory for one message, for when there is no other. */

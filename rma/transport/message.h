@@ -41,7 +41,7 @@ typedef struct tern_message {
     uint32_t kind;
     uint32_t tag;    /* where the answer goes; 0: none is wanted */
     uint32_t origin; /* worker number of the sender */
-    uint32_t target; /* worker number or ring, by kind */
+    uint32_t target; /* worker number, by kind */
     uint64_t offset; /* in the segment, or a ring position */
     uint64_t bytes;
     uint64_t operand[2];

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/ring/loose.h"
 #include "rma/transport/remote.h"
 #include "rma/state.h"
 #include "src/mpi/mpi.h"
@@ -139,12 +140,10 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
     tern_status status = tern_far_ring_asked(worker, out, &out->ring);
     if (status == TERN_OK)
         out->limit = out->lane.mask + 1;
-    return status;
+    return status == TERN_ERR_MEMORY ? tern_loose_open(worker, out) : status;
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
-    tern_context *context = worker->context;
-    uint32_t rank = tern_rank_of(context, out->target);
     /* One message a batch, unless it is larger than a message or wraps. */
     while (out->lane.first != out->lane.write) {
         uint64_t at = out->lane.first & out->lane.mask, bytes = out->lane.write - out->lane.first;
@@ -154,12 +153,12 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
             bytes = TERN_MESSAGE_MAX;
         tern_message message = {.kind = TERN_MESSAGE_BATCH,
                                 .origin = out->origin,
-                                .target = out->ring,
+                                .target = out->target,
                                 .offset = out->lane.first,
                                 .bytes = bytes,
-                                .operand = {out->target % context->workers,
+                                .operand = {(uint64_t)out->channel << 32 | out->ring,
                                             out->lane.first + bytes == out->lane.write}};
-        tern_status status = tern_message_send(worker, rank, &message, out->lane.data + at, bytes);
+        tern_status status = tern_inbox_notice(worker, &message, out->lane.data + at, bytes);
         if (status != TERN_OK)
             return status;
         out->lane.first += bytes;
@@ -179,7 +178,7 @@ tern_status tern_far_report(tern_worker *worker, tern_in *in) {
                             .target = in->origin,
                             .offset = in->position,
                             .operand = {in->channel, 0}};
-    return tern_message_send(worker, in->origin_id.rank, &message, NULL, 0);
+    return tern_inbox_notice(worker, &message, NULL, 0);
 }
 
 static tern_status p2p_reply(tern_worker *worker, uint32_t target,

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "rma/network/listener.h"
 #include "rma/network/process.h"
+#include "rma/ring/loose.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/inbox.h"
@@ -109,6 +110,7 @@ static bool reply_to_open(tern_context *context, const tern_message *message, in
     tern_status status = tern_ring_grant(context, (uint32_t)channel, message->origin,
                                          message->target % context->workers, (uint32_t)pieces,
                                          message->offset, &ring);
+    tern_error_clear(); /* the answer tells */
     answer[0] = (int64_t)status;
     answer[1] = (int64_t)ring;
     return true;
@@ -147,27 +149,44 @@ static bool serve_question(tern_worker *worker, uint32_t source, const tern_mess
     return true;
 }
 
-static bool serve_batch(tern_context *context, const tern_message *message, const char *payload,
-                        size_t bytes) {
-    uint32_t ring = message->target, index = (uint32_t)message->operand[0];
-    uint64_t size = tern_arena_ring_bytes(context, ring);
-    if (size == 0 || index >= context->workers || bytes < 8 || bytes % 8 != 0 ||
-        bytes > size - message->offset % size)
+/* The ring that a batch names, if it is its origin's. */
+static bool find_ring(tern_context *context, const tern_message *message, uint32_t line,
+                      tern_ring_place *place) {
+    const uint32_t ring = (uint32_t)message->operand[0];
+    const uint64_t bytes = tern_arena_ring_bytes(context, ring);
+    if (bytes == 0)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
+    *place = (tern_ring_place){header, tern_ring_data_at(context, context->rank, ring), bytes, line,
+                               message->target % context->workers};
     /* R9: tern_mpi_lock */
-    uint64_t owner = atomic_load_explicit(&header->owner, memory_order_relaxed);
-    /* The ring says its channel itself. */
-    if (owner == 0 || owner > tern_line_of(context, TERN_CHANNELS, 0) ||
-        (owner - 1) % (context->size * context->workers) != message->origin)
+    return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)line + 1;
+}
+
+/* [out] served: false if there is no memory for it now. */
+static bool serve_batch(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes, bool *served) {
+    const uint64_t channel = message->operand[0] >> 32;
+    if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || bytes < 8 ||
+        bytes % 8 != 0)
         return false;
-    const tern_ring_place place = {ring, (uint32_t)(owner - 1), size, index};
+    const uint32_t line = tern_line_of(context, (uint32_t)channel, message->origin);
+    tern_ring_place place;
+    if ((uint32_t)message->operand[0] == TERN_RING_NONE)
+        *served = tern_loose_place(context, message->target % context->workers, line, &place);
+    else if (!find_ring(context, message, line, &place))
+        return false;
+    if (!*served)
+        return true;
+    if (bytes > place.bytes - message->offset % place.bytes)
+        return false;
     tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
+    tern_inbox_count(context, source, message);
     return true;
 }
 
 /* The release pairs with the acquire in tern_far_consumed. */
-static bool serve_credit(tern_context *context, const tern_message *message) {
+static bool serve_credit(tern_context *context, uint32_t source, const tern_message *message) {
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
     tern_credit *credits =
@@ -175,6 +194,7 @@ static bool serve_credit(tern_context *context, const tern_message *message) {
     uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
     /* R1: tern_far_consumed */
     atomic_store_explicit(&credits[line].position, message->offset, memory_order_release);
+    tern_inbox_count(context, source, message);
     return true;
 }
 
@@ -224,10 +244,10 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         good = serve_question(worker, source, message, payload, bytes);
         break;
     case TERN_MESSAGE_BATCH:
-        good = serve_batch(context, message, payload, bytes);
+        good = serve_batch(context, source, message, payload, bytes, &served);
         break;
     case TERN_MESSAGE_CREDIT:
-        good = serve_credit(context, message);
+        good = serve_credit(context, source, message);
         break;
     case TERN_MESSAGE_SLEEP:
         good = serve_sleep(worker, source, message);

@@ -442,6 +442,13 @@ static void idle_rings(void) {
     run(&config, 800);
 }
 
+/* One ring into each rank: the other pairs send by messages. */
+static void without_ring_memory(void) {
+    tern_config config = usual();
+    config.ring_size = config.ring_memory = 8192;
+    run(&config, 800);
+}
+
 static void in_relaxed_order(void) {
     tern_config config = usual();
     config.ring_size = 4096;
@@ -499,6 +506,7 @@ int main(int argc, char **argv) {
         {"by_default", by_default},
         {"small_rings_and_queues", small_rings_and_queues},
         {"idle_rings", idle_rings},
+        {"without_ring_memory", without_ring_memory},
         {"in_relaxed_order", in_relaxed_order},
         {"all_in_ledger_mode", all_in_ledger_mode},
         {"as_packed_as_can_be", as_packed_as_can_be},

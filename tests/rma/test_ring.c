@@ -67,13 +67,13 @@ static size_t consume(tern_worker *worker, tern_in *in) {
 /* Far rings are asked for by messages of MPI, over a network too. */
 static bool asks_by_messages;
 
-static bool open_growing_rings(size_t ring_size, size_t ring_growth, size_t idle_polls) {
+static bool open_arena(size_t ring_size, size_t rings, size_t ring_growth, size_t idle_polls) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.ring_size = ring_size;
     config.ring_growth = ring_growth;
-    config.ring_memory = ring_size * 64;
+    config.ring_memory = ring_size * rings;
     config.idle_polls = idle_polls;
     config.active_rings = 0;
     config.log_level = TERN_LOG_NONE;
@@ -85,6 +85,10 @@ static bool open_growing_rings(size_t ring_size, size_t ring_growth, size_t idle
     streams = calloc(f.size, sizeof *streams);
     EXPECT_OK(tern_barrier(f.worker));
     return streams != NULL;
+}
+
+static bool open_growing_rings(size_t ring_size, size_t ring_growth, size_t idle_polls) {
+    return open_arena(ring_size, 64, ring_growth, idle_polls);
 }
 
 static bool open_rings(size_t ring_size, size_t idle_polls) {
@@ -130,9 +134,7 @@ static void wait_for(uint32_t count) {
 
 /* All pairs at once, sizes up to the largest, batches of random length: many laps of small rings.
  */
-static void stream_all_pairs(size_t ring_size, size_t growth, size_t idle_polls, int times) {
-    if (!open_growing_rings(ring_size, growth, idle_polls))
-        return;
+static void stream_all(int times) {
     uint32_t count = (uint32_t)fixture_times(&f, times);
     uint64_t state = fixture_seed(&f, 1);
     int unexpected = 0;
@@ -155,6 +157,12 @@ static void stream_all_pairs(size_t ring_size, size_t growth, size_t idle_polls,
     }
     CU_ASSERT_EQUAL(unexpected, 0);
     wait_for(count);
+}
+
+static void stream_all_pairs(size_t ring_size, size_t growth, size_t idle_polls, int times) {
+    if (!open_growing_rings(ring_size, growth, idle_polls))
+        return;
+    stream_all(times);
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
     if (growth == 1)
@@ -440,32 +448,19 @@ static void too_large(void) {
     close_rings();
 }
 
-/* The arena has rings for fewer workers than there are: the last to come are told, nobody hangs. */
+/* The arena has fewer rings than there are pairs: the others send by messages, in order. */
 static void arena_used_up(void) {
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.ring_memory = config.ring_size = 4096;
-    config.segment_size = 65536;
-    config.log_level = TERN_LOG_NONE;
-    if (!fixture_open(&f, &config))
+    if (!open_arena(4096, 1, 8, 3))
         return;
-    tern_out *out = NULL;
-    tern_wait_state wait = TERN_WAIT_START;
-    tern_status status = TERN_ERR_AGAIN;
-    while (status == TERN_ERR_AGAIN && tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK) {
-        tern_progress(f.worker);
-        status = tern_ring_open(f.worker, 0, &out);
-    }
-    uint64_t opened = status == TERN_OK;
-    CU_ASSERT(status == TERN_OK || status == TERN_ERR_MEMORY);
-    if (status == TERN_ERR_MEMORY)
-        EXPECT_DETAIL("TERN_RING_MEMORY");
-    EXPECT_OK(tern_barrier(f.worker));
+    stream_all(1000);
+    tern_stats stats;
+    tern_stats_get(f.worker, &stats);
+    uint64_t loose = stats.rings_loose;
     tern_mpi_lock();
-    MPI_Allreduce(MPI_IN_PLACE, &opened, 1, MPI_UINT64_T, MPI_SUM, f.comm);
+    MPI_Allreduce(MPI_IN_PLACE, &loose, 1, MPI_UINT64_T, MPI_SUM, f.comm);
     tern_mpi_unlock();
-    CU_ASSERT_EQUAL(opened, 1);
-    fixture_close(&f);
+    CU_ASSERT(f.size == 1 || loose >= (uint64_t)f.size * (f.size - 1));
+    close_rings();
 }
 
 /* A record that a correct origin never writes: reported, counted, and never run. */

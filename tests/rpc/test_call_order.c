@@ -88,6 +88,13 @@ static void order_over_idle_rings(void) {
     order_under(&config, 10000);
 }
 
+/* One ring into each rank: the other pairs send by messages. */
+static void order_without_ring_memory(void) {
+    tern_config config = with_rings(8192);
+    config.ring_memory = 8192;
+    order_under(&config, 10000);
+}
+
 /* Single calls with silence between them, in which every ring is left to its doorbell. */
 static void idle_rings_wake_up(void) {
     fixture f;
@@ -354,6 +361,7 @@ int main(int argc, char **argv) {
         {"order_over_small_rings", order_over_small_rings},
         {"order_with_flushed_batches", order_with_flushed_batches},
         {"order_over_idle_rings", order_over_idle_rings},
+        {"order_without_ring_memory", order_without_ring_memory},
         {"idle_rings_wake_up", idle_rings_wake_up},
         {"few_quiet_rings_are_looked_at", few_quiet_rings_are_looked_at},
         {"full_ring", full_ring},
