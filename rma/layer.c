@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "rma/memory/rkey.h"
-#include "rma/network/listener.h"
 #include "rma/network/port.h"
+#include "rma/network/question.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/mpi_rma.h"
@@ -15,6 +15,7 @@
 #include "src/log.h"
 #include "src/progress/progress.h"
 #include "src/mpi/mpi.h"
+#include "src/peer/listener.h"
 #include "src/peer/topology.h"
 
 /* The NUMA nodes that this process runs on, but not more than it has workers. */
@@ -177,7 +178,7 @@ static void rma_close_layer(tern_context *context) {
     tern_rma *rma = tern_rma_of(context);
     if (rma == NULL)
         return;
-    tern_listener_stop(rma->listener);
+    tern_listeners_close(context);
     tern_messages_close(context, rma->messages);
     for (uint32_t i = 0; i < context->workers; i++)
         if (tern_rma_worker_of(context->worker[i]) != NULL)
@@ -223,6 +224,16 @@ static tern_activity *rma_activity_of(const tern_context *context, uint32_t rank
     return base != NULL ? &((tern_segment_header *)(void *)base)->activity : NULL;
 }
 
+/* Their addresses lie in the segment of the node's lowest rank. */
+static tern_status rma_open_listeners(tern_context *context, const tern_rma *rma) {
+    uint32_t lowest = 0;
+    while (rma->segment[lowest].base == NULL)
+        lowest++;
+    tern_listener_address *table = (void *)(rma->segment[lowest].base + rma->layout.listeners);
+    return tern_listeners_open(context, rma->native != NULL ? tern_question_reply : NULL, table,
+                               lowest == context->rank);
+}
+
 static tern_status rma_open_layer(tern_context *context) {
     tern_rma *rma = calloc(1, sizeof *rma);
     tern_status status =
@@ -250,7 +261,7 @@ static tern_status rma_open_layer(tern_context *context) {
     if (status == TERN_OK)
         status = agree_on_fences(context);
     if (status == TERN_OK)
-        status = tern_listeners_open(context);
+        status = rma_open_listeners(context, rma);
     if (status != TERN_OK) {
         rma_close_layer(context);
         return status;

@@ -19,8 +19,6 @@
 #include "src/peer/topology.h"
 #include "tern/transfer.h"
 
-struct tern_listener;
-struct tern_listener_address;
 struct tern_native;
 struct tern_port;
 struct tern_window;
@@ -44,13 +42,11 @@ typedef struct tern_rma {
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
-    struct tern_loose *loose;                      /* all of this process; under the MPI lock */
-    struct tern_window *window;                    /* rma */
-    struct tern_native *native;                    /* ofi */
-    struct tern_listener *listener;                /* over a network; NULL: none here */
-    const struct tern_listener_address *listeners; /* by rank; NULL: nobody has one */
-    _Atomic uint32_t listener_place;               /* of their addresses, that answered last */
-    _Atomic uint32_t listeners_silent;             /* that did not answer, since one did */
+    struct tern_loose *loose;          /* all of this process; under the MPI lock */
+    struct tern_window *window;        /* rma */
+    struct tern_native *native;        /* ofi */
+    _Atomic uint32_t listener_place;   /* of a listener, that answered last */
+    _Atomic uint32_t listeners_silent; /* that did not answer, since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */

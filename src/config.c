@@ -102,7 +102,8 @@ static const option options[] = {
     {"TERN_RMA_ATOMICS", OPTION_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
      TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes"},
     {"TERN_LISTENER", OPTION_CHOICE, FIELD(listener), switches, 0, 0, false, false, 1,
-     "1: over ofi, a thread of each process answers ranks that meet it; 0: its progress does"},
+     "1: over ofi, and between machines, a thread of each process answers ranks that meet or watch "
+     "it; 0: its progress and its kernel do"},
     {"TERN_PACKED_MAX", OPTION_SIZE, FIELD(packed_max), NULL, 0, MIB, false, false, 128,
      "data up to this goes with its notification over shm; a quarter of a ring at most"},
     {"TERN_PACKED_MAX_FAR", OPTION_SIZE, FIELD(packed_max_far), NULL, 0, MIB, false, false, 4 * KIB,
@@ -118,9 +119,15 @@ static const option options[] = {
     {"TERN_PMPI_HANDLERS", OPTION_CHOICE, FIELD(pmpi_handlers), switches, 0, 0, false, false, 1,
      "1: with libtern_pmpi, calls of MPI that wait serve other ranks and run handlers; 0: they do "
      "not"},
-    {"TERN_PEER_PATIENCE", OPTION_COUNT, FIELD(peer_patience), NULL, 0, 1000000, false, true, 5,
-     "seconds after which a wait for a rank that is stuck in MPI, in a one-sided operation towards "
-     "a rank that has died, is an error; 0: never"},
+    {"TERN_PEER_PATIENCE", OPTION_COUNT, FIELD(peer_patience), NULL, 0, 1000000, false, true, 1,
+     "seconds after which a wait for a rank of another machine connects to that rank to see "
+     "whether "
+     "it has died, and one for a rank that is stuck in MPI, in a one-sided operation towards a "
+     "rank "
+     "that has died, is an error; 0: never"},
+    {"TERN_HOST_TIMEOUT", OPTION_COUNT, FIELD(host_timeout), NULL, 0, 1000000, false, true, 30,
+     "seconds of silence after which a machine, and each rank on it that is waited for, counts as "
+     "dead; 0: never"},
     {"TERN_STUCK_REPORT", OPTION_COUNT, FIELD(stuck_report), NULL, 0, 1000000, false, true, 10,
      "seconds after which a wait writes a warning that names what it waits for; 0: never"},
     {"TERN_LOG_LEVEL", OPTION_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,

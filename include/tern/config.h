@@ -106,8 +106,9 @@ typedef struct tern_config {
     tern_cma cma;
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
-    int listener;          /* 1: over ofi, a thread of each process answers ranks that meet it
-                              (docs/networks.md); 0: its progress does */
+    int listener;          /* 1: over ofi, and between machines, a thread of each process answers
+                              ranks that meet it (docs/networks.md) or watch it (docs/deaths.md);
+                              0: its progress and its kernel do */
     size_t packed_max;     /* data up to this goes with its notification, over shm */
     size_t packed_max_far; /* the same over rma and p2p */
     size_t zero_copy_min;  /* content of an archive from here on goes to chunks (tern/chunk.h) */
@@ -115,8 +116,10 @@ typedef struct tern_config {
     size_t notify_queue;  /* notified operations that may wait for each target */
     size_t notify_events; /* local events of a worker that may wait to be probed for */
     int pmpi_handlers;    /* 1: with libtern_pmpi, handlers run in waits of MPI (docs/mpi.md) */
-    size_t peer_patience; /* seconds after which a wait for a rank that is stuck in MPI, because of
-                             a death, is an error; 0: never */
+    size_t peer_patience; /* seconds after which a wait looks whether its rank, of another machine,
+                             is there, and one for a rank that is stuck in MPI, because of a death,
+                             is an error; 0: never (docs/deaths.md) */
+    size_t host_timeout;  /* seconds of silence after which a machine counts as dead; 0: never */
     size_t stuck_report;  /* seconds after which a wait warns of what it waits for; 0: never */
     tern_log_level log_level;
     char verbs_device[32];      /* card, or card:port; "": a near one that is active */

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/memory/region.h"
-#include "rma/network/listener.h"
+#include "src/peer/address.h"
 #include "rma/reply.h"
 #include "rma/ring/ring.h"
 #include "src/log.h"

@@ -9,7 +9,7 @@
  *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/memory/region.h)
- *     listeners  on the node's lowest rank: where each rank listens (rma/network/listener.h)
+ *     listeners  on the node's lowest rank: where each rank listens (src/peer/address.h)
  *     arena    the rings' records
  *     heap     what tern_alloc hands out; the only part that tern_ptr names
  *

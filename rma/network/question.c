@@ -1,6 +1,5 @@
 #include "rma/network/question.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -8,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/network/listener.h"
 #include "rma/state.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/peer/listener.h"
 
 #define ANSWER_NS 2000000000u /* in which the last address has to answer */
 #define NEXT_NS 500000000u    /* and each one before it */
@@ -37,43 +36,6 @@ typedef struct tern_dial {
     } answer;
 } tern_dial;
 
-/* The rank's addresses, from the shared table. Ranks of one machine and network talk by loopback:
- * that is place 0, and the others follow. [out] how many places there are. */
-static uint32_t dial_places(const tern_context *context, uint32_t rank,
-                            tern_listener_address *address) {
-    tern_read_once(address, &tern_rma_of(context)->listeners[rank], sizeof *address);
-    if (address->port == 0)
-        return 0;
-    if (address->count4 > TERN_LISTENER_V4)
-        address->count4 = TERN_LISTENER_V4;
-    if (address->count6 > TERN_LISTENER_V6)
-        address->count6 = TERN_LISTENER_V6;
-    if (context->peers.machine[rank] == context->peers.machine[context->rank])
-        return 1;
-    return 1u + address->count4 + address->count6;
-}
-
-/* Starts a connection to the address at a place. -1: none. */
-static int dial_connect(const tern_listener_address *address, uint32_t place) {
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(address->port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(address->port)};
-    const bool is_v4 = place <= address->count4;
-    if (is_v4)
-        v4.sin_addr.s_addr = place == 0 ? htonl(INADDR_LOOPBACK) : address->v4[place - 1];
-    else
-        memcpy(&v6.sin6_addr, address->v6[place - 1 - address->count4], sizeof v6.sin6_addr);
-    const int fd =
-        socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    const struct sockaddr *to =
-        is_v4 ? (const struct sockaddr *)(const void *)&v4 : (const void *)&v6;
-    if (connect(fd, to, is_v4 ? sizeof v4 : sizeof v6) == 0 || errno == EINPROGRESS)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static void dial_hang_up(tern_dial *dial) {
     if (dial->fd >= 0)
         close(dial->fd);
@@ -83,19 +45,18 @@ static void dial_hang_up(tern_dial *dial) {
 /* Goes to the rank's next address, beginning with the place that answered this process last. */
 static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dial) {
     tern_listener_address address;
-    const uint32_t rank = dial->question.head.to, places = dial_places(context, rank, &address);
-    const bool loopback = places == 1;
-    /* Place 0 is for ranks of the machine alone. */
-    const uint32_t choices = loopback || places == 0 ? places : places - 1;
+    const uint32_t rank = dial->question.head.head.to;
+    const uint32_t places = tern_address_read(context, rank, &address);
+    const uint32_t choices = places > 1 ? places - 1 : places;
     dial_hang_up(dial);
     dial->sent = dial->got = 0;
     while (dial->fd < 0 && dial->tried < choices) {
         /* R4 */
         const uint32_t first = atomic_load_explicit(&rma->listener_place, memory_order_relaxed);
-        dial->place = loopback ? 0 : 1 + (first + dial->tried) % choices;
+        dial->place = tern_address_choice(places, first, dial->tried);
         dial->tried++;
         dial->next_at = tern_now() + (dial->tried < choices ? NEXT_NS : ANSWER_NS);
-        dial->fd = dial_connect(&address, dial->place);
+        dial->fd = tern_address_connect(&address, dial->place, address.port);
     }
     if (dial->fd >= 0)
         return;
@@ -132,7 +93,7 @@ static bool dial_go_on(const tern_context *context, tern_dial *dial, size_t byte
     if (dial->got < sizeof *head)
         return got > 0;
     return got > 0 && head->magic == TERN_ANSWER_MAGIC && head->nonce == context->nonce &&
-           head->rank == dial->question.head.to && head->bytes == bytes;
+           head->rank == dial->question.head.head.to && head->bytes == bytes;
 }
 
 static void dial_end(tern_question *question) {
@@ -154,7 +115,7 @@ static tern_status dial_test(tern_worker *worker, tern_question *question) {
         memcpy(question->answer, dial->answer.answer, question->bytes);
         if (dial->place > 0)
             /* R4 */
-            atomic_store_explicit(&rma->listener_place, dial->place - 1, memory_order_relaxed);
+            atomic_store_explicit(&rma->listener_place, dial->place, memory_order_relaxed);
         /* R4 */
         atomic_store_explicit(&rma->listeners_silent, 0, memory_order_relaxed);
         dial_end(question);
@@ -172,17 +133,20 @@ static tern_status ask_by_message(tern_worker *worker, tern_question *question) 
     const tern_dial *dial = question->dial;
     const tern_wire_question *head = &dial->question.head;
     tern_status status =
-        tern_message_ask_with(worker, head->to, &head->message, dial->question.payload, head->bytes,
-                              question->answer, question->bytes, &question->message);
+        tern_message_ask_with(worker, head->head.to, &head->message, dial->question.payload,
+                              head->head.bytes - sizeof head->message, question->answer,
+                              question->bytes, &question->message);
     if (status != TERN_ERR_AGAIN)
         dial_end(question);
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
 /* Whether the listener of rank is to be tried. */
-static bool listener_is_known(tern_rma *rma, uint32_t rank) {
+static bool listener_is_known(const tern_context *context, uint32_t rank) {
+    const tern_listener_address *all = context->peers.listeners;
+    tern_rma *rma = tern_rma_of(context);
     /* R4 */
-    return rma->listeners != NULL && rma->listeners[rank].port != 0 &&
+    return all != NULL && all[rank].port != 0 && all[rank].answers != 0 &&
            atomic_load_explicit(&rma->listeners_silent, memory_order_relaxed) < IN_VAIN;
 }
 
@@ -200,18 +164,19 @@ tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_m
                          payload_bytes, bytes);
     question->answer = answer;
     question->bytes = bytes;
-    if (listener_is_known(rma, rank))
+    if (listener_is_known(context, rank))
         dial = calloc(1, sizeof *dial);
     if (dial == NULL)
         return tern_message_ask_with(worker, rank, message, payload, payload_bytes, answer, bytes,
                                      &question->message);
     dial->fd = -1;
-    dial->question.head = (tern_wire_question){.magic = TERN_QUESTION_MAGIC,
-                                               .nonce = context->nonce,
-                                               .from = context->rank,
-                                               .to = rank,
-                                               .bytes = (uint32_t)payload_bytes,
-                                               .message = *message};
+    dial->question.head =
+        (tern_wire_question){.head = {.magic = TERN_QUESTION_MAGIC,
+                                      .nonce = context->nonce,
+                                      .from = context->rank,
+                                      .to = rank,
+                                      .bytes = (uint32_t)(sizeof *message + payload_bytes)},
+                             .message = *message};
     if (payload_bytes > 0)
         memcpy(dial->question.payload, payload, payload_bytes);
     dial->bytes = sizeof dial->question.head + payload_bytes;
@@ -238,4 +203,14 @@ bool tern_question_abandon(tern_question *question) {
     if (question->dial != NULL)
         dial_end(question);
     return question->message == MPI_REQUEST_NULL;
+}
+
+bool tern_question_reply(tern_context *context, uint32_t from, const char *question,
+                         size_t question_bytes, void *answer, size_t *bytes) {
+    tern_message message;
+    if (question_bytes < sizeof message)
+        return false;
+    memcpy(&message, question, sizeof message);
+    return tern_message_reply_to(context, from, &message, question + sizeof message,
+                                 question_bytes - sizeof message, answer, bytes);
 }

@@ -11,6 +11,17 @@
  */
 
 #include "rma/transport/message.h"
+#include "src/peer/listener.h"
+
+#define TERN_QUESTION_MAX 256u /* bytes of a question beside its message, and of an answer */
+
+_Static_assert(sizeof(tern_message) + TERN_QUESTION_MAX <= TERN_LISTENER_MAX, "listeners take it");
+
+/* What the connection brings. The payload follows. */
+typedef struct tern_wire_question {
+    tern_wire_head head;
+    tern_message message; /* as MPI would bring it */
+} tern_wire_question;
 
 struct tern_dial;
 
@@ -37,6 +48,10 @@ tern_status tern_question_test(tern_worker *worker, tern_question *question);
 static inline bool tern_question_is_open(const tern_question *question) {
     return question->dial != NULL || question->message != MPI_REQUEST_NULL;
 }
+
+/* Answers in the listener's thread (tern_listener_reply). */
+bool tern_question_reply(tern_context *context, uint32_t from, const char *question,
+                         size_t question_bytes, void *answer, size_t *bytes);
 
 /* Nobody waits for the answer any more. False: MPI may still write it. */
 bool tern_question_abandon(tern_question *question);

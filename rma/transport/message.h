@@ -89,7 +89,7 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
                         const char *payload, size_t bytes);
 /* Finds the answer to a question that wants nothing of MPI: for a ring, or for the way to this
  * rank. Any thread, with or without the MPI lock. [out] answer: at most TERN_QUESTION_MAX
- * (rma/network/listener.h) bytes. False: it is malformed, or of another kind. */
+ * (rma/network/question.h) bytes. False: it is malformed, or of another kind. */
 bool tern_message_reply_to(tern_context *context, uint32_t source, const tern_message *message,
                            const char *payload, size_t payload_bytes, void *answer, size_t *bytes);
 /* Answers from inside tern_message_serve. Data that lies in the segment need not be copied. */

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "rma/network/listener.h"
+#include "rma/network/question.h"
 #include "rma/network/process.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/ring.h"

@@ -13,6 +13,7 @@
 #include "src/collective/collective.h"
 #include "src/context.h"
 #include "src/log.h"
+#include "src/peer/listener.h"
 
 /* Where a process identifier means something, one boot of one machine and one namespace; and where
  * processes can share memory, one boot, one name of the host and one network. */
@@ -65,13 +66,19 @@ static void find_machines(const identity *all, uint32_t size, uint32_t *machine)
     }
 }
 
+/* Whether a process identifier of one means the same to the other. */
+static bool same_processes(const identity *a, const identity *b) {
+    return a->boot[0] != 0 && strcmp(a->boot, b->boot) == 0 && a->pid_namespace == b->pid_namespace;
+}
+
 static int open_pidfd(int64_t pid) { return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0); }
 
 void tern_peer_mark_dead(tern_peers *peers, uint32_t rank) {
     uint32_t nobody = TERN_NOBODY;
     /* R4 */
     atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
-    atomic_compare_exchange_strong(&peers->first, &nobody, rank);
+    if (atomic_compare_exchange_strong(&peers->first, &nobody, rank) && peers->listener != NULL)
+        tern_listener_wake(peers->listener);
 }
 
 bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid) {
@@ -130,9 +137,12 @@ tern_status tern_peers_open(tern_context *context) {
     find_machines(all, size, peers->machine);
     for (uint32_t r = 0; r < size; r++)
         peers->call_at[r] = all[r].call_at;
+    peers->all_watched = true;
     for (uint32_t r = 0; r < size; r++)
-        if (r != context->rank && me.boot[0] != 0 && strcmp(all[r].boot, me.boot) == 0 &&
-            all[r].pid_namespace == me.pid_namespace && !tern_peer_watch(peers, r, all[r].pid)) {
+        peers->all_watched = peers->all_watched && same_processes(&all[r], &all[0]);
+    for (uint32_t r = 0; r < size; r++)
+        if (r != context->rank && same_processes(&all[r], &me) &&
+            !tern_peer_watch(peers, r, all[r].pid)) {
             status = tern_fail_system("watching the ranks of this node, for each of which a file "
                                       "stays open");
             break;

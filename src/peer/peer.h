@@ -2,8 +2,9 @@
 #define TERN_SRC_PEER_PEER_H
 
 /*
- * Liveness of peers: a pidfd for every rank of the same machine, polled by waits. A pidfd tells a
- * dead process even while it is a zombie, which kill(pid, 0) does not.
+ * Liveness of peers: a pidfd for every rank of the same machine and PID namespace, polled by waits.
+ * A pidfd tells a dead process even while it is a zombie, which kill(pid, 0) does not. Other ranks
+ * are watched over TCP while somebody waits for them (src/peer/watch.h).
  */
 
 #include <poll.h>
@@ -24,10 +25,14 @@ typedef struct tern_peers {
     _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
     bool known;             /* the ranks have told each other who they are */
-    uint32_t looks;         /* for siblings before that (src/peer/sibling.c) */
-    _Atomic uint64_t call;  /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
-    uint32_t calls;         /* so many have begun; under the MPI lock */
-    uint64_t *call_at;      /* by rank: the address of its call */
+    bool all_watched;       /* each rank has a pidfd of each other: the same on every rank */
+    struct tern_listener *listener;                /* of this process, or NULL */
+    const struct tern_listener_address *listeners; /* by rank; NULL: nobody has one */
+    struct tern_watches *watches;                  /* NULL: all ranks have a pidfd */
+    uint32_t looks;        /* for siblings before that (src/peer/sibling.c) */
+    _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
+    uint32_t calls;        /* so many have begun; under the MPI lock */
+    uint64_t *call_at;     /* by rank: the address of its call */
 } tern_peers;
 
 struct tern_context;

@@ -4,6 +4,7 @@
 
 #include "src/peer/activity.h"
 #include "src/peer/stuck.h"
+#include "src/peer/watch.h"
 
 /* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
  * is likely to wait for this core. */
@@ -27,6 +28,7 @@ tern_status tern_glance(tern_worker *worker, uint32_t rank) {
         tern_now() - worker->looked >= LOOK_INTERVAL_NS) {
         tern_peers_look(peers);
         worker->looked = tern_now();
+        tern_watch(worker->context, rank, 0, worker->looked);
     }
     return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
@@ -55,8 +57,10 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     const bool late = now - state->looked >= LOOK_INTERVAL_NS;
     if (late) {
         state->looked = now;
-        if (rank != TERN_NOBODY)
+        if (rank != TERN_NOBODY) {
             tern_peers_look(&context->peers);
+            tern_watch(context, rank, state->began, now);
+        }
         tern_activity_wait(context, state, rank, now);
     }
     if (rank == TERN_NOBODY)
@@ -79,6 +83,7 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     state->looked = now;
     if (state->began == 0)
         state->began = now;
+    tern_watch(context, rank, state->began, now);
     tern_activity_wait(context, state, rank, now);
     const uint32_t dead = dead_for(context, rank);
     const bool known = state->doomed;

@@ -4,8 +4,8 @@
  * the target. It sits in MPI with the lock, or spins, and makes no progress. */
 
 #include "fixture.h"
-#include "rma/network/listener.h"
 #include "rma/network/port.h"
+#include "rma/network/question.h"
 #include "rma/state.h"
 
 #include <arpa/inet.h>
@@ -101,7 +101,7 @@ static void without_listener(void) {
     enum { LOOKS = 2000 };
     if (!open_listening(0))
         return;
-    CU_ASSERT_PTR_NULL(tern_rma_of(f.context)->listener);
+    CU_ASSERT_PTR_NULL(f.context->peers.listeners);
     const uint64_t value = 42;
     if (f.rank == 1) {
         await(0);
@@ -176,7 +176,7 @@ static void first_calls(void) {
 
 /* A connection to the listener of rank 1. */
 static int dial(void) {
-    const tern_listener_address *address = &tern_rma_of(f.context)->listeners[1];
+    const tern_listener_address *address = &f.context->peers.listeners[1];
     const struct timeval patience = {SECONDS, 0};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(address->port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -188,10 +188,11 @@ static int dial(void) {
 }
 
 static tern_wire_question question_for_a_ring(void) {
-    return (tern_wire_question){.magic = TERN_QUESTION_MAGIC,
-                                .nonce = f.context->nonce,
-                                .from = 0,
-                                .to = 1,
+    return (tern_wire_question){.head = {.magic = TERN_QUESTION_MAGIC,
+                                         .nonce = f.context->nonce,
+                                         .from = 0,
+                                         .to = 1,
+                                         .bytes = sizeof(tern_message)},
                                 .message = {.kind = TERN_MESSAGE_OPEN,
                                             .origin = f.worker->id,
                                             .target = 1,
@@ -232,16 +233,16 @@ static void refusals(void) {
     CU_ASSERT(is_refused(junk, sizeof(tern_wire_question)));
     CU_ASSERT(is_refused(junk, sizeof junk));
     tern_wire_question question = question_for_a_ring();
-    question.nonce++;
+    question.head.nonce++;
     CU_ASSERT(is_refused(&question, sizeof question));
     question = question_for_a_ring();
-    question.to = 0;
+    question.head.to = 0;
     CU_ASSERT(is_refused(&question, sizeof question));
     question = question_for_a_ring();
-    question.from = f.size;
+    question.head.from = f.size;
     CU_ASSERT(is_refused(&question, sizeof question));
     question = question_for_a_ring();
-    question.bytes = TERN_QUESTION_MAX + 1;
+    question.head.bytes = TERN_LISTENER_MAX + 1;
     CU_ASSERT(is_refused(&question, sizeof question));
     question = question_for_a_ring();
     question.message.kind = TERN_MESSAGE_PUT;
@@ -297,8 +298,8 @@ static void no_answer(bool silent) {
     int deaf = -1;
     if (!open_listening(1))
         return;
-    tern_rma *rma = tern_rma_of(f.context);
-    tern_listener_address *address = (tern_listener_address *)(uintptr_t)&rma->listeners[1];
+    tern_listener_address *address =
+        (tern_listener_address *)(uintptr_t)&f.context->peers.listeners[1];
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t bytes = sizeof at;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -346,7 +347,8 @@ static void second_address(void) {
     } else if (is_one_sided() && f.rank == 0) {
         const uint64_t value = 45;
         tern_rma *rma = tern_rma_of(f.context);
-        tern_listener_address *address = (tern_listener_address *)(uintptr_t)&rma->listeners[1];
+        tern_listener_address *address =
+            (tern_listener_address *)(uintptr_t)&f.context->peers.listeners[1];
         f.context->peers.machine[1] = 1;
         address->v4[0] = htonl(0xc0000201); /* of TEST-NET-1: 192.0.2.1 */
         address->v4[1] = htonl(INADDR_LOOPBACK);
@@ -358,7 +360,7 @@ static void second_address(void) {
         EXPECT_OK(tern_put(f.worker, memory[1], &value, sizeof value));
         EXPECT_OK(tern_flush(f.worker, 1));
         CU_ASSERT_EQUAL(messages_sent(), sent);
-        CU_ASSERT_EQUAL(atomic_load(&rma->listener_place), 1);
+        CU_ASSERT_EQUAL(atomic_load(&rma->listener_place), 2);
         f.context->peers.machine[1] = 0;
     }
     EXPECT_OK(tern_barrier(f.worker));

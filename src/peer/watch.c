@@ -1,0 +1,395 @@
+#include "src/peer/watch.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "src/log.h"
+#include "src/peer/listener.h"
+#include "src/progress/wait.h"
+
+#define SECOND 1000000000u
+#define LOOK_NS 5000000u        /* between two looks at all connections */
+#define TRY_NS SECOND           /* for one connection; the kernel's own tries become rarer */
+#define UNWANTED_NS SECOND      /* after which a watch is closed */
+#define STOPPED_NS (SECOND / 2) /* longer between two looks: this process did not look */
+#define KERNEL_NS (SECOND / 4)  /* between two looks at what the kernel has heard */
+
+typedef struct watch {
+    uint32_t rank;
+    uint32_t place;
+    uint32_t tries;
+    int fd;   /* to the listener; -1: none */
+    int host; /* to the quiet port of the machine; -1: none */
+    bool connected;
+    bool answered; /* at this place, by this connection or one before */
+    bool lost;     /* the last connection has ended */
+    uint64_t since, wanted;
+    uint64_t heard; /* from the host; time in which this process did not look does not count */
+    uint64_t next;  /* when the connection is given up, or the next one begins */
+    uint64_t host_next, kernel_next;
+    size_t got;
+    tern_wire_answer answer;
+} watch;
+
+typedef struct tern_watches {
+    atomic_flag busy;
+    uint64_t looked, begun;
+    uint32_t count, room;
+    watch *watch;
+    struct pollfd *look; /* two for each */
+} tern_watches;
+
+tern_status tern_watches_open(tern_context *context) {
+    tern_watches *watches = calloc(1, sizeof *watches);
+    if (watches == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to watch ranks of other machines");
+    /* R9: tern_listeners_open; before the watches are anybody's */
+    atomic_flag_clear(&watches->busy);
+    context->peers.watches = watches;
+    return TERN_OK;
+}
+
+/* A reset, not an orderly end: nothing of it stays on either side. */
+static void hang_up(int *fd) {
+    const struct linger reset = {1, 0};
+    if (*fd < 0)
+        return;
+    (void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    close(*fd);
+    *fd = -1;
+}
+
+static void watch_remove(tern_watches *watches, uint32_t i) {
+    hang_up(&watches->watch[i].fd);
+    hang_up(&watches->watch[i].host);
+    watches->watch[i] = watches->watch[--watches->count];
+}
+
+void tern_watches_close(tern_context *context) {
+    tern_watches *watches = context->peers.watches;
+    if (watches == NULL)
+        return;
+    while (watches->count > 0)
+        watch_remove(watches, watches->count - 1);
+    free(watches->watch);
+    free(watches->look);
+    free(watches);
+    context->peers.watches = NULL;
+}
+
+uint64_t tern_watches_begun(const tern_context *context) {
+    return context->peers.watches != NULL ? context->peers.watches->begun : 0;
+}
+
+uint32_t tern_watches_count(const tern_context *context) {
+    return context->peers.watches != NULL ? context->peers.watches->count : 0;
+}
+
+/* Several threads look, each with the time at which it came. */
+static uint64_t elapsed(uint64_t now, uint64_t then) { return now > then ? now - then : 0; }
+
+/* The error that a connection has ended with, or 0. */
+static int error_of(int fd) {
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
+int tern_watch_ask(const tern_context *context, int fd, uint32_t rank) {
+    const tern_wire_head head = {
+        .magic = TERN_WATCH_MAGIC, .nonce = context->nonce, .from = context->rank, .to = rank};
+    const int error = error_of(fd);
+    if (error != 0)
+        return error;
+    /* A new connection has room for that. */
+    return send(fd, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
+}
+
+bool tern_watch_is_answer(const tern_context *context, uint32_t rank,
+                          const tern_wire_answer *answer) {
+    return (answer->magic == TERN_ANSWER_MAGIC || answer->magic == TERN_FULL_MAGIC) &&
+           answer->nonce == context->nonce && answer->rank == rank;
+}
+
+/* The kernel asks the host every second, which it answers whatever its processes do. */
+static void keep_alive(int fd, size_t timeout) {
+    const int on = 1, second = 1, most = 100;
+    const unsigned timeout_ms = (unsigned)(timeout * 1000);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &second, sizeof second);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &second, sizeof second);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof most);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
+}
+
+/* Whether what happens at this place says something of the rank. */
+static bool watch_is_proven(const watch *w, const tern_listener_address *address) {
+    return w->place == 0 || w->answered || w->place == address->proven;
+}
+
+static void watch_bury(tern_context *context, const watch *w, const char *why) {
+    if (tern_peer_is_dead(&context->peers, w->rank))
+        return;
+    tern_log(TERN_LOG_WARN, "rank %u has died: %s", w->rank, why);
+    tern_peer_mark_dead(&context->peers, w->rank);
+}
+
+static void watch_bury_refused(tern_context *context, const watch *w) {
+    watch_bury(context, w,
+               w->lost ? "its connection has ended, and its host refuses another"
+                       : "its host refuses a connection to it");
+}
+
+/* Goes to the next address, unless one is known to lead there. */
+static void watch_connect(tern_context *context, watch *w, uint64_t now) {
+    tern_listener_address address;
+    const uint32_t places = tern_address_read(context, w->rank, &address);
+    const bool keeps = w->answered || address.proven < places;
+    const uint32_t first = address.proven < places ? address.proven : 1;
+    hang_up(&w->fd);
+    w->connected = false;
+    w->got = 0;
+    w->next = now + TRY_NS;
+    if (places == 0)
+        return;
+    if (!w->answered)
+        w->place = tern_address_choice(places, first, keeps ? 0 : w->tries);
+    w->tries++;
+    context->peers.watches->begun++;
+    w->fd = tern_address_connect(&address, w->place, address.port);
+    if (w->fd < 0 && errno == ECONNREFUSED && watch_is_proven(w, &address))
+        watch_bury_refused(context, w);
+}
+
+/* The connection has been made, or not. */
+static void watch_begin(tern_context *context, watch *w, uint64_t now) {
+    tern_listener_address address;
+    (void)tern_address_read(context, w->rank, &address);
+    const int error = tern_watch_ask(context, w->fd, w->rank);
+    if (error == 0) {
+        w->connected = true;
+        w->heard = w->kernel_next = now;
+        keep_alive(w->fd, context->config.host_timeout);
+        return;
+    }
+    hang_up(&w->fd);
+    if (error == ECONNREFUSED && watch_is_proven(w, &address))
+        watch_bury_refused(context, w);
+}
+
+/* What a rank that is watched says of a death. */
+static void watch_hear_death(tern_context *context, const watch *w, uint32_t dead) {
+    char why[64];
+    if (dead >= context->size || dead == context->rank)
+        return;
+    snprintf(why, sizeof why, "rank %u says so", w->rank);
+    const watch of = {.rank = dead};
+    watch_bury(context, &of, why);
+}
+
+/* False: the connection is over. */
+static bool watch_take(tern_context *context, watch *w) {
+    tern_listener_address address;
+    const tern_wire_answer *answer = &w->answer;
+    w->got = 0;
+    if (answer->magic == TERN_DEATH_MAGIC && answer->nonce == context->nonce && w->answered) {
+        watch_hear_death(context, w, answer->rank);
+        return true;
+    }
+    if (tern_watch_is_answer(context, w->rank, answer)) {
+        w->answered = true;
+        w->lost = false;
+        return answer->magic == TERN_ANSWER_MAGIC;
+    }
+    (void)tern_address_read(context, w->rank, &address);
+    if (watch_is_proven(w, &address))
+        watch_bury(context, w, "its port is used by another process");
+    return false;
+}
+
+static void watch_receive(tern_context *context, watch *w, uint64_t now) {
+    for (;;) {
+        const ssize_t got =
+            recv(w->fd, (char *)&w->answer + w->got, sizeof w->answer - w->got, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        w->heard = got >= 0 || errno == ECONNRESET ? now : w->heard;
+        w->got += got > 0 ? (size_t)got : 0;
+        if (got > 0 && w->got < sizeof w->answer)
+            continue;
+        if (got > 0 && watch_take(context, w))
+            continue;
+        /* After an end the next connection tells more, unless this one was such. */
+        const bool over = got <= 0;
+        w->next = over && !w->lost ? now : now + TRY_NS;
+        w->lost = w->lost || over;
+        w->connected = false;
+        hang_up(&w->fd);
+        return;
+    }
+}
+
+/* How long ago the kernel has heard from the other side of an established connection. */
+static void watch_ask_kernel(watch *w, uint64_t now) {
+    struct tcp_info info;
+    socklen_t bytes = sizeof info;
+    w->kernel_next = now + KERNEL_NS;
+    if (getsockopt(w->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
+        return;
+    const uint64_t ago = (uint64_t)info.tcpi_last_ack_recv * 1000000u;
+    if (ago < now && now - ago > w->heard)
+        w->heard = now - ago;
+}
+
+/* A host that is silent is asked where nobody listens: it refuses even where the queue of
+ * connections of the rank is full. */
+static void watch_ask_host(const tern_context *context, watch *w, uint64_t now) {
+    tern_listener_address address;
+    hang_up(&w->host);
+    w->host_next = now + TRY_NS;
+    if (tern_address_read(context, w->rank, &address) == 0 || address.quiet_port == 0)
+        return;
+    w->host = tern_address_connect(&address, w->place, address.quiet_port);
+    if (w->host < 0 && errno == ECONNREFUSED)
+        w->heard = now;
+}
+
+static void watch_hear_host(watch *w, uint64_t now) {
+    const int error = error_of(w->host);
+    if (error == 0 || error == ECONNREFUSED)
+        w->heard = now;
+    hang_up(&w->host);
+}
+
+static void watch_check_silence(tern_context *context, const watch *w, uint64_t now) {
+    const uint64_t timeout = (uint64_t)context->config.host_timeout * SECOND;
+    tern_listener_address address;
+    char why[64];
+    if (timeout == 0 || elapsed(now, w->heard) < timeout)
+        return;
+    (void)tern_address_read(context, w->rank, &address);
+    if (!watch_is_proven(w, &address) || address.quiet_port == 0)
+        return;
+    snprintf(why, sizeof why, "its host has been silent for %zu s", context->config.host_timeout);
+    watch_bury(context, w, why);
+}
+
+static void watch_step(tern_context *context, watch *w, const struct pollfd look[2], uint64_t now) {
+    if (w->host >= 0 && look[1].revents != 0)
+        watch_hear_host(w, now);
+    if (w->fd >= 0 && look[0].revents != 0 && w->connected)
+        watch_receive(context, w, now);
+    else if (w->fd >= 0 && look[0].revents != 0)
+        watch_begin(context, w, now);
+    if (tern_peer_is_dead(&context->peers, w->rank))
+        return;
+    if (!w->connected && now >= w->next)
+        watch_connect(context, w, now);
+    if (w->connected && now >= w->kernel_next)
+        watch_ask_kernel(w, now);
+    if (elapsed(now, w->heard) >= TRY_NS + TRY_NS / 2 && now >= w->host_next)
+        watch_ask_host(context, w, now);
+    watch_check_silence(context, w, now);
+}
+
+/* Whether a wait has not yet lasted long enough for a connection. */
+static bool watch_is_early(const tern_context *context, const watch *w, uint64_t now) {
+    return elapsed(now, w->since) < (uint64_t)context->config.peer_patience * SECOND;
+}
+
+static void watches_step(tern_context *context, tern_watches *watches, uint64_t now) {
+    const uint64_t gap = elapsed(now, watches->looked);
+    watches->looked = now;
+    for (uint32_t i = watches->count; i-- > 0;) {
+        watch *w = &watches->watch[i];
+        if (elapsed(now, w->wanted) > UNWANTED_NS || tern_peer_is_dead(&context->peers, w->rank))
+            watch_remove(watches, i);
+    }
+    for (uint32_t i = 0; i < watches->count; i++) {
+        watch *w = &watches->watch[i];
+        if (gap > STOPPED_NS)
+            w->heard = w->heard + gap < now ? w->heard + gap : now;
+        watches->look[2 * i] =
+            (struct pollfd){.fd = w->fd, .events = w->connected ? POLLIN : POLLOUT};
+        watches->look[2 * i + 1] = (struct pollfd){.fd = w->host, .events = POLLOUT};
+    }
+    if (watches->count > 0 && poll(watches->look, 2 * (nfds_t)watches->count, 0) < 0)
+        return;
+    for (uint32_t i = 0; i < watches->count; i++)
+        if (!watch_is_early(context, &watches->watch[i], now))
+            watch_step(context, &watches->watch[i], &watches->look[2 * i], now);
+}
+
+static bool watches_grow(tern_watches *watches) {
+    const uint32_t room = watches->room != 0 ? 2 * watches->room : 4;
+    if (watches->count < watches->room)
+        return true;
+    watch *larger = realloc(watches->watch, room * sizeof *larger);
+    if (larger != NULL)
+        watches->watch = larger;
+    struct pollfd *look = realloc(watches->look, (size_t)2 * room * sizeof *look);
+    if (look != NULL)
+        watches->look = look;
+    if (larger == NULL || look == NULL)
+        return false;
+    watches->room = room;
+    return true;
+}
+
+static void watch_want(const tern_context *context, uint32_t rank, uint64_t since, uint64_t now) {
+    const tern_peers *peers = &context->peers;
+    tern_watches *watches = peers->watches;
+    if (rank == context->rank || peers->watch[rank].fd >= 0 || tern_peer_is_dead(peers, rank))
+        return;
+    for (uint32_t i = 0; i < watches->count; i++)
+        if (watches->watch[i].rank == rank) {
+            watches->watch[i].wanted = now;
+            return;
+        }
+    /* Without memory it is tried again at the next look. */
+    if (watches_grow(watches))
+        watches->watch[watches->count++] = (watch){.rank = rank,
+                                                   .fd = -1,
+                                                   .host = -1,
+                                                   .since = since != 0 ? since : now,
+                                                   .wanted = now,
+                                                   .heard = now,
+                                                   .next = now};
+}
+
+static void watch_want_anybody(const tern_context *context, uint64_t since, uint64_t now) {
+    const uint32_t size = context->size;
+    if (size <= TERN_WATCH_ALL)
+        for (uint32_t r = 0; r < size; r++)
+            watch_want(context, r, since, now);
+    else
+        for (uint64_t distance = 1; distance < size; distance *= 2)
+            watch_want(context, (uint32_t)((context->rank + distance) % size), since, now);
+}
+
+void tern_watches_look(tern_context *context, uint32_t rank, uint64_t since, uint64_t now) {
+    tern_watches *watches = context->peers.watches;
+    const uint64_t patience = (uint64_t)context->config.peer_patience * SECOND;
+    if (patience == 0 || context->peers.listeners == NULL ||
+        (since != 0 && elapsed(now, since) < patience))
+        return;
+    /* R6: tern_watches_look */
+    if (atomic_flag_test_and_set_explicit(&watches->busy, memory_order_acquire))
+        return;
+    if (rank == TERN_ANYBODY)
+        watch_want_anybody(context, since, now);
+    else if (rank < context->size)
+        watch_want(context, rank, since, now);
+    /* now of a thread that was kept waiting may lie before. */
+    if (now >= watches->looked + LOOK_NS)
+        watches_step(context, watches, now);
+    /* R6: tern_watches_look */
+    atomic_flag_clear_explicit(&watches->busy, memory_order_release);
+}

@@ -1,0 +1,314 @@
+// tern-test: ranks survivors least=3 timeout=90
+
+/* Ranks that no pidfd tells of (src/peer/watch.h). Each process claims a PID namespace of its own,
+ * which is all that tern goes by; across hosts (tests/hosts) they are on other machines, too. */
+
+#include "survivors.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "nothing.h"
+#include "src/peer/listener.h"
+#include "src/peer/watch.h"
+#include "src/progress/wait.h"
+
+static fixture f;
+static int backlog_of_listeners = -1; /* -1: as the listener says */
+
+int stat(const char *path, struct stat *info) {
+    const int code = fstatat(AT_FDCWD, path, info, 0);
+    if (code == 0 && strcmp(path, "/proc/self/ns/pid") == 0)
+        info->st_ino = 1 + (ino_t)tern_test_rank();
+    return code;
+}
+
+int listen(int fd, int backlog) {
+    return (int)syscall(SYS_listen, fd, backlog_of_listeners < 0 ? backlog : backlog_of_listeners);
+}
+
+/* A rank that was late at the creation may have been found by its number. */
+static void forget_pidfds(void) {
+    struct pollfd *watch = f.context->peers.watch;
+    for (uint32_t r = 0; r < f.size; r++)
+        if (watch[r].fd >= 0) {
+            close(watch[r].fd);
+            watch[r].fd = -1;
+        }
+}
+
+static bool open_context(size_t patience, size_t timeout) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.peer_patience = patience;
+    config.host_timeout = timeout;
+    config.segment_size = (size_t)1 << 20;
+    config.listener = backlog_of_listeners < 0;
+    if (!fixture_open(&f, &config))
+        return false;
+    forget_pidfds();
+    return CU_assertImplementation(f.context->peers.watches != NULL, __LINE__, "watches", __FILE__,
+                                   "", CU_FALSE);
+}
+
+/* Waits for something that never comes from rank. TERN_OK: for so many seconds. */
+static tern_status wait_in_vain(uint32_t rank, double seconds) {
+    tern_wait_state wait = TERN_WAIT_IN("a test");
+    const double end = MPI_Wtime() + seconds;
+    tern_status status = TERN_OK;
+    while (status == TERN_OK && MPI_Wtime() < end)
+        status = tern_wait_round(f.context, &wait, tern_progress_round(f.worker), rank);
+    return status;
+}
+
+/* Nobody is connected to while no wait is long; then the rank that is waited for alone, and nobody
+ * when that is over. */
+static void only_long_waits(void) {
+    enum { TIMES = 50, PATIENCE = 2 };
+    if (!open_context(PATIENCE, 30))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    const uint64_t before = tern_watches_begun(f.context);
+    const double began_at = MPI_Wtime();
+    for (int i = 0; i < TIMES; i++) {
+        EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){next, 0}, &nothing_function, NULL, 0,
+                                   NULL, 0, NULL));
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    /* On a machine that is so slow a wait may have been long. */
+    if (MPI_Wtime() - began_at < PATIENCE)
+        CU_ASSERT_EQUAL(tern_watches_begun(f.context), before);
+    EXPECT_OK(wait_in_vain(next, PATIENCE + 0.5));
+    CU_ASSERT(tern_watches_begun(f.context) > before);
+    CU_ASSERT(tern_watches_count(f.context) >= 1);
+    EXPECT_OK(wait_in_vain(f.rank, PATIENCE + 0.5));
+    CU_ASSERT_EQUAL(tern_watches_count(f.context), 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+/* One that is stopped is there: its kernel says so. */
+static void a_stopped_rank(void) {
+    enum { PATIENCE = 1 };
+    if (!open_context(PATIENCE, 30))
+        return;
+    pid_t pid = getpid(), all[64];
+    fixture_share(&f, &pid, sizeof pid, all);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1)
+        raise(SIGSTOP);
+    if (f.rank == 0) {
+        const uint64_t before = tern_watches_begun(f.context);
+        EXPECT_OK(wait_in_vain(1, PATIENCE + (tern_test_full() ? 10 : 1.5)));
+        CU_ASSERT(tern_watches_begun(f.context) > before);
+        CU_ASSERT_EQUAL(kill(all[1], SIGCONT), 0);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
+    fixture_close(&f);
+}
+
+static int dial(uint16_t port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    (void)!connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to);
+    return fd;
+}
+
+/* Whether the kernel of the other side has taken a connection by now. */
+static bool is_taken(int fd, int patience_ms) {
+    struct pollfd look = {.fd = fd, .events = POLLOUT};
+    return poll(&look, 1, patience_ms) == 1;
+}
+
+/* A kernel whose queue is full does not answer those that connect, and refuses others. */
+static void a_full_queue(void) {
+    enum { PATIENCE = 1, TIMEOUT = 2, CALLERS = 4 };
+    if (!tern_test_full() && tern_test_size() != 4) {
+        tern_test_skip("on 4 ranks, and in full runs");
+        return;
+    }
+    backlog_of_listeners = 0;
+    const bool opened = open_context(PATIENCE, TIMEOUT);
+    backlog_of_listeners = -1;
+    if (!opened)
+        return;
+    if (f.context->peers.machine[f.rank] != f.context->peers.machine[(f.rank + 1) % f.size]) {
+        tern_test_skip("for ranks of one machine");
+        fixture_close(&f);
+        return;
+    }
+    const uint32_t next = (f.rank + 1) % f.size;
+    int fd[CALLERS];
+    for (int i = 0; i < CALLERS; i++) {
+        fd[i] = dial(f.context->peers.listeners[next].port);
+        (void)is_taken(fd[i], 100);
+    }
+    CU_ASSERT(!is_taken(fd[CALLERS - 1], 0));
+    EXPECT_OK(wait_in_vain(next, PATIENCE + TIMEOUT + 1.5));
+    CU_ASSERT(!is_taken(fd[CALLERS - 1], 0));
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
+    for (int i = 0; i < CALLERS; i++)
+        close(fd[i]);
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+/* A socket that listens on loopback, and its port. */
+static int open_port(int backlog, uint16_t *port) {
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof at;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CU_ASSERT_EQUAL(bind(fd, (const struct sockaddr *)(const void *)&at, sizeof at), 0);
+    CU_ASSERT_EQUAL(getsockname(fd, (struct sockaddr *)(void *)&at, &bytes), 0);
+    CU_ASSERT_EQUAL(listen(fd, backlog), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* The addresses are shared by the ranks of a node: each rank takes a copy for itself. */
+static tern_listener_address *copy_addresses(void) {
+    tern_listener_address *copy = malloc(f.size * sizeof *copy);
+    memcpy(copy, f.context->peers.listeners, f.size * sizeof *copy);
+    f.context->peers.listeners = copy;
+    return copy;
+}
+
+/* The next rank counts as dead for each rank, though it is not, so the context is over. */
+static void close_context(void) {
+    tern_listener_address *copy = (tern_listener_address *)(uintptr_t)f.context->peers.listeners;
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), (f.rank + 1) % f.size);
+    fixture_meet_living(&f);
+    fixture_close(&f);
+    free(copy);
+}
+
+static struct {
+    int socket, caller[8];
+    uint32_t callers;
+    bool right; /* the nonce is */
+} other;
+
+/* What answers on a port that was used before. */
+static size_t answer_as_other(tern_worker *worker, void *argument) {
+    (void)worker, (void)argument;
+    const tern_wire_answer answer = {.magic = TERN_ANSWER_MAGIC,
+                                     .nonce = f.context->nonce + !other.right,
+                                     .rank = (f.rank + 1) % f.size};
+    const int fd = accept(other.socket, NULL, NULL);
+    if (fd >= 0 && other.callers < 8) {
+        CU_ASSERT_EQUAL(send(fd, &answer, sizeof answer, MSG_NOSIGNAL), (ssize_t)sizeof answer);
+        other.caller[other.callers++] = fd;
+    }
+    return 0;
+}
+
+/* An answer with another nonce; with the right one nothing happens. */
+static void another_process(void) {
+    enum { PATIENCE = 1 };
+    if (!open_context(PATIENCE, 30))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    tern_listener_address *address = copy_addresses();
+    f.context->peers.machine[next] = f.context->peers.machine[f.rank];
+    other.socket = open_port(8, &address[next].port);
+    other.callers = 0;
+    other.right = true;
+    EXPECT_OK(tern_progress_hook_add(f.context, answer_as_other, NULL));
+    EXPECT_OK(wait_in_vain(next, PATIENCE + 0.5));
+    CU_ASSERT_EQUAL(other.callers, 1);
+    other.right = false;
+    for (uint32_t i = 0; i < other.callers; i++)
+        close(other.caller[i]);
+    other.callers = 0;
+    start_clock();
+    (void)TOLD(next, wait_in_vain(next, soon));
+    for (uint32_t i = 0; i < other.callers; i++)
+        close(other.caller[i]);
+    close(other.socket);
+    close_context();
+}
+
+/* A host that says nothing at all: two ports whose queues are full. */
+static void a_silent_host(void) {
+    enum { PATIENCE = 1, TIMEOUT = 2, CALLERS = 4 };
+    if (!tern_test_full() && tern_test_size() != 4) {
+        tern_test_skip("on 4 ranks, and in full runs");
+        return;
+    }
+    if (!open_context(PATIENCE, TIMEOUT))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    tern_listener_address *address = copy_addresses();
+    f.context->peers.machine[next] = f.context->peers.machine[f.rank];
+    const int sockets[2] = {open_port(0, &address[next].port),
+                            open_port(0, &address[next].quiet_port)};
+    int fd[2 * CALLERS];
+    for (int i = 0; i < CALLERS; i++) {
+        fd[i] = dial(address[next].port);
+        fd[CALLERS + i] = dial(address[next].quiet_port);
+        (void)is_taken(fd[i], 100);
+        (void)is_taken(fd[CALLERS + i], 100);
+    }
+    start_clock();
+    (void)TOLD(next, wait_in_vain(next, soon));
+    CU_ASSERT(MPI_Wtime() - began > TIMEOUT);
+    for (int i = 0; i < 2 * CALLERS; i++)
+        close(fd[i]);
+    close(sockets[0]);
+    close(sockets[1]);
+    close_context();
+}
+
+/* The last rank is killed while rank 0 waits for it by name, and the others for anybody. */
+static void a_killed_rank(void) {
+    enum { PATIENCE = 1 };
+    if (!open_context(PATIENCE, 30))
+        return;
+    const uint32_t victim = f.size - 1;
+    tern_queue *empty = NULL;
+    const tern_queue_options options = {.item_bytes = 8, .capacity = 4};
+    uint64_t item;
+    EXPECT_OK(tern_queue_create(f.worker, &options, &empty));
+    EXPECT_OK(tern_barrier(f.worker));
+    tern_test_arrive();
+    if (f.rank == victim) {
+        while (!tern_test_all_arrived())
+            (void)tern_progress(f.worker);
+        if (f.size % 2 == 0) /* it is watched by then */
+            sleep(2);
+        die_later();
+    }
+    while (!tern_test_all_arrived())
+        (void)tern_progress(f.worker);
+    start_clock();
+    if (f.rank == 0)
+        (void)TOLD(victim, tern_call_return(f.worker, (tern_worker_id){victim, 0},
+                                            &nothing_function, NULL, 0, NULL, 0, NULL));
+    else if (f.rank == 1)
+        (void)TOLD(victim, tern_barrier(f.worker));
+    else
+        (void)TOLD(victim, tern_queue_pop(f.worker, empty, &item, TERN_BY_RMA));
+    fprintf(stderr, "rank %u was told of the death of rank %u after %.1f s\n", f.rank, victim,
+            MPI_Wtime() - began);
+    CU_ASSERT(tern_watches_begun(f.context) > 0);
+    fixture_meet_living(&f);
+    EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, empty));
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"only_long_waits", only_long_waits}, {"a_stopped_rank", a_stopped_rank},
+        {"a_full_queue", a_full_queue},       {"another_process", another_process},
+        {"a_silent_host", a_silent_host},     {"a_killed_rank", a_killed_rank},
+    };
+    return tern_test_main(argc, argv, "watch_faults", tests, sizeof tests / sizeof *tests);
+}
