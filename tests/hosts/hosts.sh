@@ -1,8 +1,9 @@
 #!/bin/sh
 # hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
 # made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
-# writes (HOSTS_RANKS: of both together; HOSTS_LIMIT: seconds it may take). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other
-# suite is left out: those that are run over the other transport, and under the other MPI over this.
+# writes (HOSTS_RANKS: of both together; HOSTS_LIMIT: seconds it may take; HOSTS_KEEP_GOING: ranks may
+# die). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other suite is
+# left out: those that are run over the other transport, and under the other MPI over this.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 transport=$2 preload=${3-}
@@ -61,8 +62,8 @@ make_hosts() {
 launch() {
     ranks=$1 program=$2
     shift 2
-    timeout "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" --hosts "$a,$b" --agent "$here/agent.sh" \
-        -x TERN_TRANSPORT="$transport" ${preload:+-x LD_PRELOAD="$preload"} \
+    timeout "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" ${HOSTS_KEEP_GOING:+--keep-going} --hosts "$a,$b" --agent "$here/agent.sh" \
+        -x TERN_TRANSPORT="$transport" -x HOSTS_LINK=eth0 ${preload:+-x LD_PRELOAD="$preload"} \
         -n "$ranks" "$build/$program" "$@"
 }
 

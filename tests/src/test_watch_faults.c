@@ -121,6 +121,13 @@ static int dial(uint16_t port) {
     return fd;
 }
 
+static int dial_rank(uint32_t rank) {
+    tern_listener_address address;
+    const uint32_t places = tern_address_read(f.context, rank, &address);
+    return tern_address_connect(&address, tern_address_choice(places, address.proven, 0),
+                                address.port);
+}
+
 /* Whether the kernel of the other side has taken a connection by now. */
 static bool is_taken(int fd, int patience_ms) {
     struct pollfd look = {.fd = fd, .events = POLLOUT};
@@ -139,15 +146,10 @@ static void a_full_queue(void) {
     backlog_of_listeners = -1;
     if (!opened)
         return;
-    if (f.context->peers.machine[f.rank] != f.context->peers.machine[(f.rank + 1) % f.size]) {
-        tern_test_skip("for ranks of one machine");
-        fixture_close(&f);
-        return;
-    }
     const uint32_t next = (f.rank + 1) % f.size;
     int fd[CALLERS];
     for (int i = 0; i < CALLERS; i++) {
-        fd[i] = dial(f.context->peers.listeners[next].port);
+        fd[i] = dial_rank(next);
         (void)is_taken(fd[i], 100);
     }
     CU_ASSERT(!is_taken(fd[CALLERS - 1], 0));
@@ -304,11 +306,50 @@ static void a_killed_rank(void) {
     fixture_close(&f);
 }
 
+/* tests/hosts names the interface that links the two hosts. The ranks of the first half are on one,
+ * the others on the other. */
+static void set_link(const char *how) {
+    char command[128];
+    snprintf(command, sizeof command, "ip link set %s %s", getenv("HOSTS_LINK"), how);
+    CU_ASSERT_EQUAL(system(command), 0);
+}
+
+/* Rank 0 cuts the link. Half of the ranks have waited before for one of the other host. */
+static void a_cut_link(void) {
+    enum { PATIENCE = 1, TIMEOUT = 5 };
+    if (getenv("HOSTS_LINK") == NULL || tern_test_size() % 2 != 0 ||
+        tern_test_dead(tern_test_size() - 1)) {
+        tern_test_skip("for two hosts whose link can be cut, alone");
+        return;
+    }
+    if (!open_context(PATIENCE, TIMEOUT))
+        return;
+    const uint32_t other_side = (f.rank + f.size / 2) % f.size;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank % 2 == 0)
+        EXPECT_OK(wait_in_vain(other_side, PATIENCE + 1));
+    fixture_meet_living(&f);
+    if (f.rank == 0)
+        set_link("down");
+    start_clock();
+    EXPECT(TERN_ERR_PEER, wait_in_vain(other_side, 3 * TIMEOUT));
+    const double told = MPI_Wtime() - began;
+    fprintf(stderr, "rank %u was told of the cut after %.1f s\n", f.rank, told);
+    CU_ASSERT(told > TIMEOUT - 2 && told < TIMEOUT + 3);
+    fixture_meet_living(&f);
+    if (f.rank == 0)
+        set_link("up");
+    fixture_close(&f);
+    if (f.rank == f.size - 1)
+        tern_test_kill((int)f.rank); /* MPI_Finalize would wait for the others */
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"only_long_waits", only_long_waits}, {"a_stopped_rank", a_stopped_rank},
         {"a_full_queue", a_full_queue},       {"another_process", another_process},
         {"a_silent_host", a_silent_host},     {"a_killed_rank", a_killed_rank},
+        {"a_cut_link", a_cut_link},
     };
     return tern_test_main(argc, argv, "watch_faults", tests, sizeof tests / sizeof *tests);
 }
