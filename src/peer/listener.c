@@ -42,6 +42,8 @@ struct tern_listener {
     uint32_t watchers;
     int watcher[WATCHERS]; /* connections */
     uint32_t told;         /* the death that the watchers were told, or TERN_NOBODY */
+    uint64_t call;         /* of MPI that this rank was in at the last look */
+    uint64_t looked;       /* at that */
     struct pollfd look[2 + CALLERS + WATCHERS];
 };
 
@@ -98,8 +100,10 @@ static bool caller_answer(tern_listener *listener, const caller *c, const tern_w
     return true;
 }
 
-static void watcher_tell(const tern_listener *listener, int fd, uint64_t magic, uint32_t rank) {
-    const tern_wire_answer news = {.magic = magic, .nonce = listener->context->nonce, .rank = rank};
+static void watcher_tell(const tern_listener *listener, int fd, uint64_t magic, uint32_t rank,
+                         uint32_t number) {
+    const tern_wire_answer news = {
+        .magic = magic, .nonce = listener->context->nonce, .rank = rank, .bytes = number};
     listener_send(fd, &news, sizeof news);
 }
 
@@ -108,13 +112,13 @@ static void listener_admit(tern_listener *listener, uint32_t i) {
     const uint32_t rank = listener->context->rank;
     const int fd = listener->caller[i].fd;
     if (listener->watchers == WATCHERS) {
-        watcher_tell(listener, fd, TERN_FULL_MAGIC, rank);
+        watcher_tell(listener, fd, TERN_FULL_MAGIC, rank, 0);
         listener_drop(listener, i);
         return;
     }
-    watcher_tell(listener, fd, TERN_ANSWER_MAGIC, rank);
+    watcher_tell(listener, fd, TERN_ANSWER_MAGIC, rank, 0);
     if (listener->told != TERN_NOBODY)
-        watcher_tell(listener, fd, TERN_DEATH_MAGIC, listener->told);
+        watcher_tell(listener, fd, TERN_DEATH_MAGIC, listener->told, 0);
     listener->watcher[listener->watchers++] = fd;
     listener_forget(listener, i);
 }
@@ -131,7 +135,22 @@ static void listener_tell_death(tern_listener *listener) {
     else
         return;
     for (uint32_t i = 0; listener->told != TERN_NOBODY && i < listener->watchers; i++)
-        watcher_tell(listener, listener->watcher[i], TERN_DEATH_MAGIC, listener->told);
+        watcher_tell(listener, listener->watcher[i], TERN_DEATH_MAGIC, listener->told, 0);
+}
+
+/* Once in a tick: the call that this rank has been in for a tick at least. */
+static void listener_tell_call(tern_listener *listener, uint64_t now) {
+    if (now - listener->looked < TICK_MS * 1000000u)
+        return;
+    /* R4; the same value twice says enough */
+    const uint64_t call =
+        atomic_load_explicit(&listener->context->peers.call, memory_order_relaxed);
+    const bool stays = call == listener->call && call != TERN_NO_CALL;
+    listener->call = call;
+    listener->looked = now;
+    for (uint32_t i = 0; stays && i < listener->watchers; i++)
+        watcher_tell(listener, listener->watcher[i], TERN_STUCK_MAGIC, (uint32_t)call,
+                     (uint32_t)(call >> 32));
 }
 
 /* Takes what a caller has sent. */
@@ -200,7 +219,8 @@ static void *listener_run(void *argument) {
     for (;;) {
         const nfds_t all = listener_list(listener);
         const uint32_t count = listener->count, watchers = listener->watchers;
-        const int timeout = listener->shortage ? SHORTAGE_MS : count > 0 ? TICK_MS : -1;
+        const int idle = count > 0 || watchers > 0 ? TICK_MS : -1;
+        const int timeout = listener->shortage ? SHORTAGE_MS : idle;
         uint64_t wakes;
         listener->shortage = false;
         if (poll(listener->look, all, timeout) < 0)
@@ -223,6 +243,8 @@ static void *listener_run(void *argument) {
             listener_refuse(listener, 0, "its question takes too long");
         if (look[1].revents != 0)
             listener_accept(listener);
+        if (listener->watchers > 0)
+            listener_tell_call(listener, tern_now());
     }
 }
 
@@ -289,6 +311,7 @@ tern_listener *tern_listener_start(tern_context *context, tern_listener_reply re
     listener->context = context;
     listener->reply = reply;
     listener->told = TERN_NOBODY;
+    listener->call = TERN_NO_CALL;
     listener->quiet = listener->socket = -1;
     listener->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (listener->wake >= 0)

@@ -8,7 +8,8 @@
  * have no thread the kernel still accepts connections, which shows that the process is there.
  *
  * A connection brings one question. The listener closes it after the answer. A connection that asks
- * to watch stays open instead, and the listener tells it of the first death that its rank knows of.
+ * to watch stays open instead. The listener tells it of the first death that its rank knows of, and
+ * again and again of a call of MPI in which its rank stays (src/peer/stuck.h).
  *
  * The thread alone uses its connections. Others start, wake and stop it.
  */
@@ -22,6 +23,7 @@
 #define TERN_ANSWER_MAGIC UINT64_C(0x21726577736e6131)
 #define TERN_FULL_MAGIC UINT64_C(0x6c6c75662d6e7431)
 #define TERN_DEATH_MAGIC UINT64_C(0x68746165642d6e74)
+#define TERN_STUCK_MAGIC UINT64_C(0x6b637574732d6e74)
 
 /* What a connection brings, in the byte order of the job. The bytes of the question follow. */
 typedef struct tern_wire_head {
@@ -32,11 +34,11 @@ typedef struct tern_wire_head {
 } tern_wire_head;
 
 /* What it takes back. The answer follows. To one that watches: an answer without bytes, or full:
- * too many watch, and the connection ends; then perhaps a death. */
+ * too many watch, and the connection ends; then perhaps deaths and calls. */
 typedef struct tern_wire_answer {
     uint64_t magic, nonce;
-    uint32_t rank; /* that answers; of a death: that has died */
-    uint32_t bytes;
+    uint32_t rank;  /* that answers; of a death: that has died; of a call: its target */
+    uint32_t bytes; /* of the answer; of a call: its number */
 } tern_wire_answer;
 
 typedef struct tern_listener tern_listener;

@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
+#include "src/peer/watch.h"
 #include "src/progress/wait.h"
 
 /* TERN_NO_CALL also where the system does not let this process read. */
@@ -24,7 +25,10 @@ tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t ra
     if (patience == 0 || !peers->known || rank >= context->size || rank == context->rank ||
         tern_peers_dead(peers) == TERN_NOBODY)
         return TERN_OK;
-    const uint64_t word = read_word(peers, rank);
+    const uint64_t before = wait->call_since != 0 ? wait->call : TERN_NO_CALL;
+    const uint64_t word = peers->watch[rank].fd >= 0
+                              ? read_word(peers, rank)
+                              : tern_watches_call(context, rank, now, before);
     const uint32_t target = (uint32_t)word;
     if (word == TERN_NO_CALL || target >= context->size || !tern_peer_is_dead(peers, target)) {
         wait->call_since = 0;

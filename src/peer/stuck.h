@@ -5,7 +5,8 @@
  * Ranks that are stuck in MPI. A one-sided operation of MPI towards a rank that dies may never end
  * (rma/transport/mpi_rma.c). So a rank says in a word of its own memory which rank such a call is
  * towards, while it is in it. A rank that waits for it, and knows of a death, reads that word by
- * the system call that reads another process's memory. If the word stays the same for
+ * the system call that reads another process's memory; the listener of a rank of another machine
+ * tells it instead (src/peer/watch.h). If the word stays the same for
  * TERN_PEER_PATIENCE, and names a dead rank, the wait ends with TERN_ERR_PEER.
  *
  * Hot path: two relaxed stores around a call of MPI's one-sided operations.

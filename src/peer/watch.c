@@ -20,6 +20,7 @@
 #define UNWANTED_NS SECOND      /* after which a watch is closed */
 #define STOPPED_NS (SECOND / 2) /* longer between two looks: this process did not look */
 #define KERNEL_NS (SECOND / 4)  /* between two looks at what the kernel has heard */
+#define CALL_NS (3ull * SECOND) /* in which a rank says again that it stays in a call */
 
 typedef struct watch {
     uint32_t rank;
@@ -34,6 +35,7 @@ typedef struct watch {
     uint64_t heard; /* from the host; time in which this process did not look does not count */
     uint64_t next;  /* when the connection is given up, or the next one begins */
     uint64_t host_next, kernel_next;
+    uint64_t call, call_at; /* what the rank has said, and when */
     size_t got;
     tern_wire_answer answer;
 } watch;
@@ -195,12 +197,17 @@ static void watch_hear_death(tern_context *context, const watch *w, uint32_t dea
 }
 
 /* False: the connection is over. */
-static bool watch_take(tern_context *context, watch *w) {
+static bool watch_take(tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
     const tern_wire_answer *answer = &w->answer;
     w->got = 0;
     if (answer->magic == TERN_DEATH_MAGIC && answer->nonce == context->nonce && w->answered) {
         watch_hear_death(context, w, answer->rank);
+        return true;
+    }
+    if (answer->magic == TERN_STUCK_MAGIC && answer->nonce == context->nonce && w->answered) {
+        w->call = (uint64_t)answer->bytes << 32 | answer->rank;
+        w->call_at = now;
         return true;
     }
     if (tern_watch_is_answer(context, w->rank, answer)) {
@@ -224,7 +231,7 @@ static void watch_receive(tern_context *context, watch *w, uint64_t now) {
         w->got += got > 0 ? (size_t)got : 0;
         if (got > 0 && w->got < sizeof w->answer)
             continue;
-        if (got > 0 && watch_take(context, w))
+        if (got > 0 && watch_take(context, w, now))
             continue;
         /* After an end the next connection tells more, unless this one was such. */
         const bool over = got <= 0;
@@ -364,6 +371,46 @@ static void watch_want(const tern_context *context, uint32_t rank, uint64_t sinc
                                                    .next = now};
 }
 
+static bool watches_take(tern_watches *watches) {
+    /* R6: watches_give_back */
+    return !atomic_flag_test_and_set_explicit(&watches->busy, memory_order_acquire);
+}
+
+static void watches_give_back(tern_watches *watches) {
+    /* R6: watches_take */
+    atomic_flag_clear_explicit(&watches->busy, memory_order_release);
+}
+
+static uint64_t watches_call(const tern_watches *watches, uint32_t rank, uint64_t now) {
+    for (uint32_t i = 0; i < watches->count; i++) {
+        const watch *w = &watches->watch[i];
+        if (w->rank == rank && w->call_at != 0 && elapsed(now, w->call_at) < CALL_NS)
+            return w->call;
+    }
+    return TERN_NO_CALL;
+}
+
+uint64_t tern_watches_call(const tern_context *context, uint32_t rank, uint64_t now,
+                           uint64_t otherwise) {
+    tern_watches *watches = context->peers.watches;
+    if (watches == NULL)
+        return TERN_NO_CALL;
+    if (!watches_take(watches))
+        return otherwise;
+    const uint64_t call = watches_call(watches, rank, now);
+    watches_give_back(watches);
+    return call;
+}
+
+/* The rank, and the target of the call that it stays in. */
+static void watch_want_named(const tern_context *context, uint32_t rank, uint64_t since,
+                             uint64_t now) {
+    watch_want(context, rank, since, now);
+    const uint64_t call = watches_call(context->peers.watches, rank, now);
+    if (call != TERN_NO_CALL && (uint32_t)call < context->size)
+        watch_want(context, (uint32_t)call, since, now);
+}
+
 static void watch_want_anybody(const tern_context *context, uint64_t since, uint64_t now) {
     const uint32_t size = context->size;
     if (size <= TERN_WATCH_ALL)
@@ -380,16 +427,14 @@ void tern_watches_look(tern_context *context, uint32_t rank, uint64_t since, uin
     if (patience == 0 || context->peers.listeners == NULL ||
         (since != 0 && elapsed(now, since) < patience))
         return;
-    /* R6: tern_watches_look */
-    if (atomic_flag_test_and_set_explicit(&watches->busy, memory_order_acquire))
+    if (!watches_take(watches))
         return;
     if (rank == TERN_ANYBODY)
         watch_want_anybody(context, since, now);
     else if (rank < context->size)
-        watch_want(context, rank, since, now);
+        watch_want_named(context, rank, since, now);
     /* now of a thread that was kept waiting may lie before. */
     if (now >= watches->looked + LOOK_NS)
         watches_step(context, watches, now);
-    /* R6: tern_watches_look */
-    atomic_flag_clear_explicit(&watches->busy, memory_order_release);
+    watches_give_back(watches);
 }

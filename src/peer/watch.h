@@ -12,6 +12,7 @@
  *   - if its host has been silent for TERN_HOST_TIMEOUT: it has acknowledged nothing, and refused
  * no connection to a port on which nobody listens;
  *   - if a rank that is watched says so.
+ * A rank that is watched also says in which call of MPI it stays, and the target is watched, too.
  * Each is believed only at an address that is proven: some listener of the machine has answered
  * there (src/peer/listeners.c). A connection that ends is no proof; the next one is refused.
  *
@@ -41,6 +42,11 @@ static inline void tern_watch(tern_context *context, uint32_t rank, uint64_t sin
     if (context->peers.watches != NULL)
         tern_watches_look(context, rank, since, now);
 }
+
+/* The call of MPI (src/peer/stuck.h) in which rank, which is watched, said of late to stay; or
+ * TERN_NO_CALL. otherwise: returned while another thread looks. */
+uint64_t tern_watches_call(const tern_context *context, uint32_t rank, uint64_t now,
+                           uint64_t otherwise);
 
 /* Connections that were begun to watch ranks, and ranks that are watched now: for tests. */
 uint64_t tern_watches_begun(const tern_context *context);

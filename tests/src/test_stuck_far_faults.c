@@ -1,0 +1,14 @@
+// tern-test: ranks survivors least=3
+
+/* A rank that is stuck in MPI, of which its listener tells ranks of other machines
+ * (src/peer/watch.h). */
+
+#include "distant.h"
+#include "stuck_rank.h"
+
+static void a_far_rank_is_stuck(void) { a_rank_gets_stuck(forget_pidfds); }
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"a_far_rank_is_stuck", a_far_rank_is_stuck}};
+    return tern_test_main(argc, argv, "stuck_far_faults", tests, 1);
+}
