@@ -15,12 +15,14 @@
 #include "src/progress/wait.h"
 
 #define SECOND 1000000000u
-#define LOOK_NS 5000000u        /* between two looks at all connections */
-#define TRY_NS SECOND           /* for one connection; the kernel's own tries become rarer */
-#define UNWANTED_NS SECOND      /* after which a watch is closed */
-#define STOPPED_NS (SECOND / 2) /* longer between two looks: this process did not look */
-#define KERNEL_NS (SECOND / 4)  /* between two looks at what the kernel has heard */
-#define CALL_NS (3ull * SECOND) /* in which a rank says again that it stays in a call */
+#define LOOK_NS 5000000u             /* between two looks at all connections */
+#define TRY_NS SECOND                /* for one connection; the kernel's own tries become rarer */
+#define UNWANTED_NS SECOND           /* after which a watch is closed */
+#define STOPPED_NS (SECOND / 2)      /* longer between two looks: this process did not look */
+#define KERNEL_NS (SECOND / 4)       /* between two looks at what the kernel has heard */
+#define ASK_NS (SECOND + SECOND / 2) /* of silence, after which the host is asked */
+#define SILENT_LEAST 2               /* seconds of silence that can be told from a slow answer */
+#define CALL_NS (3ull * SECOND)      /* in which a rank says again that it stays in a call */
 
 typedef struct watch {
     uint32_t rank;
@@ -255,6 +257,12 @@ static void watch_ask_kernel(watch *w, uint64_t now) {
         w->heard = now - ago;
 }
 
+/* Else this process lacks something that it needs to ask, such as files, or was refused. */
+static bool is_unreachable(int error) {
+    return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
+           error == ENETDOWN || error == ETIMEDOUT;
+}
+
 /* A host that is silent is asked where nobody listens: it refuses even where the queue of
  * connections of the rank is full. */
 static void watch_ask_host(const tern_context *context, watch *w, uint64_t now) {
@@ -264,7 +272,7 @@ static void watch_ask_host(const tern_context *context, watch *w, uint64_t now) 
     if (tern_address_read(context, w->rank, &address) == 0 || address.quiet_port == 0)
         return;
     w->host = tern_address_connect(&address, w->place, address.quiet_port);
-    if (w->host < 0 && errno == ECONNREFUSED)
+    if (w->host < 0 && !is_unreachable(errno))
         w->heard = now;
 }
 
@@ -276,15 +284,16 @@ static void watch_hear_host(watch *w, uint64_t now) {
 }
 
 static void watch_check_silence(tern_context *context, const watch *w, uint64_t now) {
-    const uint64_t timeout = (uint64_t)context->config.host_timeout * SECOND;
+    const size_t timeout = context->config.host_timeout;
+    const size_t least = timeout > SILENT_LEAST ? timeout : SILENT_LEAST;
     tern_listener_address address;
     char why[64];
-    if (timeout == 0 || elapsed(now, w->heard) < timeout)
+    if (timeout == 0 || elapsed(now, w->heard) < (uint64_t)least * SECOND)
         return;
     (void)tern_address_read(context, w->rank, &address);
     if (!watch_is_proven(w, &address) || address.quiet_port == 0)
         return;
-    snprintf(why, sizeof why, "its host has been silent for %zu s", context->config.host_timeout);
+    snprintf(why, sizeof why, "its host has been silent for %zu s", least);
     watch_bury(context, w, why);
 }
 
@@ -301,7 +310,7 @@ static void watch_step(tern_context *context, watch *w, const struct pollfd look
         watch_connect(context, w, now);
     if (w->connected && now >= w->kernel_next)
         watch_ask_kernel(w, now);
-    if (elapsed(now, w->heard) >= TRY_NS + TRY_NS / 2 && now >= w->host_next)
+    if (elapsed(now, w->heard) >= ASK_NS && now >= w->host_next)
         watch_ask_host(context, w, now);
     watch_check_silence(context, w, now);
 }

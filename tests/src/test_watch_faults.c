@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -141,6 +142,29 @@ static void a_full_queue(void) {
     CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
     for (int i = 0; i < CALLERS; i++)
         close(fd[i]);
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+/* A process that has no file left to ask with knows nothing. */
+static void no_files(void) {
+    enum { PATIENCE = 1, TIMEOUT = 2 };
+    if (!tern_test_full() && tern_test_size() != 4) {
+        tern_test_skip("on 4 ranks, and in full runs");
+        return;
+    }
+    if (!open_context(PATIENCE, TIMEOUT))
+        return;
+    struct rlimit before, none;
+    getrlimit(RLIMIT_NOFILE, &before);
+    const int lowest = dup(STDERR_FILENO);
+    close(lowest);
+    none = before;
+    none.rlim_cur = (rlim_t)lowest;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    EXPECT_OK(wait_in_vain((f.rank + 1) % f.size, PATIENCE + TIMEOUT + 1));
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
@@ -367,6 +391,7 @@ int main(int argc, char **argv) {
         {"a_stopped_rank", a_stopped_rank},
         {"a_destroyed_context", a_destroyed_context},
         {"a_full_queue", a_full_queue},
+        {"no_files", no_files},
         {"another_process", another_process},
         {"a_silent_host", a_silent_host},
         {"a_killed_rank", a_killed_rank},
