@@ -422,7 +422,8 @@ static void watch_want_named(const tern_context *context, uint32_t rank, uint64_
 
 static void watch_want_anybody(const tern_context *context, uint64_t since, uint64_t now) {
     const uint32_t size = context->size;
-    if (size <= TERN_WATCH_ALL)
+    const bool passes_on = context->peers.listeners[context->rank].answers != 0;
+    if (size <= TERN_WATCH_ALL || !passes_on)
         for (uint32_t r = 0; r < size; r++)
             watch_want(context, r, since, now);
     else

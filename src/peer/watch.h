@@ -17,7 +17,8 @@
  * there (src/peer/listeners.c). A connection that ends is no proof; the next one is refused.
  *
  * A wait for anybody watches all of up to TERN_WATCH_ALL ranks, and of more those whose distance is
- * a power of two. The others hear from these of a death.
+ * a power of two. The others hear from these of a death. Where listeners have no thread to tell it
+ * all are watched.
  *
  * Any thread may look. One at a time has the watches, and the others leave it to that one. Watches
  * that nobody wants any more are closed by the next look, which a rank that only computes makes

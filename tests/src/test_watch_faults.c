@@ -32,7 +32,7 @@ static bool open_context(size_t patience, size_t timeout) {
     config.peer_patience = patience;
     config.host_timeout = timeout;
     config.segment_size = (size_t)1 << 20;
-    config.listener = backlog_of_listeners < 0;
+    config.listener = config.listener && backlog_of_listeners < 0;
     if (!fixture_open(&f, &config))
         return false;
     forget_pidfds(&f);
