@@ -14,6 +14,7 @@
 #include "src/mpi/pmpi.h"
 #include "src/progress/progress.h"
 #include "src/peer/topology.h"
+#include "src/peer/watch.h"
 #include "src/progress/wait.h"
 #include "tern/message.h"
 
@@ -318,6 +319,7 @@ uint32_t tern_context_dead(tern_context *context) {
     if (tern_is_destroyed(context))
         return TERN_NO_RANK;
     tern_peers_look(&context->peers);
+    tern_watch(context, TERN_ANYBODY, 0, tern_now());
     return tern_peers_dead(&context->peers);
 }
 

@@ -116,8 +116,9 @@ TERN_NODISCARD TERN_API tern_status tern_context_network(const tern_context *con
 TERN_API const char *tern_transport_name(tern_transport transport);
 
 /* Looks for ranks that have died and returns the first one that this rank knows of, or
- * TERN_NO_RANK. Within a machine a death is known at once, between machines when MPI reports it.
- * Local, never blocks, any thread; costs a system call. */
+ * TERN_NO_RANK. Within a machine a death is known at once. On other machines it is known when a
+ * wait has lasted for TERN_PEER_PATIENCE (docs/deaths.md); to ask again and again, at least once a
+ * second, is such a wait. Local, never blocks, any thread; costs some system calls. */
 #define TERN_NO_RANK UINT32_MAX
 TERN_API uint32_t tern_context_dead(tern_context *context);
 

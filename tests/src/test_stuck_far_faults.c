@@ -1,4 +1,4 @@
-// tern-test: ranks survivors least=3
+// tern-test: ranks survivors least=4
 
 /* A rank that is stuck in MPI, of which its listener tells ranks of other machines
  * (src/peer/watch.h). */

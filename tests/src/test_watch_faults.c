@@ -240,6 +240,8 @@ static void another_process(void) {
         close(other.caller[i]);
     other.callers = 0;
     start_clock();
+    while (tern_context_dead(f.context) == TERN_NO_RANK && MPI_Wtime() - began < soon)
+        (void)tern_progress(f.worker);
     (void)TOLD(next, wait_in_vain(next, soon));
     for (uint32_t i = 0; i < other.callers; i++)
         close(other.caller[i]);
