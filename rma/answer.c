@@ -76,9 +76,9 @@ static tern_status answer_check(tern_worker *worker, uint32_t target,
 }
 
 void tern_answer_look_everywhere(tern_worker *worker) {
-    const uint32_t all = worker->context->size * worker->context->workers;
-    for (uint32_t target = 0; target < all; target++)
-        if (answer_ring_to_check(worker, target) != TERN_OK)
+    for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next)
+        if (out->near && out->channel == TERN_CHANNEL_CALLS && !out->lent &&
+            answer_ring_check(worker, out) != TERN_OK)
             tern_error_clear();
 }
 

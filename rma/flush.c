@@ -15,7 +15,7 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
         return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     bool moving = tern_requests_moving(worker, rank);
-    if (mine->dirty == NULL || (mine->dirty[rank] == 0 && moving))
+    if (mine->dirty == NULL || (mine->dirty[rank].what == 0 && moving))
         return TERN_OK;
     if (worker->in_handler || (worker->in_progress && !moving))
         return tern_worker_may_wait(worker, "tern_flush to another node");
@@ -35,24 +35,31 @@ tern_status tern_flush_all(tern_worker *worker) {
     tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_flush_all");
-    tern_status status = TERN_OK;
     if (tern_rma_of(context)->far == NULL)
-        return status;
-    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
-        if (!tern_is_near(context, r))
-            status = tern_flush_far(worker, r);
+        return TERN_OK;
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_status status = TERN_OK;
+    uint32_t rank;
+    while (status == TERN_OK && (rank = tern_requests_unmoved(worker)) != TERN_NOBODY)
+        status = tern_flush_far(worker, rank);
+    /* From the end: a rank that is flushed leaves its place to the last one. */
+    for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
+        if (i < mine->dirty_count)
+            status = tern_flush_far(worker, mine->dirty_ranks[i]);
     return status;
 }
 
 tern_status tern_puts_deliver(tern_worker *worker) {
-    tern_context *context = worker->context;
+    const tern_context *context = worker->context;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
     if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
         return status;
-    for (uint32_t r = 0; r < context->size && mine->puts_left > 0 && status == TERN_OK; r++) {
-        if ((mine->dirty[r] & TERN_DIRTY_PUTS) != 0 && !tern_peer_is_dead(&context->peers, r))
-            status = tern_flush_far(worker, r);
+    for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;) {
+        const uint32_t rank = i < mine->dirty_count ? mine->dirty_ranks[i] : TERN_NOBODY;
+        if (rank != TERN_NOBODY && (mine->dirty[rank].what & TERN_DIRTY_PUTS) != 0 &&
+            !tern_peer_is_dead(&context->peers, rank))
+            status = tern_flush_far(worker, rank);
         if (status == TERN_ERR_PEER)
             status = TERN_OK; /* the dead need nothing; a wait for them tells */
     }

@@ -129,7 +129,8 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         mine->inbox.owed = (void *)(tables + rma->tables.owed);
         if (rma->far != NULL)
-            mine->dirty = (uint8_t *)tables + rma->tables.dirty;
+            mine->dirty = (void *)(tables + rma->tables.dirty);
+        mine->dirty_ranks = (void *)(tables + rma->tables.dirty_ranks);
         if (rma->far != NULL && rma->far->settle != NULL)
             mine->posts = (void *)(tables + rma->tables.posts);
         mine->remotes = (void *)(tables + rma->tables.remotes);
@@ -187,16 +188,15 @@ static void rma_close_layer(tern_context *context) {
     tern_regions_close(context);
     tern_native_close(rma->native);
     tern_window_close(context, rma->window);
-    uint32_t total = context->size * context->workers;
     bool alive = tern_peers_dead(&context->peers) == TERN_NOBODY;
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
         if (mine == NULL)
             continue;
         tern_inbox_discard(context->worker[i]);
-        for (uint32_t t = 0; t < TERN_CHANNELS * total; t++) {
-            tern_out *out = mine->out[t];
-            if (out != NULL && (!is_left_to_mpi(out) || alive))
+        for (tern_out *out = mine->outs, *next; out != NULL; out = next) {
+            next = out->next;
+            if (!is_left_to_mpi(out) || alive)
                 free_out(out);
         }
         free(mine->words);

@@ -58,6 +58,7 @@ enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 typedef struct tern_rma_worker {
     tern_out **out;                      /* by line; NULL: no ring yet */
     tern_in **in;                        /* by line */
+    tern_out *outs;                      /* all of them */
     _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
     /* Rings that are polled: by progress, and by probes. */
     struct {
@@ -70,8 +71,10 @@ typedef struct tern_rma_worker {
     uint32_t warm;                   /* rounds in which MPI is asked at once */
     _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */
     tern_inbox inbox;
-    uint8_t *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
-    uint32_t puts_left; /* ranks with TERN_DIRTY_PUTS */
+    tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
+    uint32_t *dirty_ranks; /* those with something, in any order */
+    uint32_t dirty_count;
+    uint32_t puts_left;          /* ranks with TERN_DIRTY_PUTS */
     struct tern_sleep_ask *asks; /* rma/ring/sleep.h; that are under way */
     uint32_t asking;             /* so many */
     tern_posts *posts;           /* by rank; NULL unless posts are waited for */
@@ -98,14 +101,24 @@ static inline tern_rma_worker *tern_rma_worker_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_RMA];
 }
 
-static inline void tern_dirty_put(tern_rma_worker *mine, uint32_t rank) {
-    mine->puts_left += (mine->dirty[rank] & TERN_DIRTY_PUTS) == 0;
-    mine->dirty[rank] |= TERN_DIRTY_PUTS;
+static inline void tern_dirty_mark(tern_rma_worker *mine, uint32_t rank, uint32_t what) {
+    tern_dirty *dirty = &mine->dirty[rank];
+    if (dirty->what == 0) {
+        dirty->at = mine->dirty_count;
+        mine->dirty_ranks[mine->dirty_count++] = rank;
+    }
+    mine->puts_left += (what & ~dirty->what & TERN_DIRTY_PUTS) != 0;
+    dirty->what |= what;
 }
 
+/* The last rank takes its place in the list. */
 static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
-    mine->puts_left -= (mine->dirty[rank] & TERN_DIRTY_PUTS) != 0;
-    mine->dirty[rank] = 0;
+    tern_dirty *dirty = &mine->dirty[rank];
+    const uint32_t last = mine->dirty_ranks[--mine->dirty_count];
+    mine->puts_left -= (dirty->what & TERN_DIRTY_PUTS) != 0;
+    mine->dirty_ranks[dirty->at] = last;
+    mine->dirty[last].at = dirty->at;
+    dirty->what = 0;
 }
 
 static inline bool tern_is_near(const tern_context *context, uint32_t rank) {

@@ -57,7 +57,7 @@ static void warn_once(const tern_context *context) {
 }
 
 /* Names the first option in which a rank differs from rank 0. */
-static tern_status agree_on_config(tern_context *context) {
+static tern_status name_the_option(tern_context *context) {
     tern_config *all = calloc(context->size, sizeof *all);
     tern_status status =
         all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
@@ -73,6 +73,18 @@ static tern_status agree_on_config(tern_context *context) {
     }
     free(all);
     return status;
+}
+
+/* Each rank compares its options with those of rank 0. */
+static tern_status agree_on_config(tern_context *context) {
+    tern_config first = context->config;
+    uint64_t differs = 0;
+    tern_status status = tern_collective_broadcast(context, NULL, 0, &first, sizeof first);
+    if (status == TERN_OK) {
+        differs = tern_config_difference(&first, &context->config) != NULL;
+        status = tern_collective_sum(context, NULL, &differs, 1);
+    }
+    return status == TERN_OK && differs > 0 ? name_the_option(context) : status;
 }
 
 static tern_status find_nodes(tern_context *context) {

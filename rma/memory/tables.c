@@ -24,7 +24,8 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_ta
     t.ins = tables_place(&at, rings * sizeof(tern_in));
     t.workers = at;
     at = 0;
-    t.dirty = tables_place(&at, ranks);
+    t.dirty = tables_place(&at, ranks * sizeof(tern_dirty));
+    t.dirty_ranks = tables_place(&at, ranks * sizeof(uint32_t));
     t.posts = tables_place(&at, ranks * sizeof(tern_posts));
     t.remotes = tables_place(&at, ranks * sizeof(void *));
     t.owed = tables_place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a worker has sent to a rank since its last flush. */
+typedef struct tern_dirty {
+    uint32_t what; /* TERN_DIRTY_*, rma/state.h */
+    uint32_t at;   /* if there is something: its rank's place in the list */
+} tern_dirty;
+
 /* Offsets in bytes from the start. */
 typedef struct tern_tables {
     size_t segment; /* tern_segment[], by rank */
@@ -20,14 +26,15 @@ typedef struct tern_tables {
     size_t ins;     /* tern_in[]: as many as there are rings */
     size_t workers; /* of each worker: the tables below */
     size_t worker_bytes;
-    size_t dirty;   /* uint8_t[], by rank: puts or atomics since the last flush */
-    size_t posts;   /* tern_posts[], by rank */
-    size_t remotes; /* void *[], by rank: what a port knows of it */
-    size_t owed;    /* uint32_t[], by rank and lane: messages that were taken and not told */
-    size_t out;     /* tern_out *[], by line */
-    size_t in;      /* tern_in *[], by line */
-    size_t loose;   /* tern_loose *[], by line */
-    size_t active;  /* tern_in *[], for each channel as many as there are workers */
+    size_t dirty;       /* tern_dirty[], by rank: puts or atomics since the last flush */
+    size_t dirty_ranks; /* uint32_t[]: the ranks of which that is so */
+    size_t posts;       /* tern_posts[], by rank */
+    size_t remotes;     /* void *[], by rank: what a port knows of it */
+    size_t owed;        /* uint32_t[], by rank and lane: messages that were taken and not told */
+    size_t out;         /* tern_out *[], by line */
+    size_t in;          /* tern_in *[], by line */
+    size_t loose;       /* tern_loose *[], by line */
+    size_t active;      /* tern_in *[], for each channel as many as there are workers */
     size_t bytes;
 } tern_tables;
 

@@ -91,7 +91,7 @@ static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     if (!tern_requests_moving(worker, rank))
         return TERN_ERR_AGAIN;
-    if (via->posts_in_order || tern_rma_worker_of(worker)->dirty[rank] == 0)
+    if (via->posts_in_order || tern_rma_worker_of(worker)->dirty[rank].what == 0)
         return TERN_OK;
     return worker->in_handler ? TERN_ERR_AGAIN : via->flush(worker, rank);
 }

@@ -26,9 +26,8 @@ static void notify_close_layer(tern_context *context) {
         tern_requests_discard(worker);
         tern_collectives_discard(worker);
         tern_rendezvous_discard(worker);
-        for (uint32_t t = 0; t < context->size * context->workers; t++)
-            if (n->out[t] != NULL)
-                free(n->out[t]->requests);
+        for (const tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next)
+            free(out->requests);
         free(n->spare);
         free(n->done);
         free(n);

@@ -325,17 +325,29 @@ size_t tern_requests_advance(tern_worker *worker) {
     return finished;
 }
 
+/* Whether a flush would cover all puts of the queue. */
+static bool are_moving(const tern_requests *requests) {
+    for (const tern_waiting *w = requests->first; w != NULL; w = w->next)
+        if (w->operation.type == TERN_NOTICE_PUT &&
+            (w->state == TERN_WAITING || (w->state == TERN_MOVING && tells_itself(w))))
+            return false;
+    return true;
+}
+
 bool tern_requests_moving(const tern_worker *worker, uint32_t rank) {
     for (const tern_out *out = tern_notify_of(worker)->waiting; out != NULL;
-         out = out->requests->next) {
-        if (tern_rank_of(worker->context, out->target) != rank)
-            continue;
-        for (const tern_waiting *w = out->requests->first; w != NULL; w = w->next)
-            if (w->operation.type == TERN_NOTICE_PUT &&
-                (w->state == TERN_WAITING || (w->state == TERN_MOVING && tells_itself(w))))
-                return false;
-    }
+         out = out->requests->next)
+        if (tern_rank_of(worker->context, out->target) == rank && !are_moving(out->requests))
+            return false;
     return true;
+}
+
+uint32_t tern_requests_unmoved(const tern_worker *worker) {
+    for (const tern_out *out = tern_notify_of(worker)->waiting; out != NULL;
+         out = out->requests->next)
+        if (!tern_target_is_near(worker, out) && !are_moving(out->requests))
+            return tern_rank_of(worker->context, out->target);
+    return TERN_NOBODY;
 }
 
 /* What has not begun to move never will. */

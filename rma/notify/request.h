@@ -79,6 +79,9 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out, const tern_op
 /* Moves requests on; how many were finished. The progress of the layer. */
 size_t tern_requests_advance(tern_worker *worker);
 
+/* A rank of another node to which a flush would not cover all puts that were asked for, or
+ * TERN_NOBODY. */
+uint32_t tern_requests_unmoved(const tern_worker *worker);
 /* Whether a flush to rank would cover all puts that were asked for. */
 bool tern_requests_moving(const tern_worker *worker, uint32_t rank);
 

@@ -116,6 +116,8 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         fresh->opening = status == TERN_ERR_AGAIN;
         /* R1: tern_sleep_answer */
         __atomic_store_n(slot, fresh, __ATOMIC_RELEASE);
+        fresh->next = mine->outs;
+        mine->outs = fresh;
         worker->stats.rings_opened++;
     }
     if (fresh == &lent_ring)
@@ -388,10 +390,8 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
 /* What MPI was given to write an answer into must not be freed before. */
 tern_status tern_ring_settle(tern_worker *worker) {
     tern_context *context = worker->context;
-    uint32_t lines = tern_line_of(context, TERN_CHANNELS, 0);
-    for (uint32_t i = 0; i < lines; i++) {
-        tern_out *out = tern_rma_worker_of(worker)->out[i];
-        if (out == NULL || out->near || (!out->opening && out->growth != TERN_GROWTH_ASKED))
+    for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next) {
+        if (out->near || (!out->opening && out->growth != TERN_GROWTH_ASKED))
             continue;
         tern_wait_state wait = TERN_WAIT_START;
         uint32_t ring;

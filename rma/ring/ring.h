@@ -88,6 +88,7 @@ typedef struct tern_out {
     uint64_t looked;                    /* the write position that progress has seen last */
     tern_ring_header *header;           /* near */
     const tern_transport_ops *via;      /* of records; of data it is tern_way_to */
+    struct tern_out *next;              /* of the worker */
     struct tern_out *next_pending;      /* published by progress */
     bool near;                          /* data is the ring itself */
     bool pending, opening, lent;

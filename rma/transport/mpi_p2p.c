@@ -24,7 +24,7 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
                               : tern_message_send(worker, rank, &message, from, piece);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
     worker->stats.bytes_staged += piece;
     *posted = piece;
     return TERN_OK;
@@ -92,7 +92,7 @@ tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t off
 
 static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->dirty[rank] == 0)
+    if (mine->dirty[rank].what == 0)
         return TERN_OK;
     worker->stats.flushes++;
     tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};

@@ -277,7 +277,7 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
     if (status != TERN_OK)
         return status;
-    tern_dirty_put(tern_rma_worker_of(worker), rank);
+    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_PUTS);
     if (is_held(worker, rank, offset, from, bytes, transfer))
         return TERN_OK;
     status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, transfer);
@@ -400,13 +400,13 @@ static tern_status window_echo(tern_worker *worker, uint32_t rank) {
 
 static tern_status rma_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->dirty[rank] == 0)
+    if (mine->dirty[rank].what == 0)
         return TERN_OK;
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
         return status;
     worker->stats.flushes++;
-    if ((mine->dirty[rank] & TERN_DIRTY_RECORDS) != 0)
+    if ((mine->dirty[rank].what & TERN_DIRTY_RECORDS) != 0)
         status = window_echo(worker, rank);
     if (status == TERN_OK)
         status = TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank));
@@ -456,7 +456,7 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     if (status != TERN_OK)
         return status;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_dirty_put(mine, rank);
+    tern_dirty_mark(mine, rank, TERN_DIRTY_PUTS);
     mine->posts[rank].open++;
     *posted = piece;
     return TERN_OK;
@@ -498,7 +498,7 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
         status = put_published(worker, out, rank);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
     out->lane.write += out->batch_skip;
     out->batch_open = false;
     return TERN_OK;

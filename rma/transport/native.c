@@ -89,7 +89,7 @@ static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offse
     tern_status status = start(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[rank] |= TERN_DIRTY_RECORDS;
+    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
     if (copied)
         return TERN_OK;
     if (transfer == NULL)
@@ -204,7 +204,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
     if (moved < bytes)
         tern_flight_abandon(worker, whole, true);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    mine->dirty[rank] |= TERN_DIRTY_RECORDS;
+    tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
     mine->posts[rank].open++;
     *posted = moved;
     return TERN_OK;
@@ -228,7 +228,7 @@ static tern_status native_settle(tern_worker *worker, uint32_t rank) {
 
 static tern_status native_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->dirty[rank] == 0)
+    if (mine->dirty[rank].what == 0)
         return TERN_OK;
     worker->stats.flushes++;
     tern_status status = land_all(worker, rank);
@@ -263,7 +263,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
     tern_status status = start_now(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
-    tern_rma_worker_of(worker)->dirty[move.rank] |= TERN_DIRTY_RECORDS;
+    tern_dirty_mark(tern_rma_worker_of(worker), move.rank, TERN_DIRTY_RECORDS);
     out->lane.write += out->batch_skip;
     out->batch_open = false;
     return TERN_OK;
