@@ -45,6 +45,7 @@ typedef struct tern_rma {
     struct tern_loose *loose;          /* all of this process; under the MPI lock */
     struct tern_window *window;        /* rma */
     struct tern_native *native;        /* ofi */
+    _Atomic uint32_t dials;            /* questions to listeners that are under way */
     _Atomic uint32_t listener_place;   /* of a listener, that answered last */
     _Atomic uint32_t listeners_silent; /* that did not answer, since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];

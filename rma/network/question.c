@@ -18,6 +18,7 @@
 
 /* A question on its way to a listener. */
 typedef struct tern_dial {
+    _Atomic uint32_t *under_way;
     int fd;           /* -1: to no address */
     uint32_t tried;   /* addresses */
     uint32_t place;   /* of the address among those of the rank */
@@ -98,8 +99,26 @@ static bool dial_go_on(const tern_context *context, tern_dial *dial, size_t byte
 
 static void dial_end(tern_question *question) {
     dial_hang_up(question->dial);
+    /* R4 */
+    atomic_fetch_sub_explicit(question->dial->under_way, 1, memory_order_relaxed);
     free(question->dial);
     question->dial = NULL;
+}
+
+/* NULL: the question is to go by a message. */
+static tern_dial *dial_begin(tern_rma *rma) {
+    /* R4 */
+    if (atomic_fetch_add_explicit(&rma->dials, 1, memory_order_relaxed) < TERN_DIALS_MAX) {
+        tern_dial *dial = calloc(1, sizeof *dial);
+        if (dial != NULL) {
+            dial->fd = -1;
+            dial->under_way = &rma->dials;
+            return dial;
+        }
+    }
+    /* R4 */
+    atomic_fetch_sub_explicit(&rma->dials, 1, memory_order_relaxed);
+    return NULL;
 }
 
 static tern_status dial_test(tern_worker *worker, tern_question *question) {
@@ -165,11 +184,10 @@ tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_m
     question->answer = answer;
     question->bytes = bytes;
     if (listener_is_known(context, rank))
-        dial = calloc(1, sizeof *dial);
+        dial = dial_begin(rma);
     if (dial == NULL)
         return tern_message_ask_with(worker, rank, message, payload, payload_bytes, answer, bytes,
                                      &question->message);
-    dial->fd = -1;
     dial->question.head =
         (tern_wire_question){.head = {.magic = TERN_QUESTION_MAGIC,
                                       .nonce = context->nonce,

@@ -25,6 +25,10 @@ typedef struct tern_wire_question {
 
 struct tern_dial;
 
+/* Questions of a process to listeners at once: further ones go by messages, so a first contact with
+ * thousands of ranks makes no wave of connections. */
+#define TERN_DIALS_MAX 64u
+
 /* The memory of the answer stays as it is while a question is open. */
 typedef struct tern_question {
     struct tern_dial *dial; /* to a listener; NULL: none */

@@ -388,6 +388,44 @@ static void files_are_closed(void) {
     CU_ASSERT_EQUAL(before[1], after[1]);
 }
 
+/* Many questions at once make no wave of connections: the others go by messages. */
+static void many_at_once(void) {
+    enum { MANY = 300 };
+    if (!open_listening(1))
+        return;
+    static tern_question questions[MANY];
+    static int64_t answers[MANY][2];
+    const uint32_t next = (f.rank + 1) % f.size;
+    const tern_message message = {.kind = TERN_MESSAGE_OPEN,
+                                  .origin = f.worker->id,
+                                  .target = next,
+                                  .operand = {TERN_CHANNEL_CALLS, 1}};
+    const tern_rma *rma = tern_rma_of(f.context);
+    uint32_t asked = 0, answered = 0, most = 0;
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    while (answered < MANY && status == TERN_OK) {
+        while (asked < MANY && status == TERN_OK) {
+            status = tern_question_start(f.worker, next, &message, NULL, 0, answers[asked],
+                                         sizeof answers[0], &questions[asked]);
+            asked += status == TERN_OK;
+            most = rma->dials > most ? rma->dials : most;
+        }
+        answered = 0;
+        for (uint32_t i = 0; i < asked; i++)
+            answered += tern_question_test(f.worker, &questions[i]) == TERN_OK;
+        tern_progress(f.worker);
+        if (status == TERN_ERR_AGAIN || status == TERN_OK)
+            status = tern_wait_step(f.context, &wait, next);
+    }
+    EXPECT_OK(status);
+    CU_ASSERT(most > 0 && most <= TERN_DIALS_MAX);
+    CU_ASSERT_EQUAL(rma->dials, 0);
+    for (uint32_t i = 0; i < asked; i++)
+        CU_ASSERT(answers[i][0] == TERN_OK && answers[i][1] == answers[0][1]);
+    close_listening();
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"first_put", first_put},
@@ -397,6 +435,7 @@ int main(int argc, char **argv) {
         {"refused", refused},
         {"silent", silent},
         {"second_address", second_address},
+        {"many_at_once", many_at_once},
         {"files_are_closed", files_are_closed},
     };
     return tern_test_main(argc, argv, "ofi_listener", tests, sizeof tests / sizeof *tests);
