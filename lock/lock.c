@@ -209,14 +209,9 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
 /* Puts come before the release. Those to the keeper's rank do so by themselves where it gets them
  * in order with the call; others are waited for. */
 static tern_status locks_settle_puts(tern_worker *worker, uint32_t keeper) {
-    const tern_context *context = worker->context;
-    tern_status status = TERN_OK;
-    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
-        bool in_order = r == keeper && tern_way_to(context, r)->posts_in_order;
-        if (!tern_is_near(context, r) && !(in_order && tern_requests_moving(worker, r)))
-            status = tern_flush_far(worker, r);
-    }
-    return status;
+    bool in_order = tern_way_to(worker->context, keeper)->posts_in_order &&
+                    tern_requests_moving(worker, keeper);
+    return tern_flush_all_but(worker, in_order ? keeper : TERN_NOBODY);
 }
 
 tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index) {

@@ -29,13 +29,8 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
     return tern_way_to(context, rank)->flush(worker, rank);
 }
 
-tern_status tern_flush_all(tern_worker *worker) {
-    /* R3: tern_flush */
-    atomic_thread_fence(memory_order_seq_cst);
-    tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_flush_all");
-    if (tern_rma_of(context)->far == NULL)
+tern_status tern_flush_all_but(tern_worker *worker, uint32_t except) {
+    if (tern_rma_of(worker->context)->far == NULL)
         return TERN_OK;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
@@ -44,9 +39,17 @@ tern_status tern_flush_all(tern_worker *worker) {
         status = tern_flush_far(worker, rank);
     /* From the end: a rank that is flushed leaves its place to the last one. */
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
-        if (i < mine->dirty_count)
+        if (i < mine->dirty_count && mine->dirty_ranks[i] != except)
             status = tern_flush_far(worker, mine->dirty_ranks[i]);
     return status;
+}
+
+tern_status tern_flush_all(tern_worker *worker) {
+    /* R3: tern_flush */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail("tern_flush_all");
+    return tern_flush_all_but(worker, TERN_NOBODY);
 }
 
 tern_status tern_puts_deliver(tern_worker *worker) {

@@ -63,6 +63,9 @@ typedef struct tern_transport_ops {
  * where it may not wait. TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
+/* tern_flush_all, but for one rank; TERN_NOBODY: for none. */
+tern_status tern_flush_all_but(tern_worker *worker, uint32_t except);
+
 /* Collective: chooses what serves pairs that share no memory, and says why. */
 tern_status tern_transport_choose(tern_context *context);
 
