@@ -253,7 +253,7 @@ static tern_status rma_open_layer(tern_context *context) {
         status = tern_transport_choose(context);
     if (status == TERN_OK)
         status = rma_make_workers(context, rma);
-    if (status == TERN_OK && context->size * context->workers > 1)
+    if (status == TERN_OK)
         status = tern_messages_open(context, &rma->messages);
     if (status == TERN_OK && context->size > 1)
         status = tern_inbox_open(context);
@@ -288,7 +288,7 @@ static tern_status rma_drain(tern_context *context, tern_worker *worker) {
     status = tern_collective_agree(context, worker, status, "tern_context_destroy");
     if (status == TERN_OK)
         status = tern_barrier(worker);
-    if (status == TERN_OK && tern_rma_of(context)->messages != NULL)
+    if (status == TERN_OK)
         status = tern_messages_drain(context);
     /* Nobody unmaps what another still polls: the last look of all is behind this. */
     return status == TERN_OK ? tern_collective_barrier(context, NULL) : status;

@@ -35,8 +35,8 @@ typedef struct tern_rma {
     int numa[TERN_NUMA_MAX];
     tern_heap **heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *far;     /* NULL: every rank shares memory */
-    tern_message_engine *messages;     /* NULL: there is one rank */
+    const tern_transport_ops *far; /* NULL: every rank shares memory */
+    tern_message_engine *messages;
     _Atomic uint64_t *inbox_windows;   /* by worker number and lane (rma/transport/inbox.h) */
     tern_inbox_message *inbox_reserve; /* for one that comes where there is no memory */
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */

@@ -13,8 +13,6 @@ struct tern_loose {
 };
 
 tern_status tern_loose_open(tern_worker *worker, tern_out *out) {
-    if (tern_rma_of(worker->context)->messages == NULL)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "a context of one worker has no messages");
     if (out->lane.data == NULL)
         out->lane.data = malloc(out->lane.mask + 1);
     if (out->lane.data == NULL)

@@ -14,7 +14,7 @@
 
 typedef struct tern_loose tern_loose;
 
-/* Makes out send by messages. TERN_ERR_MEMORY; TERN_ERR_UNSUPPORTED: this context has none. */
+/* Makes out send by messages. TERN_ERR_MEMORY. */
 tern_status tern_loose_open(tern_worker *worker, tern_out *out);
 
 /* Where a message's records go: the loose ring from line to a worker of this process, which is made

@@ -151,7 +151,7 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, c
                                       .lane = worker->in_progress ? TERN_INBOX_OF_HANDLERS
                                                                   : TERN_INBOX_OF_OTHERS};
     tern_status status = inbox_try_send(worker, target, &entry, payload);
-    if (status != TERN_ERR_AGAIN || tern_rma_of(worker->context)->messages == NULL)
+    if (status != TERN_ERR_AGAIN)
         return status;
     /* What gives room comes by message, and nobody else may be asking MPI. */
     tern_message_poll(worker);
