@@ -51,11 +51,11 @@ static void send_from_all(bench *own, uint32_t workers) {
 /* Until all has come and all rings but the few that are always polled have gone to sleep. */
 static void come_to_rest(bench *own, uint64_t origins) {
     const uint64_t awake = CHANNELS * tern_context_config(own->context)->active_rings;
+    const uint64_t rings = CHANNELS * origins;
     uint64_t notified = 0;
     tern_stats stats = {0};
     const double begin = MPI_Wtime();
-    while ((notified < origins || calls_taken < origins ||
-            stats.rings_idled + awake < CHANNELS * origins) &&
+    while ((notified < origins || calls_taken < origins || stats.rings_idled + awake < rings) &&
            MPI_Wtime() - begin < PATIENCE_S) {
         tern_event event;
         notified += tern_probe(own->worker, TERN_PROBE_ANY, &event) == TERN_OK;
@@ -64,10 +64,9 @@ static void come_to_rest(bench *own, uint64_t origins) {
     }
     if (notified < origins || calls_taken < origins)
         bench_fail("not all notifications and calls have come", TERN_ERR_TIMEOUT);
-    if (stats.rings_idled + awake < CHANNELS * origins)
+    if (stats.rings_idled + awake < rings)
         bench_note(own, "%llu of %llu rings have gone to sleep within %d s",
-                   (unsigned long long)stats.rings_idled, (unsigned long long)(CHANNELS * origins),
-                   PATIENCE_S);
+                   (unsigned long long)stats.rings_idled, (unsigned long long)rings, PATIENCE_S);
 }
 
 static void quiet_open(bench *b, bench *own, uint32_t workers) {
