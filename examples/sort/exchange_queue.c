@@ -34,17 +34,12 @@ static void open_queues(job *j) {
 /* Returns how many keys will be in this rank's bucket. No rank gets its answer before all ranks are
  * here, so no block comes from a rank that is an iteration ahead. */
 static size_t announce(const job *j) {
-    enum { MOST = TERN_COLLECTIVE_MAX / sizeof(uint64_t) };
-    size_t mine = 0;
-    for (uint32_t from = 0; from < j->size; from += MOST) {
-        uint64_t keys[MOST];
-        uint32_t count = j->size - from < MOST ? j->size - from : MOST;
-        for (uint32_t i = 0; i < count; i++)
-            keys[i] = bucket_size(j, from + i);
-        check(tern_notify_allreduce(j->worker, TERN_UINT64, TERN_REDUCE_SUM, keys, count));
-        if (j->rank - from < count)
-            mine = keys[j->rank - from];
-    }
+    uint64_t *keys = need(NULL, j->size, sizeof *keys);
+    for (uint32_t to = 0; to < j->size; to++)
+        keys[to] = bucket_size(j, to);
+    check(tern_notify_allreduce(j->worker, TERN_UINT64, TERN_REDUCE_SUM, keys, j->size));
+    const size_t mine = keys[j->rank];
+    free(keys);
     return mine;
 }
 

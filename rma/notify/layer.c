@@ -59,7 +59,7 @@ static tern_status notify_open_layer(tern_context *context) {
         n->heap = rma->mine + rma->layout.heap;
         n->heap_bytes = rma->layout.heap_bytes;
         worker->layer[TERN_LAYER_NOTIFY] = n;
-        tern_status status = tern_collectives_open(n);
+        tern_status status = tern_collectives_open(context, n);
         if (status != TERN_OK) {
             notify_close_layer(context);
             return status;

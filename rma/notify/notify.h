@@ -21,7 +21,7 @@
 
 enum { TERN_NOTICE_PURE, TERN_NOTICE_PACKED, TERN_NOTICE_PUT, TERN_NOTICE_GET };
 
-/* Kinds of collectives (rma/notify/collectives.c). */
+/* Kinds of collectives (rma/notify/collectives.h). */
 enum { TERN_NOTIFY_BARRIER, TERN_NOTIFY_BROADCAST, TERN_NOTIFY_ALLREDUCE, TERN_NOTIFY_KINDS };
 
 /* A local event; a worker's events of all peers wait in one queue. */
@@ -54,17 +54,20 @@ typedef struct tern_notify {
     bool relaxed;
     char *heap; /* this rank's */
     uint64_t heap_bytes;
-    /* Collectives (rma/notify/collectives.c). */
+    /* Collectives (rma/notify/collectives.h). */
     uint64_t sequence; /* of the one that it is in */
     uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
+    size_t bytes;      /* of its vector */
+    size_t piece;      /* the most bytes of a part */
     uint64_t hailed;   /* ns: when it has told the rank that it waits for; 0: not yet */
     /* A rank has called all to a meeting, or waits in one: its number + 1. They only grow, and are
      * written with the MPI lock held. */
     _Atomic uint64_t called_to, met_by;
-    char *spare;         /* for parts of this collective, where there is no memory */
-    uint32_t spare_used; /* a bit for each */
-    uint64_t failures;   /* bit n: the last but n has failed */
-    struct tern_notified_part *parts;
+    char *spare;                      /* for parts of this collective, where there is no memory */
+    uint32_t spare_used;              /* a bit for each */
+    uint64_t failures;                /* bit n: the last but n has failed */
+    struct tern_notified_part *parts; /* kept */
+    struct tern_notified_stream *awaited; /* waited for */
     tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;
@@ -73,9 +76,9 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_NOTIFY];
 }
 
-/* Parts of collectives: records that progress consumes (rma/notify/collectives.c). */
+/* Parts of collectives: records that progress consumes (rma/notify/collectives.h). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
-tern_status tern_collectives_open(tern_notify *n);
+tern_status tern_collectives_open(tern_context *context, tern_notify *n);
 void tern_collectives_discard(tern_worker *worker);
 
 /* Serves a message that tells of a meeting; the MPI lock is held. False: it is malformed. */

@@ -8,9 +8,9 @@
 
 #include "tern/collective.h"
 
-/* All are numbers of the type, by their bits. first is of the lower rank, so both sides get the
- * same bits. to may be first or second. */
-void tern_numbers_reduce(tern_number type, tern_reduction op, uint64_t *to, const uint64_t *first,
-                         const uint64_t *second, size_t count);
+/* All are count numbers of the type, by their bits, at any address. first is of the lower rank, so
+ * both sides get the same bits. to is first, second, or apart from both. */
+void tern_numbers_reduce(tern_number type, tern_reduction op, void *to, const void *first,
+                         const void *second, size_t count);
 
 #endif

@@ -13,7 +13,7 @@
  * step again. An all-gather and a broadcast carry no name: every function meets before it uses one.
  *
  * A rank comes to one meeting at a time: another worker that has to meet waits until the function
- * of the first has ended. Collectives over notifications (rma/notify/collectives.c) meet only when
+ * of the first has ended. Collectives over notifications (rma/notify/conflict.c) meet only when
  * one of them cannot go on. A rank may have been through a broadcast that others are still in; it
  * is not concerned by their meeting, which it learns there, and comes to the next one with what it
  * is in itself.

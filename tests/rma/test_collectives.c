@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { RANKS = 64, MOST = TERN_COLLECTIVE_MAX / 8 };
+enum { RANKS = 64, MOST = 128 };
 
 static bool set_up(fixture *f, size_t ring_size, size_t workers) {
     tern_config config;
@@ -50,12 +50,12 @@ static void broadcasts(void) {
     fixture f;
     if (!set_up(&f, 4096, 1))
         return;
-    static const size_t sizes[] = {0, 1, 7, 8, 9, 100, TERN_COLLECTIVE_MAX};
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 100, 1024};
     int times = fixture_times(&f, 300);
     for (int i = 0; i < times; i++) {
         uint32_t root = (uint32_t)(i / 40) % f.size;
         size_t bytes = sizes[(size_t)i % (sizeof sizes / sizeof *sizes)];
-        unsigned char data[TERN_COLLECTIVE_MAX + 1];
+        unsigned char data[1024 + 1];
         memset(data, f.rank == root ? i : 0xee, sizeof data);
         data[bytes] = 0xdd;
         EXPECT_OK(tern_notify_broadcast(f.worker, root, data, bytes));
@@ -217,14 +217,13 @@ static void errors(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_notify_barrier(NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_notify_broadcast(f.worker, f.size, data, 8));
     EXPECT(TERN_ERR_ARGUMENT, tern_notify_broadcast(f.worker, 0, NULL, 8));
-    EXPECT(TERN_ERR_ARGUMENT, tern_notify_broadcast(f.worker, 0, data, TERN_COLLECTIVE_MAX + 1));
-    EXPECT_DETAIL("1024");
+    EXPECT_DETAIL("data is NULL");
     EXPECT(TERN_ERR_ARGUMENT,
            tern_notify_allreduce(f.worker, (tern_number)3, TERN_REDUCE_SUM, data, 1));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_notify_allreduce(f.worker, TERN_UINT64, (tern_reduction)3, data, 1));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_SUM, data, MOST + 1));
+           tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_SUM, data, SIZE_MAX / 8));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_SUM, NULL, 1));
     EXPECT_OK(tern_notify_barrier(f.worker));

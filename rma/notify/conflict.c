@@ -1,0 +1,207 @@
+#include <stdio.h>
+
+#include "base/error.h"
+#include "rma/notify/collectives.h"
+#include "rma/transport/inbox.h"
+#include "src/collective/collective.h"
+
+/*
+ * Ranks may be in different collectives. Then all come to a meeting (src/collective/collective.h),
+ * where each learns what the others are in, and all count the collective over notifications as
+ * ended. A rank that meets a part of another kind, or of a vector of another length, calls the
+ * others there. No rank waits for ever: one that has waited for a while tells the rank that it
+ * waits for what it is in. A rank answers that it waits in a meeting to which the other has not
+ * come, or until it may come to one. So does a rank on which that collective has failed: it was in
+ * a meeting with other workers of some ranks. What tells of meetings is a message
+ * (rma/transport/inbox.h), which needs no memory.
+ *
+ * Suppose that nobody meets another kind, and nobody waits in a meeting. Then all ranks that wait
+ * for each other in a chain are in the same kind, and the first of them to stop waits for a rank
+ * that has not come yet or that has been through; and a rank that has been through has sent the
+ * part.
+ *
+ * Ranks with vectors of different length may send along different ways. A broadcast has one tree
+ * for all lengths, so the parts of the root's come to every rank, or to one above it that refuses
+ * them. In an all-reduce a rank sends to each partner before it waits for it, and no rank is
+ * through before all have sent it numbers of its own length. So some rank meets a part of another
+ * length.
+ *
+ * A rank that lacks memory for its rings calls the others to a meeting and fails there. It opens
+ * them before it sends any part, so no rank has been through a barrier or an all-reduce by then.
+ */
+
+enum { REASON_MAX = 256 };
+
+/* The answer may be lost for want of memory. */
+#define HAIL_AGAIN_NS 1000000000u
+
+const char *const tern_notified_names[TERN_NOTIFY_KINDS] = {
+    [TERN_NOTIFY_BARRIER] = "tern_notify_barrier",
+    [TERN_NOTIFY_BROADCAST] = "tern_notify_broadcast",
+    [TERN_NOTIFY_ALLREDUCE] = "tern_notify_allreduce",
+};
+
+uint64_t tern_notified_next_meeting(const tern_worker *worker) {
+    /* R4 */
+    return atomic_load_explicit(&worker->context->meetings, memory_order_relaxed);
+}
+
+bool tern_collectives_told(tern_context *context, const tern_message *message) {
+    const tern_worker *worker = context->worker[message->target % context->workers];
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t number = message->offset, type = message->operand[0];
+    if (type >= TERN_MEETING_TYPES || (int64_t)(number - tern_notified_next_meeting(worker)) > 1)
+        return false;
+    _Atomic uint64_t *told = type == TERN_MEETING_CALL ? &n->called_to : &n->met_by;
+    /* R4; the MPI lock keeps other writers away */
+    if (number + 1 > atomic_load_explicit(told, memory_order_relaxed))
+        atomic_store_explicit(told, number + 1, memory_order_relaxed);
+    return true;
+}
+
+tern_status tern_notified_step(tern_worker *worker, tern_wait_state *wait) {
+    return tern_wait_round(worker->context, wait, tern_progress_process(worker), TERN_ANYBODY);
+}
+
+tern_status tern_notified_tell(tern_worker *worker, uint32_t rank, uint32_t type,
+                               uint64_t meeting) {
+    const tern_message message = {.kind = TERN_MESSAGE_MEETING,
+                                  .origin = worker->id,
+                                  .target = rank * worker->context->workers + worker->index,
+                                  .offset = meeting,
+                                  .operand = {type}};
+    return tern_inbox_notice(worker, &message, NULL, 0);
+}
+
+static bool is_ahead(const tern_worker *worker, const _Atomic uint64_t *told) {
+    /* R4 */
+    return atomic_load_explicit(told, memory_order_relaxed) > tern_notified_next_meeting(worker);
+}
+
+static bool is_called(const tern_worker *worker) {
+    return is_ahead(worker, &tern_notify_of(worker)->called_to);
+}
+
+static bool is_missed(const tern_worker *worker) {
+    return is_ahead(worker, &tern_notify_of(worker)->met_by);
+}
+
+/* TERN_OK: this collective goes on. */
+static tern_status notified_meet(tern_worker *worker, tern_status status) {
+    tern_notify_of(worker)->hailed = 0; /* the other may wait elsewhere again */
+    return tern_collective_agree(worker->context, worker, status,
+                                 tern_notified_names[tern_notify_of(worker)->kind]);
+}
+
+/* Calls all ranks to the next meeting. */
+static tern_status call_all(tern_worker *worker) {
+    const tern_context *context = worker->context;
+    const uint64_t meeting = tern_notified_next_meeting(worker);
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_status status = TERN_OK;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK;) {
+        if (r != context->rank)
+            status = tern_notified_tell(worker, r, TERN_MEETING_CALL, meeting);
+        if (status == TERN_ERR_AGAIN)
+            status = tern_notified_step(worker, &wait);
+        else
+            r++;
+    }
+    return status;
+}
+
+/* Comes to a meeting that another rank has called, or waits in: unless this rank has been there by
+ * another worker, meanwhile. */
+static tern_status come_to_meeting(tern_worker *worker) {
+    tern_status status = tern_collective_claim(worker);
+    tern_notify_of(worker)->hailed = 0; /* an answer to it may be used up */
+    if (status == TERN_OK && is_called(worker)) {
+        status = notified_meet(worker, TERN_OK);
+    } else if (status == TERN_OK && is_missed(worker)) {
+        status = call_all(worker);
+        if (status == TERN_OK)
+            status = notified_meet(worker, TERN_OK);
+    }
+    tern_collective_yield(worker);
+    return status;
+}
+
+/* Calls a meeting and fails there. */
+static tern_status notified_refuse(tern_worker *worker, tern_status why, const char *reason) {
+    tern_status status = tern_collective_claim(worker);
+    if (status == TERN_OK)
+        status = call_all(worker);
+    if (status == TERN_OK)
+        status = notified_meet(worker, tern_fail(why, "%s", reason));
+    tern_collective_yield(worker);
+    return status;
+}
+
+static tern_status refuse_kind(tern_worker *worker, uint32_t rank, uint32_t kind) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason,
+             "rank %u is in %s and rank %u is in %s; all ranks call the same collective functions "
+             "in the same order",
+             worker->context->rank, tern_notified_names[tern_notify_of(worker)->kind], rank,
+             tern_notified_names[kind]);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
+}
+
+tern_status tern_notified_refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
+                                       size_t other_bytes) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "%s has %zu bytes on rank %u and %zu bytes on rank %u",
+             tern_notified_names[tern_notify_of(worker)->kind], bytes, worker->context->rank,
+             other_bytes, rank);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
+}
+
+static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason,
+             "rank %u is in %s, which has failed on rank %u, as ranks were in different collective "
+             "functions",
+             worker->context->rank, tern_notified_names[tern_notify_of(worker)->kind], rank);
+    return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
+}
+
+/* A failure of this rank's own, which the detail tells. TERN_OK: the others are in a collective
+ * before this one, which ends. */
+static tern_status refuse_failure(tern_worker *worker, tern_status why) {
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "%s", tern_error_detail());
+    return notified_refuse(worker, why, reason);
+}
+
+tern_status tern_notified_again(tern_worker *worker, tern_wait_state *wait, tern_status status) {
+    if (status == TERN_ERR_AGAIN)
+        return tern_notified_step(worker, wait);
+    return status == TERN_ERR_PEER ? status : refuse_failure(worker, status);
+}
+
+tern_status tern_notified_look(tern_worker *worker) {
+    const tern_notify *n = tern_notify_of(worker);
+    if (is_called(worker) || is_missed(worker))
+        return come_to_meeting(worker);
+    for (const tern_notified_part *part = n->parts; part != NULL; part = part->next) {
+        if (part->sequence == worker->notified && part->type == TERN_PART_FAILED)
+            return refuse_failed(worker, part->origin);
+        if (part->sequence == worker->notified && part->kind != n->kind)
+            return refuse_kind(worker, part->origin, part->kind);
+        if (part->sequence == worker->notified && part->type == TERN_PART_DATA &&
+            part->word != n->bytes)
+            return tern_notified_refuse_bytes(worker, n->bytes, part->origin, part->word);
+    }
+    return TERN_OK;
+}
+
+void tern_notified_hail(tern_worker *worker, uint32_t rank) {
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t meeting = tern_notified_next_meeting(worker);
+    const uint64_t now = tern_now();
+    if (n->hailed != 0 && now - n->hailed < HAIL_AGAIN_NS)
+        return;
+    if (tern_notified_part_send(worker, rank, TERN_PART_HAIL, 0, worker->notified, meeting, NULL,
+                                0) == TERN_OK)
+        n->hailed = now;
+}

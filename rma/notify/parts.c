@@ -1,0 +1,198 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/notify/collectives.h"
+#include "rma/state.h"
+
+/*
+ * Parts of collectives. A part that a stream waits for goes to its place; another one is kept until
+ * it is waited for.
+ *
+ * The small parts of one collective find room in spare memory. Others stay in their rings while
+ * there is no memory for them. Parts from one rank come in the order in which they are waited for,
+ * so the one at the head of a ring is taken once the worker is as far. Hails are dropped and come
+ * again.
+ */
+
+/* No more parts of one collective are kept that are small, on a rank that counts in 20 bits. */
+enum { SPARES = 24, SPARE_BYTES = sizeof(tern_notified_part) + TERN_NOTIFIED_SMALL };
+
+tern_status tern_collectives_open(tern_context *context, tern_notify *n) {
+    /* A quarter of a ring: one part is written while another is read. */
+    n->piece = (context->config.ring_size / 4 - 64) & ~(size_t)7;
+    n->spare = malloc((size_t)SPARES * SPARE_BYTES);
+    return n->spare != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+}
+
+static tern_notified_part *take_spare(tern_notify *n) {
+    const unsigned at = (unsigned)__builtin_ctz(~n->spare_used);
+    if (at >= SPARES)
+        return NULL;
+    n->spare_used |= 1u << at;
+    return (void *)(n->spare + (size_t)at * SPARE_BYTES);
+}
+
+void tern_notified_part_free(tern_notify *n, tern_notified_part *part) {
+    const uintptr_t at = ((uintptr_t)part - (uintptr_t)n->spare) / SPARE_BYTES;
+    if (at < SPARES)
+        n->spare_used &= ~(1u << at);
+    else
+        free(part);
+}
+
+/* part is what the record says; its data is still in the ring. */
+static bool keep_part(tern_notify *n, const tern_notified_part *part, const char *data,
+                      bool wanted) {
+    tern_notified_part *kept = malloc(sizeof *kept + part->bytes);
+    if (kept == NULL && wanted && part->bytes <= TERN_NOTIFIED_SMALL)
+        kept = take_spare(n);
+    if (kept == NULL)
+        return false;
+    *kept = *part;
+    memcpy(kept->data, data, part->bytes);
+    tern_notified_part **link = &n->parts;
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = kept;
+    return true;
+}
+
+tern_notified_part **tern_notified_part_find(tern_worker *worker, uint32_t rank, uint32_t round) {
+    tern_notify *n = tern_notify_of(worker);
+    tern_notified_part **link = &n->parts;
+    for (tern_notified_part *part; (part = *link) != NULL; link = &part->next)
+        if (part->sequence == worker->notified && part->kind == n->kind &&
+            part->type == TERN_PART_DATA && part->origin == rank && part->round == round)
+            break;
+    return link;
+}
+
+/* Whether a stream has waited for the part, and now has its data. */
+static bool hand_over(tern_worker *worker, const tern_notified_part *part, const char *data) {
+    tern_notify *n = tern_notify_of(worker);
+    if (part->type != TERN_PART_DATA || part->sequence != worker->notified ||
+        part->kind != n->kind || part->word != n->bytes)
+        return false;
+    for (tern_notified_stream *s = n->awaited; s != NULL; s = s->next) {
+        if (s->origin != part->origin || s->round != part->round)
+            continue;
+        if (s->taken == tern_stream_parts(n, s->bytes) ||
+            part->bytes != tern_stream_part_bytes(n, s->bytes, s->taken) ||
+            *tern_notified_part_find(worker, s->origin, s->round) != NULL)
+            return false;
+        tern_stream_take(n, s, data, part->bytes);
+        return true;
+    }
+    return false;
+}
+
+/* Whether it is one of the last collectives, and has failed here. */
+static bool has_failed(const tern_worker *worker, uint64_t sequence) {
+    const uint64_t age = worker->notified - sequence;
+    return age >= 1 && age <= 64 && (tern_notify_of(worker)->failures >> (age - 1) & 1) != 0;
+}
+
+/* Reads what the record at the head of in says. False: it is malformed. */
+static bool part_parse(const tern_worker *worker, const tern_in *in, uint64_t header,
+                       tern_notified_part *part) {
+    const size_t record = tern_record_bytes(header);
+    const uint32_t id = tern_record_id(header);
+    uint64_t words[2];
+    if (!tern_ring_check(in, header) || record < sizeof words ||
+        record > sizeof words + tern_notify_of(worker)->piece ||
+        in->origin_id.index != worker->index)
+        return false;
+    memcpy(words, tern_ring_payload(in), sizeof words);
+    *part = (tern_notified_part){.sequence = words[0],
+                                 .word = words[1],
+                                 .origin = in->origin_id.rank,
+                                 .round = id & 255,
+                                 .kind = id >> 8 & 255,
+                                 .type = id >> 16,
+                                 .bytes = record - sizeof words};
+    return part->kind < TERN_NOTIFY_KINDS && part->type < TERN_PART_TYPES &&
+           (part->type == TERN_PART_DATA || part->bytes == 0);
+}
+
+size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t header = tern_ring_peek(worker, in), here = worker->notified;
+    tern_notified_part part;
+    const bool good = part_parse(worker, in, header, &part);
+    const bool hail = good && part.type == TERN_PART_HAIL;
+    const bool over =
+        good && (int64_t)(part.sequence - here) < 0 && !(hail && has_failed(worker, part.sequence));
+    if (!good || (!over && (int64_t)(part.sequence - here) > 2 * TERN_NOTIFIED_AHEAD_MAX)) {
+        tern_ring_refuse(worker, in, header, "no part of a collective");
+        return 0;
+    }
+    const char *data = tern_ring_payload(in) + 16;
+    const bool wanted = !hail && part.sequence == here;
+    if (!over && !hand_over(worker, &part, data) && !keep_part(n, &part, data, wanted) && !hail)
+        return 0; /* later */
+    tern_ring_advance(in, header);
+    return 1;
+}
+
+void tern_notified_parts_discard(tern_worker *worker, uint64_t sequence) {
+    tern_notify *n = tern_notify_of(worker);
+    for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
+        if (part->sequence >= sequence ||
+            (part->type == TERN_PART_HAIL && has_failed(worker, part->sequence))) {
+            link = &part->next;
+            continue;
+        }
+        *link = part->next;
+        tern_notified_part_free(n, part);
+    }
+}
+
+void tern_collectives_discard(tern_worker *worker) {
+    tern_notify_of(worker)->failures = 0;
+    tern_notified_parts_discard(worker, UINT64_MAX);
+}
+
+tern_status tern_notified_part_send(tern_worker *worker, uint32_t rank, uint32_t type,
+                                    uint32_t round, uint64_t number, uint64_t word,
+                                    const void *data, size_t bytes) {
+    const uint64_t words[2] = {number, word};
+    tern_out *out = NULL;
+    void *room = NULL;
+    tern_status status =
+        tern_ring_open(worker, rank * worker->context->workers + worker->index, &out);
+    if (status == TERN_OK)
+        status = tern_ring_reserve(worker, out, sizeof words + bytes, &room);
+    if (status != TERN_OK)
+        return status;
+    memcpy(room, words, sizeof words);
+    if (bytes > 0)
+        memcpy((char *)room + sizeof words, data, bytes);
+    const uint32_t id = round | tern_notify_of(worker)->kind << 8 | type << 16;
+    tern_ring_commit(out, tern_record_header(TERN_RECORD_COLLECTIVE, id, sizeof words + bytes));
+    tern_ring_publish(worker, out);
+    return TERN_OK;
+}
+
+size_t tern_collectives_answer(tern_worker *worker) {
+    tern_notify *n = tern_notify_of(worker);
+    const uint64_t meeting = tern_notified_next_meeting(worker);
+    size_t answered = 0;
+    for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
+        const bool failed = has_failed(worker, part->sequence);
+        const bool meets = part->type == TERN_PART_HAIL && worker->in_meeting &&
+                           !worker->in_notified && part->sequence >= worker->notified &&
+                           part->word <= meeting;
+        if (part->type != TERN_PART_HAIL || (!failed && !meets) ||
+            (failed ? tern_notified_part_send(worker, part->origin, TERN_PART_FAILED, 0,
+                                              part->sequence, 0, NULL, 0)
+                    : tern_notified_tell(worker, part->origin, TERN_MEETING_MEETS, meeting)) !=
+                TERN_OK) {
+            link = &part->next; /* an answer that could not be sent is, later */
+            continue;
+        }
+        *link = part->next;
+        tern_notified_part_free(n, part);
+        answered++;
+    }
+    return answered;
+}

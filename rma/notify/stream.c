@@ -1,0 +1,183 @@
+#include "rma/notify/collectives.h"
+#include "rma/notify/reduce.h"
+
+/*
+ * Streams: a vector from one rank to another, in parts of n->piece bytes and a rest; one of no
+ * bytes is one empty part.
+ *
+ * Hot path: a part that is waited for is copied twice, into the ring and out of it; no allocation
+ * and no lock. Guarded by `tern-bench collective`.
+ *
+ * A receiver acknowledges STREAM_HALF parts at a time, and the sender is at most two times as many
+ * ahead. An acknowledgement that nobody waits for is not sent. So a vector of up to two times
+ * STREAM_HALF parts takes no more messages than its parts. Where two ranks exchange vectors, the
+ * parts of one are the acknowledgements of the other.
+ */
+
+enum { STREAM_HALF = 4, STREAM_WINDOW = 2 * STREAM_HALF, STREAM_LAG = 2 };
+
+/* An acknowledgement of a round's stream. */
+enum { ROUND_ACKNOWLEDGES = 128 };
+
+#define HAIL_NS 10000000u
+
+size_t tern_stream_parts(const tern_notify *n, size_t bytes) {
+    return bytes == 0 ? 1 : (bytes - 1) / n->piece + 1;
+}
+
+size_t tern_stream_part_bytes(const tern_notify *n, size_t bytes, size_t at) {
+    const size_t left = bytes - at * n->piece;
+    return left < n->piece ? left : n->piece;
+}
+
+void tern_stream_take(tern_notify *n, tern_notified_stream *stream, const void *data,
+                      size_t bytes) {
+    char *to = bytes > 0 ? stream->data + stream->taken * n->piece : NULL;
+    stream->taken++;
+    if (bytes == 0)
+        return;
+    if (!stream->reduces)
+        memcpy(to, data, bytes);
+    else if (stream->theirs_first)
+        tern_numbers_reduce(stream->type, stream->op, to, data, to, bytes / 8);
+    else
+        tern_numbers_reduce(stream->type, stream->op, to, to, data, bytes / 8);
+}
+
+void tern_stream_begin(tern_worker *worker, tern_notified_stream *stream) {
+    tern_notify *n = tern_notify_of(worker);
+    stream->taken = 0;
+    stream->next = n->awaited;
+    n->awaited = stream;
+}
+
+void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream) {
+    tern_notified_stream **link = &tern_notify_of(worker)->awaited;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+}
+
+/* Takes what was kept before the stream was waited for. */
+static tern_status take_kept(tern_worker *worker, tern_notified_stream *stream) {
+    tern_notify *n = tern_notify_of(worker);
+    const size_t parts = tern_stream_parts(n, stream->bytes);
+    while (stream->taken < parts) {
+        tern_notified_part **link = tern_notified_part_find(worker, stream->origin, stream->round);
+        tern_notified_part *part = *link;
+        if (part == NULL)
+            break;
+        const size_t bytes = tern_stream_part_bytes(n, stream->bytes, stream->taken);
+        if (part->bytes != bytes)
+            return tern_notified_refuse_bytes(worker, bytes, stream->origin, part->bytes);
+        tern_stream_take(n, stream, part->data, bytes);
+        *link = part->next;
+        tern_notified_part_free(n, part);
+    }
+    return TERN_OK;
+}
+
+tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t parts) {
+    enum { ROUNDS_PER_LOOK = 64 }; /* at the clock */
+    tern_wait_state wait = TERN_WAIT_START;
+    tern_notify_of(worker)->hailed = 0;
+    for (uint32_t i = 1;; i++) {
+        tern_status status = tern_notified_look(worker);
+        if (status == TERN_OK)
+            status = take_kept(worker, stream);
+        if (status != TERN_OK || stream->taken >= parts)
+            return status;
+        if (i % ROUNDS_PER_LOOK == 0 && wait.began != 0 && tern_now() - wait.began >= HAIL_NS)
+            tern_notified_hail(worker, stream->origin);
+        status = tern_notified_step(worker, &wait);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+/* Sends a part, waiting for room. */
+static tern_status send_part(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
+                             size_t bytes) {
+    tern_wait_state wait = TERN_WAIT_START;
+    for (;;) {
+        tern_status status =
+            tern_notified_part_send(worker, rank, TERN_PART_DATA, round, worker->notified,
+                                    tern_notify_of(worker)->bytes, data, bytes);
+        if (status == TERN_OK)
+            return status;
+        status = tern_notified_again(worker, &wait, status);
+        if (status == TERN_OK)
+            status = tern_notified_look(worker);
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+/* Waits for the acknowledgement that allows to send the at-th part. */
+static tern_status wait_for_window(tern_worker *worker, uint32_t rank, uint32_t round, size_t at) {
+    if (at < STREAM_WINDOW || at % STREAM_HALF != 0)
+        return TERN_OK;
+    tern_notified_stream stream = {.origin = rank, .round = round | ROUND_ACKNOWLEDGES};
+    return tern_stream_receive(worker, &stream);
+}
+
+tern_status tern_stream_acknowledge(tern_worker *worker, const tern_notified_stream *stream,
+                                    size_t at) {
+    if ((at + 1) % STREAM_HALF != 0 ||
+        at + 1 + STREAM_HALF >= tern_stream_parts(tern_notify_of(worker), stream->bytes))
+        return TERN_OK;
+    return send_part(worker, stream->origin, stream->round | ROUND_ACKNOWLEDGES, NULL, 0);
+}
+
+tern_status tern_stream_send_part(tern_worker *worker, uint32_t rank, uint32_t round,
+                                  const void *data, size_t bytes, size_t at) {
+    const tern_notify *n = tern_notify_of(worker);
+    const tern_status status = wait_for_window(worker, rank, round, at);
+    if (status != TERN_OK)
+        return status;
+    return send_part(worker, rank, round, bytes == 0 ? NULL : (const char *)data + at * n->piece,
+                     tern_stream_part_bytes(n, bytes, at));
+}
+
+tern_status tern_stream_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
+                             size_t bytes) {
+    const size_t parts = tern_stream_parts(tern_notify_of(worker), bytes);
+    tern_status status = TERN_OK;
+    for (size_t at = 0; at < parts && status == TERN_OK; at++)
+        status = tern_stream_send_part(worker, rank, round, data, bytes, at);
+    return status;
+}
+
+tern_status tern_stream_receive(tern_worker *worker, tern_notified_stream *stream) {
+    const size_t parts = tern_stream_parts(tern_notify_of(worker), stream->bytes);
+    tern_status status = TERN_OK;
+    tern_stream_begin(worker, stream);
+    for (size_t at = 0; at < parts && status == TERN_OK; at++) {
+        status = tern_stream_wait(worker, stream, at + 1);
+        if (status == TERN_OK)
+            status = tern_stream_acknowledge(worker, stream, at);
+    }
+    tern_stream_end(worker, stream);
+    return status;
+}
+
+tern_status tern_stream_exchange(tern_worker *worker, const void *data, size_t bytes,
+                                 tern_notified_stream *stream) {
+    const tern_notify *n = tern_notify_of(worker);
+    const size_t sent = tern_stream_parts(n, bytes), expected = tern_stream_parts(n, stream->bytes);
+    tern_status status = TERN_OK;
+    tern_stream_begin(worker, stream);
+    for (size_t at = 0; at < sent && status == TERN_OK; at++) {
+        if (at >= STREAM_LAG) /* neither side is further ahead */
+            status = tern_stream_wait(worker, stream,
+                                      at - STREAM_LAG < expected ? at - STREAM_LAG + 1 : expected);
+        if (status == TERN_OK)
+            status = send_part(worker, stream->origin, stream->round,
+                               bytes == 0 ? NULL : (const char *)data + at * n->piece,
+                               tern_stream_part_bytes(n, bytes, at));
+    }
+    if (status == TERN_OK)
+        status = tern_stream_wait(worker, stream, expected);
+    tern_stream_end(worker, stream);
+    return status;
+}
