@@ -276,6 +276,7 @@ void bench_call(bench *b);
 void bench_attention(bench *b);
 void bench_batch(bench *b);
 void bench_notify(bench *b);
+void bench_collective(bench *b);
 void bench_put(bench *b);
 void bench_network(bench *b);
 void bench_zerocopy(bench *b);

@@ -35,6 +35,8 @@ static const subject subjects[] = {
      NULL, false},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
      NULL, false},
+    {"collective", bench_collective, "barrier, broadcast and all-reduce by length, beside MPI's",
+     bench_collective, false},
     {"network", bench_network, "operations of one word beside bare libfabric, TCP, MPI's messages",
      NULL, false},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",

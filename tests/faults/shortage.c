@@ -22,6 +22,10 @@
 static tern_config config;
 static char folder[32], path[64];
 
+/* Longer than all rings, and not of the memory that fails. */
+enum { LONG_COUNT = 100000 };
+static uint64_t long_vector[LONG_COUNT];
+
 /* Collective. f: an open context; unused by the scene that makes one. */
 typedef tern_status scene(fixture *f);
 
@@ -65,7 +69,16 @@ static tern_status notifies(fixture *f) {
         status = tern_notify_broadcast(worker, 0, &data, sizeof data);
     if (status == TERN_OK)
         status = tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2);
+    for (size_t i = 0; i < LONG_COUNT; i++)
+        long_vector[i] = 1;
+    if (status == TERN_OK)
+        status =
+            tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, long_vector, LONG_COUNT);
+    if (status == TERN_OK)
+        status = tern_notify_broadcast(worker, 0, long_vector, sizeof long_vector);
     if (status == TERN_OK) {
+        CU_ASSERT_EQUAL(long_vector[0], tern_context_size(context));
+        CU_ASSERT_EQUAL(long_vector[LONG_COUNT - 1], tern_context_size(context));
         CU_ASSERT_EQUAL(data, 0);
         CU_ASSERT_EQUAL(numbers[0], tern_context_size(context));
     }

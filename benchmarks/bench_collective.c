@@ -1,0 +1,104 @@
+/* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Collectives over notifications beside MPI's, by ranks and by length. Broadcasts come from each
+ * rank in turn, so no root runs ahead of the others. Data lies in private memory.
+ */
+
+#include "bench.h"
+
+#include <stdlib.h>
+
+typedef struct together {
+    MPI_Comm comm; /* of MPI's sides */
+    size_t bytes;
+    char *data;
+} together;
+
+static void barrier(bench *b, void *state, uint64_t n) {
+    (void)state;
+    while (n-- > 0)
+        bench_ok(tern_notify_barrier(b->worker), "tern_notify_barrier");
+}
+
+static void mpi_barrier(bench *b, void *state, uint64_t n) {
+    const together *s = state;
+    (void)b;
+    while (n-- > 0)
+        bench_mpi(MPI_Barrier(s->comm), "MPI_Barrier");
+}
+
+static void broadcast(bench *b, void *state, uint64_t n) {
+    const together *s = state;
+    for (uint64_t i = 0; i < n; i++)
+        bench_ok(
+            tern_notify_broadcast(b->worker, (uint32_t)(i % (uint64_t)b->ranks), s->data, s->bytes),
+            "tern_notify_broadcast");
+}
+
+static void mpi_broadcast(bench *b, void *state, uint64_t n) {
+    const together *s = state;
+    for (uint64_t i = 0; i < n; i++)
+        bench_mpi(
+            MPI_Bcast(s->data, (int)s->bytes, MPI_BYTE, (int)(i % (uint64_t)b->ranks), s->comm),
+            "MPI_Bcast");
+}
+
+static void allreduce(bench *b, void *state, uint64_t n) {
+    const together *s = state;
+    while (n-- > 0)
+        bench_ok(
+            tern_notify_allreduce(b->worker, TERN_INT64, TERN_REDUCE_SUM, s->data, s->bytes / 8),
+            "tern_notify_allreduce");
+}
+
+static void mpi_allreduce(bench *b, void *state, uint64_t n) {
+    const together *s = state;
+    (void)b;
+    while (n-- > 0)
+        bench_mpi(MPI_Allreduce(MPI_IN_PLACE, s->data, (int)(s->bytes / 8), MPI_INT64_T, MPI_SUM,
+                                s->comm),
+                  "MPI_Allreduce");
+}
+
+/* All ranks do the same, so origin and target of a side are one function. */
+static void measure(bench *b, together *s, const char *name, size_t bytes, const char *tern_name,
+                    void (*tern)(bench *, void *, uint64_t), const char *mpi_name,
+                    void (*mpi)(bench *, void *, uint64_t)) {
+    s->bytes = bytes;
+    memset(s->data, 0, bytes); /* sums stay small */
+    bench_case c = {.name = name,
+                    .params = {{"ranks", (uint64_t)b->ranks, NULL}, {"bytes", bytes, NULL}},
+                    .measured = bench_way(tern_name, tern, tern, s),
+                    .ceiling = bench_way(mpi_name, mpi, mpi, s)};
+    if (bytes == 0)
+        c.params[1].name = NULL; /* a barrier */
+    bench_measure(b, &c);
+}
+
+static void measure_all(bench *own) {
+    static const struct {
+        size_t bytes;
+        bool quick;
+    } sizes[] = {{8, true},         {64, false},      {512, false},     {1 << 10, true},
+                 {2 << 10, false},  {4 << 10, false}, {16 << 10, true}, {64 << 10, false},
+                 {256 << 10, true}, {1 << 20, false}, {4 << 20, false}, {16 << 20, false}};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    together s = {.data = calloc(1, sizes[SIZES - 1].bytes)};
+    if (s.data == NULL)
+        bench_fail("no memory for vectors", TERN_ERR_MEMORY);
+    bench_mpi(MPI_Comm_dup(own->comm, &s.comm), "MPI_Comm_dup");
+    measure(own, &s, "barrier", 0, "tern_notify_barrier", barrier, "MPI_Barrier", mpi_barrier);
+    for (size_t i = 0; i < SIZES; i++)
+        if (!own->options.quick || sizes[i].quick)
+            measure(own, &s, "broadcast", sizes[i].bytes, "tern_notify_broadcast", broadcast,
+                    "MPI_Bcast", mpi_broadcast);
+    for (size_t i = 0; i < SIZES; i++)
+        if (!own->options.quick || sizes[i].quick)
+            measure(own, &s, "allreduce", sizes[i].bytes, "tern_notify_allreduce", allreduce,
+                    "MPI_Allreduce", mpi_allreduce);
+    MPI_Comm_free(&s.comm);
+    free(s.data);
+}
+
+void bench_collective(bench *b) { bench_group_each(b, measure_all); }
