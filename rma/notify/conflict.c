@@ -189,7 +189,7 @@ tern_status tern_notified_look(tern_worker *worker) {
         if (part->sequence == worker->notified && part->kind != n->kind)
             return refuse_kind(worker, part->origin, part->kind);
         if (part->sequence == worker->notified && part->type == TERN_PART_DATA &&
-            part->word != n->bytes)
+            n->bytes != part->word)
             return tern_notified_refuse_bytes(worker, n->bytes, part->origin, part->word);
     }
     return TERN_OK;
