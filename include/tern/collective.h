@@ -12,7 +12,7 @@
  * Data lies in the caller's memory, wherever that is; nothing is registered, and it may be reused
  * when the function returns. A vector travels in parts of a quarter of TERN_RING_SIZE, each copied
  * into a ring and out of it. Parts that arrive at a rank which does not wait for them yet are
- * copied once more, to memory of tern's: at most 8 from each rank that sends to it in this
+ * copied once more, to memory of tern's: at most 16 from each rank that sends to it in this
  * collective. Costs below are of one rank, with P ranks, n bytes and N parts (N is 1 for vectors of
  * up to one part).
  *
@@ -47,10 +47,10 @@ TERN_NODISCARD TERN_API tern_status tern_notify_barrier(tern_worker *worker);
 /* Root's bytes come to data everywhere. root: a rank. data: so many bytes, read on root and written
  * elsewhere; may be NULL if bytes is 0. bytes: the same on every rank. TERN_ERR_ARGUMENT: no such
  * root; NULL. Blocks; not in handlers. It may return on a rank before others have called it: root
- * is up to 8 parts ahead of the two ranks that it sends to, and 16 broadcasts.
+ * is up to 16 parts ahead of the two ranks that it sends to, and 16 broadcasts.
  *
  * Goes down a binary tree: a rank receives n bytes and sends at most 2 n, in N messages from its
- * parent and N to each of two children, with one back for every 4 parts beyond the first 8. The
+ * parent and N to each of two children, with one back for every 8 parts beyond the first 16. The
  * last rank has them after log2(P) steps and N more. */
 TERN_NODISCARD TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root,
                                                           void *data, size_t bytes);

@@ -11,15 +11,14 @@
  * vector on the sender; of a hail it is the number of a meeting.
  *
  *     collectives.c   the algorithms: who sends what to whom
- *     stream.c        a vector goes from one rank to another in parts of at most `piece` bytes
+ *     stream.c        a vector goes from one rank to another in parts of at most `part_max` bytes
  *     parts.c         arriving parts, those that came before they were waited for, and the answers
  *     conflict.c      ranks in different collectives, or with vectors of different length: meetings
  *
- * What is waited for goes from the ring straight to the caller's memory, whoever's wait makes the
- * progress. What arrives before is kept. The sender of a stream is at most STREAM_WINDOW parts
- * ahead of its receiver, and two ranks that exchange streams at most STREAM_LAG + 1, so what is
- * kept of a collective depends neither on the length of the vector nor on the number of ranks of a
- * stream. Nobody is far ahead: a barrier or an all-reduce ends for no rank before all have come to
+ * What is waited for goes from the ring straight to the caller's memory, by any progress of the
+ * worker. What arrives before is kept. A rank sends at most TERN_STREAM_WINDOW parts of a stream
+ * before it waits for the other rank, so what is kept does not depend on the length of the vector.
+ * Nobody is far ahead: a barrier or an all-reduce ends for no rank before all have come to
  * it, and every AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
  *
  * All of it is the worker's own, but for the two words that tell of meetings (rma/notify/notify.h).
@@ -33,7 +32,7 @@
 #include "src/progress/wait.h"
 #include "tern/collective.h"
 
-enum { TERN_NOTIFIED_AHEAD_MAX = 16 };
+enum { TERN_NOTIFIED_AHEAD_MAX = 16, TERN_STREAM_WINDOW = 16 };
 
 /* A vector of up to so many bytes is all-reduced as a whole. A part of so many bytes finds room in
  * spare memory. */

@@ -58,7 +58,7 @@ typedef struct tern_notify {
     uint64_t sequence; /* of the one that it is in */
     uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
     size_t bytes;      /* of its vector */
-    size_t piece;      /* the most bytes of a part */
+    size_t part_max;   /* the most bytes of a part */
     uint64_t hailed;   /* ns: when it has told the rank that it waits for; 0: not yet */
     /* A rank has called all to a meeting, or waits in one: its number + 1. They only grow, and are
      * written with the MPI lock held. */

@@ -14,12 +14,12 @@
  * again.
  */
 
-/* No more parts of one collective are kept that are small, on a rank that counts in 20 bits. */
+/* No more parts of one collective come to a rank that counts in 20 bits, if vectors are short. */
 enum { SPARES = 24, SPARE_BYTES = sizeof(tern_notified_part) + TERN_NOTIFIED_SMALL };
 
 tern_status tern_collectives_open(tern_context *context, tern_notify *n) {
     /* A quarter of a ring: one part is written while another is read. */
-    n->piece = (context->config.ring_size / 4 - 64) & ~(size_t)7;
+    n->part_max = (context->config.ring_size / 4 - 64) & ~(size_t)7;
     n->spare = malloc((size_t)SPARES * SPARE_BYTES);
     return n->spare != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
 }
@@ -99,7 +99,7 @@ static bool part_parse(const tern_worker *worker, const tern_in *in, uint64_t he
     const uint32_t id = tern_record_id(header);
     uint64_t words[2];
     if (!tern_ring_check(in, header) || record < sizeof words ||
-        record > sizeof words + tern_notify_of(worker)->piece ||
+        record > sizeof words + tern_notify_of(worker)->part_max ||
         in->origin_id.index != worker->index)
         return false;
     memcpy(words, tern_ring_payload(in), sizeof words);

@@ -202,7 +202,7 @@ static size_t parts_kept(const fixture *f) {
 
 /* Of a long vector a rank that does not wait for it keeps one window, whatever its length. */
 static void late_rank_keeps_a_window(void) {
-    enum { WINDOW = 8, BYTES = 200000 };
+    enum { WINDOW = TERN_STREAM_WINDOW, BYTES = 200000 };
     fixture f;
     if (!set_up(&f, SHORT_RING))
         return;
