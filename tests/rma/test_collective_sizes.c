@@ -224,6 +224,55 @@ static void late_rank_keeps_a_window(void) {
     fixture_close(&f);
 }
 
+/* Records that all ranks have received since; *before is what they had. */
+static uint64_t received(fixture *f, uint64_t *before) {
+    tern_stats stats;
+    uint64_t all[64] = {0}, sum = 0;
+    tern_stats_get(f->worker, &stats);
+    fixture_share(f, &stats.records_received, 8, all);
+    for (uint32_t r = 0; r < f->size; r++)
+        sum += all[r];
+    const uint64_t since = sum - *before;
+    *before = sum;
+    return since;
+}
+
+/* A wait that is long costs a message more: that this rank waits. */
+static void check_messages(fixture *f, uint64_t *before, uint64_t expected) {
+    const uint64_t messages = received(f, before);
+    CU_ASSERT(messages >= expected && messages <= 2 * expected);
+}
+
+/* A barrier and a short all-reduce take log2(P) messages of each rank, a broadcast one of each part
+ * on each edge of the tree, and an acknowledgement for half a window. A long all-reduce sends less
+ * than 2 n bytes. */
+static void messages(void) {
+    enum { PARTS = 100 };
+    fixture f;
+    if (!set_up(&f, SHORT_RING))
+        return;
+    const size_t part = tern_notify_of(f.worker)->part_max, bytes = PARTS * part;
+    const uint64_t size = f.size, acknowledged = (PARTS - 1) / (TERN_STREAM_WINDOW / 2) - 1;
+    char *data = calloc(bytes, 1);
+    uint64_t before = 0, steps = 0, most = 1, doublings = 0;
+    for (uint64_t reach = 1; reach < size; reach *= 2)
+        steps++;
+    for (; most <= size / 2; most *= 2)
+        doublings++;
+    const uint64_t extras = size - most;
+    (void)received(&f, &before);
+    EXPECT_OK(tern_notify_barrier(f.worker));
+    check_messages(&f, &before, size * steps);
+    EXPECT_OK(tern_notify_allreduce(f.worker, TERN_INT64, TERN_REDUCE_SUM, data, 100));
+    check_messages(&f, &before, most * doublings + 2 * extras);
+    EXPECT_OK(tern_notify_broadcast(f.worker, 0, data, bytes));
+    check_messages(&f, &before, (size - 1) * (PARTS + acknowledged));
+    EXPECT_OK(tern_notify_allreduce(f.worker, TERN_INT64, TERN_REDUCE_SUM, data, bytes / 8));
+    check_messages(&f, &before, 2 * PARTS * (most - 1) + 2 * extras * (PARTS + acknowledged));
+    free(data);
+    fixture_close(&f);
+}
+
 /* One rank, each in turn, gives another length. Nobody waits for ever, no rank of another length
  * than the root's gets a broadcast, and the next collective works. */
 static void lengths_differ(void) {
@@ -257,13 +306,10 @@ static void lengths_differ(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"broadcasts", broadcasts},
-        {"broadcasts_in_short_rings", broadcasts_in_short_rings},
-        {"reductions", reductions},
-        {"reductions_in_short_rings", reductions_in_short_rings},
-        {"among_others", among_others},
-        {"late_rank_keeps_a_window", late_rank_keeps_a_window},
-        {"lengths_differ", lengths_differ},
+        {"broadcasts", broadcasts},     {"broadcasts_in_short_rings", broadcasts_in_short_rings},
+        {"reductions", reductions},     {"reductions_in_short_rings", reductions_in_short_rings},
+        {"among_others", among_others}, {"late_rank_keeps_a_window", late_rank_keeps_a_window},
+        {"messages", messages},         {"lengths_differ", lengths_differ},
     };
     tern_test_draw_seed();
     return tern_test_main(argc, argv, "collective_sizes", tests, sizeof tests / sizeof tests[0]);
