@@ -13,8 +13,8 @@
  * exchange vectors, the parts of one are the acknowledgements of the other.
  */
 
-/* Smaller windows cost a job with more ranks than cores many turns of the cores: with half as many
- * parts a broadcast of 16 MiB by 4 ranks on 2 cores took three times as long. */
+/* Ranks that share a core hand it over once a window: with half as many parts a broadcast of 16 MiB
+ * by 4 ranks on 2 busy cores took three times as long. */
 enum { STREAM_HALF = TERN_STREAM_WINDOW / 2 };
 
 /* An acknowledgement of a round's stream. */
