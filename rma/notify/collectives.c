@@ -94,8 +94,8 @@ static tree_place tree_place_of(const tern_context *context, uint32_t root) {
 }
 
 /* Each part goes on to the children as soon as it has come. */
-static tern_status pass_down(tern_worker *worker, const tree_place *place, char *data,
-                             size_t bytes) {
+static tern_status broadcast_pass_down(tern_worker *worker, const tree_place *place, char *data,
+                                       size_t bytes) {
     const size_t parts = tern_stream_parts(tern_notify_of(worker), bytes);
     tern_notified_stream stream = {
         .origin = place->parent, .round = ROUND_DOWN, .data = data, .bytes = bytes};
@@ -124,7 +124,7 @@ static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *
         status = notified_barrier(worker, ROUND_AHEAD);
     for (uint32_t c = 0; c < place.children && status == TERN_OK; c++)
         status = open_ring(worker, place.child[c]);
-    return status == TERN_OK ? pass_down(worker, &place, data, bytes) : status;
+    return status == TERN_OK ? broadcast_pass_down(worker, &place, data, bytes) : status;
 }
 
 tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {

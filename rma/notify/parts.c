@@ -68,7 +68,7 @@ tern_notified_part **tern_notified_part_find(tern_worker *worker, uint32_t rank,
 }
 
 /* Whether a stream has waited for the part, and now has its data. */
-static bool hand_over(tern_worker *worker, const tern_notified_part *part, const char *data) {
+static bool part_hand_over(tern_worker *worker, const tern_notified_part *part, const char *data) {
     tern_notify *n = tern_notify_of(worker);
     if (part->type != TERN_PART_DATA || part->sequence != worker->notified ||
         part->kind != n->kind || part->word != n->bytes)
@@ -87,7 +87,7 @@ static bool hand_over(tern_worker *worker, const tern_notified_part *part, const
 }
 
 /* Whether it is one of the last collectives, and has failed here. */
-static bool has_failed(const tern_worker *worker, uint64_t sequence) {
+static bool notified_has_failed(const tern_worker *worker, uint64_t sequence) {
     const uint64_t age = worker->notified - sequence;
     return age >= 1 && age <= 64 && (tern_notify_of(worker)->failures >> (age - 1) & 1) != 0;
 }
@@ -120,15 +120,16 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
     tern_notified_part part;
     const bool good = part_parse(worker, in, header, &part);
     const bool hail = good && part.type == TERN_PART_HAIL;
-    const bool over =
-        good && (int64_t)(part.sequence - here) < 0 && !(hail && has_failed(worker, part.sequence));
+    const bool over = good && (int64_t)(part.sequence - here) < 0 &&
+                      !(hail && notified_has_failed(worker, part.sequence));
     if (!good || (!over && (int64_t)(part.sequence - here) > 2 * TERN_NOTIFIED_AHEAD_MAX)) {
         tern_ring_refuse(worker, in, header, "no part of a collective");
         return 0;
     }
     const char *data = tern_ring_payload(in) + 16;
     const bool wanted = !hail && part.sequence == here;
-    if (!over && !hand_over(worker, &part, data) && !keep_part(n, &part, data, wanted) && !hail)
+    if (!over && !part_hand_over(worker, &part, data) && !keep_part(n, &part, data, wanted) &&
+        !hail)
         return 0; /* later */
     tern_ring_advance(in, header);
     return 1;
@@ -138,7 +139,7 @@ void tern_notified_parts_discard(tern_worker *worker, uint64_t sequence) {
     tern_notify *n = tern_notify_of(worker);
     for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
         if (part->sequence >= sequence ||
-            (part->type == TERN_PART_HAIL && has_failed(worker, part->sequence))) {
+            (part->type == TERN_PART_HAIL && notified_has_failed(worker, part->sequence))) {
             link = &part->next;
             continue;
         }
@@ -178,7 +179,7 @@ size_t tern_collectives_answer(tern_worker *worker) {
     const uint64_t meeting = tern_notified_next_meeting(worker);
     size_t answered = 0;
     for (tern_notified_part **link = &n->parts, *part; (part = *link) != NULL;) {
-        const bool failed = has_failed(worker, part->sequence);
+        const bool failed = notified_has_failed(worker, part->sequence);
         const bool meets = part->type == TERN_PART_HAIL && worker->in_meeting &&
                            !worker->in_notified && part->sequence >= worker->notified &&
                            part->word <= meeting;

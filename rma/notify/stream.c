@@ -60,7 +60,7 @@ void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream) {
 }
 
 /* Takes what was kept before the stream was waited for. */
-static tern_status take_kept(tern_worker *worker, tern_notified_stream *stream) {
+static tern_status stream_take_kept(tern_worker *worker, tern_notified_stream *stream) {
     tern_notify *n = tern_notify_of(worker);
     const size_t parts = tern_stream_parts(n, stream->bytes);
     while (stream->taken < parts) {
@@ -85,7 +85,7 @@ tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, 
     for (uint32_t i = 1;; i++) {
         tern_status status = tern_notified_look(worker);
         if (status == TERN_OK)
-            status = take_kept(worker, stream);
+            status = stream_take_kept(worker, stream);
         if (status != TERN_OK || stream->taken >= parts)
             return status;
         if (i % ROUNDS_PER_LOOK == 0 && wait.began != 0 && tern_now() - wait.began >= HAIL_NS)
@@ -97,8 +97,8 @@ tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, 
 }
 
 /* Sends a part, waiting for room. */
-static tern_status send_part(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
-                             size_t bytes) {
+static tern_status stream_put_part(tern_worker *worker, uint32_t rank, uint32_t round,
+                                   const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         tern_status status =
@@ -115,7 +115,8 @@ static tern_status send_part(tern_worker *worker, uint32_t rank, uint32_t round,
 }
 
 /* Waits for the acknowledgement that allows to send the at-th part. */
-static tern_status wait_for_window(tern_worker *worker, uint32_t rank, uint32_t round, size_t at) {
+static tern_status stream_wait_for_window(tern_worker *worker, uint32_t rank, uint32_t round,
+                                          size_t at) {
     if (at < TERN_STREAM_WINDOW || at % STREAM_HALF != 0)
         return TERN_OK;
     tern_notified_stream stream = {.origin = rank, .round = round | ROUND_ACKNOWLEDGES};
@@ -127,17 +128,18 @@ tern_status tern_stream_acknowledge(tern_worker *worker, const tern_notified_str
     if ((at + 1) % STREAM_HALF != 0 ||
         at + 1 + STREAM_HALF >= tern_stream_parts(tern_notify_of(worker), stream->bytes))
         return TERN_OK;
-    return send_part(worker, stream->origin, stream->round | ROUND_ACKNOWLEDGES, NULL, 0);
+    return stream_put_part(worker, stream->origin, stream->round | ROUND_ACKNOWLEDGES, NULL, 0);
 }
 
 tern_status tern_stream_send_part(tern_worker *worker, uint32_t rank, uint32_t round,
                                   const void *data, size_t bytes, size_t at) {
     const tern_notify *n = tern_notify_of(worker);
-    const tern_status status = wait_for_window(worker, rank, round, at);
+    const tern_status status = stream_wait_for_window(worker, rank, round, at);
     if (status != TERN_OK)
         return status;
-    return send_part(worker, rank, round, bytes == 0 ? NULL : (const char *)data + at * n->part_max,
-                     tern_stream_part_bytes(n, bytes, at));
+    return stream_put_part(worker, rank, round,
+                           bytes == 0 ? NULL : (const char *)data + at * n->part_max,
+                           tern_stream_part_bytes(n, bytes, at));
 }
 
 tern_status tern_stream_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
@@ -174,9 +176,9 @@ tern_status tern_stream_exchange(tern_worker *worker, const void *data, size_t b
             status = tern_stream_wait(worker, stream, needed < expected ? needed : expected);
         }
         if (status == TERN_OK)
-            status = send_part(worker, stream->origin, stream->round,
-                               bytes == 0 ? NULL : (const char *)data + at * n->part_max,
-                               tern_stream_part_bytes(n, bytes, at));
+            status = stream_put_part(worker, stream->origin, stream->round,
+                                     bytes == 0 ? NULL : (const char *)data + at * n->part_max,
+                                     tern_stream_part_bytes(n, bytes, at));
     }
     if (status == TERN_OK)
         status = tern_stream_wait(worker, stream, expected);
