@@ -8,6 +8,7 @@
  * rma/network/port.h's; a network posts and completes.
  */
 
+#include <stdatomic.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,17 +77,18 @@ struct tern_network_ops;
 /* What every kind begins with. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
-    const char *name;     /* of what it stands on: the same for ranks that reach each other */
-    const char *card;     /* for people */
-    bool one_sided;       /* says that it needs no help of the target's process */
-    bool local_memory;    /* moves registered memory only, and registers other for each post */
-    bool connects;        /* a way is of no use once an operation on it has failed */
-    size_t post_max;      /* bytes of one post */
-    size_t inline_max;    /* bytes that a post carries itself */
-    bool says_ordered;    /* of its writes to one process; tern relies on none */
-    bool has_atomics;     /* says that it can add and compare 8 bytes */
-    bool has_narrow;      /* and 4 */
-    pthread_mutex_t lock; /* around progress, registration */
+    const char *name;          /* of what it stands on: the same for ranks that reach each other */
+    const char *card;          /* for people */
+    bool one_sided;            /* says that it needs no help of the target's process */
+    bool local_memory;         /* moves registered memory only, and registers other for each post */
+    bool connects;             /* a way is of no use once an operation on it has failed */
+    size_t post_max;           /* bytes of one post */
+    size_t inline_max;         /* bytes that a post carries itself */
+    bool says_ordered;         /* of its writes to one process; tern relies on none */
+    bool has_atomics;          /* says that it can add and compare 8 bytes */
+    bool has_narrow;           /* and 4 */
+    _Atomic uint32_t welcomed; /* ends of other processes */
+    pthread_mutex_t lock;      /* around progress, registration */
 } tern_network;
 
 typedef struct tern_network_ops {

@@ -16,7 +16,6 @@
 #define TRY_NS 1000000u         /* between two tries of what the network has lost */
 #define PATIENCE_NS 5000000000u /* after which it is given up */
 #define COMPLETIONS 16u         /* per poll */
-#define SELDOM 1024u            /* polls of a quiet worker, between two of which it helps */
 
 /* Ports. */
 
@@ -344,11 +343,17 @@ size_t tern_port_poll(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_port *port = mine->port;
     tern_network *network = tern_rma_of(worker->context)->native->network;
-    /* One that needs no help is sooner with it, and some take time for each connection. */
-    if (!network->one_sided || mine->warm > 0 || ++mine->port_polls % SELDOM == 0)
-        tern_network_progress(network);
     /* For some networks reading completions is what makes room, and what connects. */
-    if (port == NULL || (port->under_way == 0 && !port->refused))
+    const bool busy = port != NULL && (port->under_way > 0 || port->refused);
+    /* One that needs no help is sooner with it. But some take time for each end that reaches here,
+     * so a quiet worker helps the less often the more there are. */
+    /* R4 */
+    const uint32_t ends = atomic_load_explicit(&network->welcomed, memory_order_relaxed);
+    if (!network->one_sided || busy || mine->warm > 0 || ++mine->port_polls > ends / 4) {
+        mine->port_polls = 0;
+        tern_network_progress(network);
+    }
+    if (!busy)
         return 0;
     if (port->lost != NULL)
         try_again(worker, port);

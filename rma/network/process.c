@@ -112,6 +112,8 @@ static tern_status tell_locked(tern_native *native, uint64_t from,
                                           &native->memory[piece], &native->key[piece]);
     if (status == TERN_OK && question->offer.bytes > 0)
         status = network->ops->welcome(network, from, &question->offer, &contact->name);
+    /* R4 */
+    atomic_fetch_add_explicit(&network->welcomed, 1, memory_order_relaxed);
     contact->key = native->key[piece];
     return status;
 }
