@@ -89,6 +89,14 @@ void bench_meet(bench *b) {
         receive(b, BENCH_ORIGIN, &nothing, 1, TAG_DATA);
 }
 
+bool bench_may_thread(bench *b, const char *how) {
+    int level;
+    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    if (level < MPI_THREAD_SERIALIZED)
+        bench_note(b, "%s", how);
+    return level >= MPI_THREAD_SERIALIZED;
+}
+
 tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address) {
     tern_ptr p = TERN_NULL;
     if (b->rank == owner) {

@@ -181,6 +181,8 @@ size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
 
 /* A barrier over the control communicator, with progress if a transport needs it. */
 void bench_meet(bench *b);
+/* Whether MPI was started for several threads. If not, notes how such a case is run. */
+bool bench_may_thread(bench *b, const char *how);
 /* Send or receive a few bytes to or from the other rank. The origin sends to every target. */
 void bench_send(bench *b, const void *data, size_t bytes);
 void bench_receive(bench *b, void *data, size_t bytes);

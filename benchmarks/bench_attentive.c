@@ -165,16 +165,13 @@ static void measure_all(bench *b, const char *service) {
 static void measure(bench *b) { measure_all(b, "none"); }
 
 void bench_attentive(bench *b) {
-    int size, level;
+    int size;
     cells_groups(b, measure);
     MPI_Comm_size(b->world, &size);
     if (size > 2)
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "with service threads it is run by name: tern-bench attentive");
+    if (!bench_may_thread(b, "with service threads it is run by name: tern-bench attentive"))
         return;
-    }
     bench own;
     tern_config config;
     bench_ok(tern_config_init(&config), "tern_config_init");

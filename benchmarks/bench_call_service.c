@@ -155,15 +155,12 @@ static void all_cases(bench *b, way busy[CONTEXTS], way idle[CONTEXTS]) {
 
 void bench_call_service(bench *b) {
     static way busy[CONTEXTS], idle[CONTEXTS];
-    int level;
     if (!bench_selected(b, "service_return") && !bench_selected(b, "service_rate") &&
         !bench_selected(b, "service_cost"))
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "service_*, which have more threads, are run by name: --only 'service*'");
+    if (!bench_may_thread(b,
+                          "service_*, which have more threads, are run by name: --only 'service*'"))
         return;
-    }
     for (size_t i = 0; i < CONTEXTS; i++) {
         tern_config config;
         bench_ok(tern_config_init(&config), "tern_config_init");

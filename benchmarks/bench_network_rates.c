@@ -59,14 +59,10 @@ static void all_at_once(bench *b, void *state, uint64_t n) {
 
 void bench_network_rates(bench *b) {
     static rates here;
-    int level;
     if (!bench_selected(b, "rates"))
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "rates, which has more threads, is run by name: --only rates");
+    if (!bench_may_thread(b, "rates, which has more threads, is run by name: --only rates"))
         return;
-    }
     for (uint32_t count = 1; count <= WORKERS_MAX; count *= 2) {
         tern_config config;
         bench_ok(tern_config_init(&config), "tern_config_init");

@@ -145,14 +145,10 @@ void bench_notify_flood(bench *b, notified *outer) {
     tern_worker *worker;
     notified s;
     flood f = {.s = &s, .random = (uint64_t)b->rank + 1};
-    int level;
     if (!bench_selected(b, "flood"))
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "flood, which has a second thread, is run by name: --only flood");
+    if (!bench_may_thread(b, "flood, which has a second thread, is run by name: --only flood"))
         return;
-    }
     bench own = *b; /* with a context of two workers */
     bench_ok(tern_config_init(&config), "tern_config_init");
     config.workers = WORKERS;

@@ -114,14 +114,10 @@ static void measure(bench *own, const char *name, void (*run)(bench *, void *, u
 
 void bench_notify_quiet(bench *b) {
     static bench few, own;
-    int level;
     if (!bench_selected(b, "quiet_probe") && !bench_selected(b, "quiet_round"))
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "quiet, which has more workers, is run by name: --only 'quiet*'");
+    if (!bench_may_thread(b, "quiet, which has more workers, is run by name: --only 'quiet*'"))
         return;
-    }
     quiet_open(b, &few, 1);
     for (uint32_t workers = 64; workers <= MANY; workers *= 4) {
         quiet_open(b, &own, workers);

@@ -169,14 +169,10 @@ static void measure(pairs *all, size_t bytes) {
 }
 
 void bench_zerocopy_workers(bench *b) {
-    int level;
     if (!bench_selected(b, "workers"))
         return;
-    bench_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-    if (level < MPI_THREAD_SERIALIZED) {
-        bench_note(b, "workers, which has more threads, is run by name: --only workers");
+    if (!bench_may_thread(b, "workers, which has more threads, is run by name: --only workers"))
         return;
-    }
     for (uint32_t count = 1; count <= PAIRS_MAX; count *= 2) {
         tern_config config;
         bench_ok(tern_config_init(&config), "tern_config_init");

@@ -14,9 +14,10 @@
  *
  *     63..32: turn | 31..2: holds | 1: unflushed | 0: known
  *
- * What a key is of changes only while it is not known, and to be forgotten adds a turn. So whoever
- * reads a state with the mark, then what the key is of, and then adds its hold by a
- * compare-and-swap against that state, holds what it has read. All else is done under the lock.
+ * The name of a key changes only while the key is not known, and each time that a key is forgotten
+ * its turn is counted up. An operation reads a state that is known, then the name, and then adds
+ * its hold by a compare-and-swap against that state. If that succeeds, the name is the one that it
+ * has read. All else is done under the lock.
  */
 static const uint64_t KNOWN = 1, UNFLUSHED = 2, HOLD = 4, TURN = UINT64_C(1) << 32;
 
@@ -157,7 +158,7 @@ static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t plac
     return ours_to_ask ? rkey_ask(worker, k, place) : status;
 }
 
-/* A key that is held is of the place; whether of all its bytes? */
+/* Whether the region of a key that is held has all of the bytes. */
 static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place, uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE;
     if (bytes <= k->bytes && at <= k->bytes - bytes)
@@ -199,7 +200,7 @@ tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, 
     return status;
 }
 
-/* A name that is held is another key's before, or never. */
+/* The caller holds the key, so no other one has its name. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
     return rkey_find(tern_regions_of(worker->context), name_of(rank, place))->base +
            (place & TERN_PLACE_BYTE);

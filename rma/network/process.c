@@ -110,10 +110,11 @@ static tern_status tell_locked(tern_native *native, uint64_t from,
         status = network->ops->add_memory(network, native->segment + at,
                                           left < native->piece_bytes ? left : native->piece_bytes,
                                           &native->memory[piece], &native->key[piece]);
-    if (status == TERN_OK && question->offer.bytes > 0)
+    if (status == TERN_OK && question->offer.bytes > 0) {
         status = network->ops->welcome(network, from, &question->offer, &contact->name);
-    /* R4 */
-    atomic_fetch_add_explicit(&network->welcomed, 1, memory_order_relaxed);
+        /* R4; an end that offers again counts twice */
+        atomic_fetch_add_explicit(&network->welcomed, status == TERN_OK, memory_order_relaxed);
+    }
     contact->key = native->key[piece];
     return status;
 }

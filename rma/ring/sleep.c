@@ -60,7 +60,7 @@ static void take_answer(tern_rma_worker *mine, tern_in *in) {
     free(a);
 }
 
-/* Whether it has. */
+/* Whether the answer has come; then it is taken. */
 static bool look_for_answer(tern_worker *worker, tern_in *in) {
     int done = 0;
     if (TERN_MPI(PMPI_Test(&in->ask->request, &done, MPI_STATUS_IGNORE)) != TERN_OK)
@@ -139,7 +139,7 @@ bool tern_sleep_answer(tern_context *context, const tern_message *message, uint6
     /* R1: tern_ring_open_channel */
     tern_out *out = __atomic_load_n(&origin->out[line], __ATOMIC_ACQUIRE);
     answer[0] = answer[1] = 0;
-    /* A ring that another worker has for now goes on as it is. */
+    /* No ring yet, or one that is lent, which has no transport in this table: it stays awake. */
     if (out == NULL || out->via == NULL || !out->via->reads_own_batches)
         return true;
     /* R3: tern_sleep_published */

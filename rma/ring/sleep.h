@@ -26,7 +26,7 @@ struct tern_in;
 struct tern_out;
 struct tern_sleep_ask;
 
-/* A position is compared by difference, as all are. */
+/* Of a ring, at its target. */
 enum { TERN_SLEEP_AWAKE, TERN_SLEEP_ASKED, TERN_SLEEP_ALLOWED };
 
 /* The target's part, for a ring that was found empty for long: whether it need not be polled until
