@@ -35,6 +35,7 @@ static const char *const texts[TERN_STATUS_COUNT] = {
     [TERN_ERR_SYSTEM] = "the operating system failed",
     [TERN_ERR_CORRUPT] = "shared memory is damaged",
     [TERN_ERR_NETWORK] = "network error",
+    [TERN_ERR_DONE] = "all work is done",
 };
 
 const char *tern_strerror(tern_status status) {

@@ -46,11 +46,15 @@ typedef struct bench_options {
     uint64_t
         operations; /* least number for a cell or a component, if they take no longer than some s */
     bool quick;
+    bool osu;   /* sweeps of sizes only, in the layout of the OSU benchmarks */
     bool list;  /* print the names of the cases, run none */
     bool whole; /* measure all ranks together only, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
     bool pin;
-    unsigned workers; /* of each rank, for searches; 0: 1, and then TERN_WORKERS or 2 */
+    unsigned workers;    /* of each rank, for searches; 0: 1, and then TERN_WORKERS or 2 */
+    const char *network; /* that is simulated, or NULL */
+    uint64_t keys;       /* of large tables; 0: as many as suit */
+    uint32_t largest;    /* number of ranks that is simulated; 0: as many as fit the time */
 } bench_options;
 
 enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
@@ -76,7 +80,7 @@ typedef struct bench {
     int threads;              /* number of threads that they keep busy */
     bool helped;              /* tern's service threads may be inside MPI */
     char mpi[64];             /* name and version */
-    FILE *table;              /* at the origin, else NULL */
+    FILE *table;              /* at the origin, else NULL; NULL while a subject prints its own */
     FILE *json;               /* at the origin if asked for, else NULL */
     const char *subject;      /* the subcommand that runs */
     double started;
@@ -162,8 +166,15 @@ typedef struct bench_times {
     double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
 } bench_times;
 
-/* selection.c: whether --only names the case. */
+/* selection.c: whether --only names the case and, with --osu, whether it is a sweep of sizes. */
 bool bench_selected(const bench *b, const char *name);
+/* The sizes of a sweep: all; few with --quick; with --osu powers of two up to the last of all. */
+typedef struct bench_sizes {
+    const size_t *bytes;
+    size_t count;
+} bench_sizes;
+#define BENCH_SIZES(array) ((bench_sizes){(array), sizeof(array) / sizeof *(array)})
+bench_sizes bench_sweep(const bench *b, bench_sizes all, bench_sizes few);
 bool bench_has_matched(void); /* whether --only has named any case so far */
 /* Prints one line for each name that --only could have named, and forgets the names. */
 void bench_print_names(FILE *to);
@@ -230,6 +241,9 @@ static inline tern_ptr bench_opaque(tern_ptr p) {
 /* Tells the compiler that the value is used and that memory may have changed. */
 static inline void bench_use(uint64_t value) { __asm__ volatile("" : : "r"(value) : "memory"); }
 
+/* The interquartile range over the median above which a figure says little. */
+#define BENCH_UNSTEADY 0.3
+
 /* statistics.c */
 double bench_quantile(const double *values, size_t count, double q);
 double bench_mean(const double *values, size_t count);
@@ -247,6 +261,11 @@ void bench_report(bench *b, const bench_case *c, const bench_times *times);
 void bench_note(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_describe(bench *b);
 void bench_close_output(bench *b);
+/* Three digits in a suitable unit. */
+void bench_time_text(char *text, size_t room, double ns);
+
+/* osu.c: the same as bench_report's table, as a line of a block for each sweep. */
+void bench_osu_case(const bench *b, const bench_case *c, const bench_times *times);
 
 /* published.c: whether others have published a figure for the case. All ranks get the same
  * answer. */
@@ -272,7 +291,12 @@ void bench_together(const bench *b, uint32_t first, uint32_t count, void *(*body
 void bench_mpi_name(char *name, size_t room);
 void bench_cpu_name(char *name, size_t room);
 
+/* compare.c: 'tern-bench compare', with its own options; argv[0] is its name. Returns an exit
+ * status. */
+int bench_compare(int argc, char **argv);
+
 /* The subcommands. */
+void bench_advise(bench *b);
 void bench_transfer(bench *b);
 void bench_call(bench *b);
 void bench_attention(bench *b);
@@ -285,8 +309,10 @@ void bench_zerocopy(bench *b);
 void bench_update(bench *b);
 void bench_archive(bench *b);
 void bench_apps(bench *b);
+void bench_large(bench *b);
 void bench_mailbox(bench *b);
 void bench_mcts(bench *b);
+void bench_scale(bench *b);
 /* Measures between two ranks or, if there are more, in groups of growing size and of all ranks.
  * Every rank calls it. */
 void bench_model_all(bench *b);

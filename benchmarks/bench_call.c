@@ -127,10 +127,10 @@ void bench_call_messages(bench *b, tern_worker_id target, uint64_t *payload, uin
     for (uint64_t i = 1; i <= n; i++) {
         tern_status status;
         payload[0] = i;
-        while ((status = tern_call_message(b->worker, target, function, payload, bytes)) ==
+        while ((status = tern_call(b->worker, tern_by_message(target), function, payload, bytes)) ==
                TERN_ERR_AGAIN)
             (void)tern_progress(b->worker);
-        bench_ok(status, "tern_call_message");
+        bench_ok(status, "tern_call by message");
     }
 }
 
@@ -178,6 +178,7 @@ void bench_call(bench *b) {
         bench_call_return(b, comm);
         MPI_Comm_free(&comm);
         bench_call_service(b);
+        bench_call_pairs(b);
     } else {
         bench_note(b, "the cases between two ranks are left out: mpirun -n 2");
     }

@@ -50,5 +50,6 @@ void bench_call_return(bench *b, MPI_Comm comm);
 void bench_call_broadcast(bench *own);
 void bench_call_many_to_one(bench *own);
 void bench_call_service(bench *b);
+void bench_call_pairs(bench *b);
 
 #endif

@@ -3,15 +3,17 @@
 /*
  * Calls with a result: 8 bytes of arguments, 8 to 1,024 bytes of result. With shared memory they
  * stand beside a round trip of two flags; above 8 bytes the result is copied over and read.
- * Otherwise they stand beside MPI's messages, received in the fastest of three ways.
+ * Otherwise they stand beside MPI's messages, received in the fastest of three ways. Both stand
+ * beside the same calls by message, of a worker and of a thread without one.
  */
 
 #include "bench_call.h"
 
-enum { SIZES = 4 };
+enum { BY_RING, BY_MESSAGE, BY_THREAD, HOWS };
 
 typedef struct way {
     uint64_t bytes; /* of the result */
+    int how;
     ceiling_flag flag;
     ceiling_copy_flag copy;
     ceiling_messages messages;
@@ -20,11 +22,14 @@ typedef struct way {
 
 static void return_origin(bench *b, void *state, uint64_t n) {
     way *w = state;
+    tern_worker *caller =
+        w->how == BY_THREAD ? tern_context_caller(tern_worker_context(b->worker)) : b->worker;
+    const tern_worker_id other = w->how == BY_RING ? b->other : tern_by_message(b->other);
     for (uint64_t i = 1; i <= n; i++) {
         uint64_t first = 0;
         size_t bytes = 0;
-        bench_ok(tern_call_return(b->worker, b->other, bench_call_answer, &w->bytes,
-                                  sizeof w->bytes, w->result, sizeof w->result, &bytes),
+        bench_ok(tern_call_return(caller, other, bench_call_answer, &w->bytes, sizeof w->bytes,
+                                  w->result, sizeof w->result, &bytes),
                  "tern_call_return");
         memcpy(&first, w->result, sizeof first);
         if (__builtin_expect(first != w->bytes || bytes != w->bytes, 0))
@@ -89,6 +94,19 @@ static void place_flags(const bench *b, way *w, char *there, char *back) {
     w->copy.from = b->rank == BENCH_ORIGIN ? back + LINE : w->source;
 }
 
+/* Peers: the same calls by message. */
+static void add_messages(bench_case *c, uint64_t bytes) {
+    static const char *const names[HOWS] = {NULL, "tern_call_return by message",
+                                            "tern_call_return by a thread without a worker"};
+    static way ways[HOWS];
+    for (int how = BY_MESSAGE; how < HOWS; how++) {
+        ways[how].bytes = bytes;
+        ways[how].how = how;
+        c->peers[c->peer_count++].side =
+            bench_way(names[how], return_origin, return_target, &ways[how]);
+    }
+}
+
 static void measure(bench *b, uint64_t bytes, MPI_Comm comm) {
     static way ways[BENCH_STREAM_WAYS], w;
     bench_case c = {.name = "call_return", .params = {{"bytes", bytes, NULL}}};
@@ -99,6 +117,7 @@ static void measure(bench *b, uint64_t bytes, MPI_Comm comm) {
     if (!b->shared) {
         c.ceiling = messages;
         c.ratio_target = b->same_host ? 0 : 1.3;
+        add_messages(&c, bytes);
         bench_measure(b, &c);
         return;
     }
@@ -108,6 +127,7 @@ static void measure(bench *b, uint64_t bytes, MPI_Comm comm) {
     c.ceiling = bench_way(bytes == 8 ? "flag round trip" : "flag round trip with a copy",
                           flag_origin, flag_target, &w);
     c.peers[c.peer_count++].side = messages;
+    add_messages(&c, bytes);
     if (bytes == 8)
         c.ratio_target = 2;
     bench_measure(b, &c);
@@ -116,9 +136,10 @@ static void measure(bench *b, uint64_t bytes, MPI_Comm comm) {
 }
 
 void bench_call_return(bench *b, MPI_Comm comm) {
-    static const uint64_t sizes[SIZES] = {8, 64, 256, 1024};
+    static const size_t sizes[] = {8, 64, 256, 1024};
+    const bench_sizes sweep = bench_sweep(b, BENCH_SIZES(sizes), BENCH_SIZES(sizes));
     if (!bench_selected(b, "call_return"))
         return;
-    for (size_t i = 0; i < SIZES; i++)
-        measure(b, sizes[i], comm);
+    for (size_t i = 0; i < sweep.count; i++)
+        measure(b, sweep.bytes[i], comm);
 }

@@ -170,7 +170,7 @@ static void measure(bench *b, unsigned how, size_t size, beside *s, table *t) {
     write = (way){.bytes = bytes, .how = TERN_PUBLISH_WRITE};
     bench_call_fill(w.payload);
     bench_call_fill(write.payload);
-    c.measured = side_of(&w, how == SEND ? "tern_call_message" : "tern_call");
+    c.measured = side_of(&w, how == SEND ? "tern_call by message" : "tern_call");
     c.ceiling = b->shared && how != SEND ? s->raw[raw] : s->message;
     if (b->shared && how != SEND && (bytes == 8 || (bytes == 256 && how == TERN_PUBLISH_BATCHED)))
         c.ratio_target = 1 / 0.8;

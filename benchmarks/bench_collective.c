@@ -77,26 +77,21 @@ static void measure(bench *b, together *s, const char *name, size_t bytes, const
 }
 
 static void measure_all(bench *own) {
-    static const struct {
-        size_t bytes;
-        bool quick;
-    } sizes[] = {{8, true},         {64, false},      {512, false},     {1 << 10, true},
-                 {2 << 10, false},  {4 << 10, false}, {16 << 10, true}, {64 << 10, false},
-                 {256 << 10, true}, {1 << 20, false}, {4 << 20, false}, {16 << 20, false}};
-    enum { SIZES = sizeof sizes / sizeof sizes[0] };
-    together s = {.data = calloc(1, sizes[SIZES - 1].bytes)};
+    static const size_t all[] = {8,        64,       512,       1 << 10, 2 << 10, 4 << 10,
+                                 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
+    static const size_t few[] = {8, 1 << 10, 16 << 10, 256 << 10};
+    const bench_sizes sweep = bench_sweep(own, BENCH_SIZES(all), BENCH_SIZES(few));
+    together s = {.data = calloc(1, sweep.bytes[sweep.count - 1])};
     if (s.data == NULL)
         bench_fail("no memory for vectors", TERN_ERR_MEMORY);
     bench_mpi(MPI_Comm_dup(own->comm, &s.comm), "MPI_Comm_dup");
     measure(own, &s, "barrier", 0, "tern_notify_barrier", barrier, "MPI_Barrier", mpi_barrier);
-    for (size_t i = 0; i < SIZES; i++)
-        if (!own->options.quick || sizes[i].quick)
-            measure(own, &s, "broadcast", sizes[i].bytes, "tern_notify_broadcast", broadcast,
-                    "MPI_Bcast", mpi_broadcast);
-    for (size_t i = 0; i < SIZES; i++)
-        if (!own->options.quick || sizes[i].quick)
-            measure(own, &s, "allreduce", sizes[i].bytes, "tern_notify_allreduce", allreduce,
-                    "MPI_Allreduce", mpi_allreduce);
+    for (size_t i = 0; i < sweep.count; i++)
+        measure(own, &s, "broadcast", sweep.bytes[i], "tern_notify_broadcast", broadcast,
+                "MPI_Bcast", mpi_broadcast);
+    for (size_t i = 0; i < sweep.count; i++)
+        measure(own, &s, "allreduce", sweep.bytes[i], "tern_notify_allreduce", allreduce,
+                "MPI_Allreduce", mpi_allreduce);
     MPI_Comm_free(&s.comm);
     free(s.data);
 }

@@ -32,6 +32,7 @@ typedef struct mcts_counters {
     tern_search_statistics search;
     uint64_t pairs, outgrown; /* pairs of workers with a ring, and those whose ring ever grew */
     uint64_t records, runs;   /* records consumed, and looks at a ring that found any */
+    double busiest;           /* records of the process with most of them, over the mean */
     uint64_t full;            /* number of times that a ring was full */
 } mcts_counters;
 

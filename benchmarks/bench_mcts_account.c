@@ -26,11 +26,11 @@ static void write_json(mcts_way *w) {
              ",\"visits_per_completion\":{\"tern\":%.4g,\"alone\":%.4g,\"sequential\":%.4g,"
              "\"shared\":%.4g},\"depth\":%.4g,\"calls_per_visit\":%.4g,\"bytes_per_visit\":%.4g,"
              "\"calls_per_message\":%.4g,\"full_per_call\":%.4g,\"deferred\":%.4g,\"kept\":%.4g,"
-             "\"idle\":%.4g,\"pairs_with_rings\":%llu,\"rings_outgrown\":%llu",
+             "\"idle\":%.4g,\"busiest\":%.4g,\"pairs_with_rings\":%llu,\"rings_outgrown\":%llu",
              w->visits, w->alone_visits, w->sequential_visits, w->shared_visits,
              per(s->depth_sum, s->completions), per(s->calls, s->visits), per(s->bytes, s->visits),
              calls_a_message(c), per(c->full, s->calls), per(s->deferred, s->completions),
-             per(s->kept, s->calls), idle(c), (unsigned long long)c->pairs,
+             per(s->kept, s->calls), idle(c), c->busiest, (unsigned long long)c->pairs,
              (unsigned long long)c->outgrown);
 }
 
@@ -44,11 +44,15 @@ static void take_stats(mcts_way *w) {
         for (size_t k = 0; k < 5; k++)
             sums[k] += mine[k];
     }
+    uint64_t most = sums[2];
     tern_mpi_lock();
     bench_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, w->frame.comm),
               "MPI_Allreduce");
+    bench_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, w->frame.comm),
+              "MPI_Allreduce");
     tern_mpi_unlock();
     mcts_counters *c = &w->counters;
+    c->busiest = per(most * (uint64_t)w->frame.ranks, sums[2]);
     c->pairs = sums[0];
     c->outgrown = sums[1];
     c->records = sums[2];
@@ -81,10 +85,11 @@ void mcts_note(bench *b, const mcts_row *row) {
     bench_note(b,
                "%.3f million visits/s; depth %.2f; of a visit %.3f calls, %.1f bytes; %.2f calls a "
                "message; of 1000 calls %.2f met a full ring; deferred %.3f of completions; idle "
-               "%.3f of the time; rings that grew: %llu of %llu",
+               "%.3f of the time; the busiest process takes %.2f times the mean of records; rings "
+               "that grew: %llu of %llu",
                row->visits * row->completions, per(s->depth_sum, s->completions),
                per(s->calls, s->visits), per(s->bytes, s->visits), calls_a_message(c),
-               1e3 * per(c->full, s->calls), per(s->deferred, s->completions), idle(c),
+               1e3 * per(c->full, s->calls), per(s->deferred, s->completions), idle(c), c->busiest,
                (unsigned long long)c->outgrown, (unsigned long long)c->pairs);
 }
 

@@ -146,10 +146,11 @@ static void round_trips(bench *b, notified *s) {
     if (!bench_selected(b, "ping_pong"))
         return;
     open_trip(b, &t, s);
-    for (size_t i = 0; i < sizeof cids / sizeof *cids; i++)
+    for (size_t i = 0; i < sizeof cids / sizeof *cids && !b->options.osu; i++)
         ping_pong(b, &t, s, WORD, cids[i]);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !b->options.quick; i++)
-        ping_pong(b, &t, s, sizes[i], WORD);
+    const bench_sizes sweep = bench_sweep(b, BENCH_SIZES(sizes), (bench_sizes){NULL, 0});
+    for (size_t i = 0; i < sweep.count; i++)
+        ping_pong(b, &t, s, sweep.bytes[i], WORD);
     s->bytes = s->cid_bytes = WORD;
     close_trip(b, &t);
 }

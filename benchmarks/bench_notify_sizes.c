@@ -344,20 +344,17 @@ static void verify(bench *b, notified *s) {
 }
 
 void bench_notify_sizes(bench *b, notified *s) {
-    static const struct {
-        size_t bytes;
-        bool quick;
-    } sizes[] = {{1, false},      {8, true},         {64, false},      {128, true},
-                 {136, true},     {256, false},      {1 << 10, false}, {4 << 10, true},
-                 {4104, true},    {16 << 10, false}, {64 << 10, true}, {256 << 10, false},
-                 {1 << 20, true}, {4 << 20, false}};
+    static const size_t all[] = {1,       8,    64,       128,      136,       256,     1 << 10,
+                                 4 << 10, 4104, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
+    static const size_t few[] = {8, 128, 136, 4 << 10, 4104, 64 << 10, 1 << 20};
+    const bench_sizes sweep = bench_sweep(b, BENCH_SIZES(all), BENCH_SIZES(few));
     s->cid_bytes = CID;
     s->messages.how = CEILING_RECEIVE_BLOCKING;
     for (size_t m = 0; m < sizeof manners / sizeof *manners; m++) {
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            if (!bench_selected(b, manners[m].name) || (b->options.quick && !sizes[i].quick))
-                continue;
-            s->bytes = sizes[i].bytes;
+        if (!bench_selected(b, manners[m].name))
+            continue;
+        for (size_t i = 0; i < sweep.count; i++) {
+            s->bytes = sweep.bytes[i];
             measure(b, &manners[m], s);
             verify(b, s);
         }

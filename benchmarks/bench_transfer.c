@@ -259,6 +259,8 @@ static void words(bench *b, place *at, bench_window *window) {
 /* A chain of gets of words in bytes of memory. Each get has the offset that the one before
  * returned. */
 static void chain(bench *b, const place *scratch, size_t bytes, bench_window *window) {
+    if (b->options.osu)
+        return; /* it sweeps over no sizes */
     bench_window_operation o = {window, WORD};
     place tern = *scratch;
     tern.p = bench_place(b, BENCH_TARGET, bytes, &tern.address);
@@ -286,24 +288,25 @@ static void chain(bench *b, const place *scratch, size_t bytes, bench_window *wi
 static void sizes(bench *b, place *at, bench_window *window, bool to_target) {
     static const size_t all[] = {8,        64,       256,       1 << 10, 4 << 10,
                                  16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        bench_window_operation o = {window, all[i]};
+    static const size_t few[] = {64, 4 << 10, 1 << 20};
+    const bench_sizes sweep = bench_sweep(b, BENCH_SIZES(all), BENCH_SIZES(few));
+    for (size_t i = 0; i < sweep.count; i++) {
+        const size_t bytes = sweep.bytes[i];
+        bench_window_operation o = {window, bytes};
         const char *name = to_target ? "MPI_Put" : "MPI_Get";
         void (*mpi)(bench *, void *, uint64_t) = to_target ? bench_window_put : bench_window_get;
-        if (b->options.quick && all[i] != 64 && all[i] != 4 << 10 && all[i] != 1 << 20)
-            continue;
-        at->bytes = all[i];
+        at->bytes = bytes;
         bench_case c = {.name = to_target ? "put" : "get",
-                        .params = {{"bytes", all[i], NULL}},
+                        .params = {{"bytes", bytes, NULL}},
                         .unit = BENCH_BANDWIDTH,
-                        .bytes = all[i]};
+                        .bytes = bytes};
         if (b->shared) {
             c.measured = to_target ? bench_way("tern_put", put, NULL, at)
                                    : bench_way("tern_get", get, NULL, at);
-            c.ceiling = bench_way(all[i] <= CEILING_COPY_INLINE ? "copy in line" : "memcpy",
+            c.ceiling = bench_way(bytes <= CEILING_COPY_INLINE ? "copy in line" : "memcpy",
                                   to_target ? copy_there : copy_back, NULL, at);
-            c.ratio_target = all[i] == 1 << 20 ? 1 / 0.9 : 0;
-            if (all[i] == 64 || all[i] == 4 << 10 || all[i] == 1 << 20)
+            c.ratio_target = bytes == 1 << 20 ? 1 / 0.9 : 0;
+            if (b->options.osu || bytes == 64 || bytes == 4 << 10 || bytes == 1 << 20)
                 add_peer(&c, &o, name, mpi, 0);
         } else {
             c.measured = to_target ? bench_way("tern_put + tern_flush", put_flush_many, NULL, at)

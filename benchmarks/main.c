@@ -4,6 +4,7 @@
  * messages. */
 
 #include "bench.h"
+#include "scale/loggp.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -15,45 +16,54 @@ typedef struct subject {
     void (*run)(bench *b);
     const char *what;
     void (*many)(bench *b); /* what ranks 2 and up do; NULL: the subject measures two ranks only */
-    bool alone;             /* a single rank may measure it, too */
+    enum {
+        ALONE = 1,  /* a single rank may measure it, too */
+        SWEEPS = 2, /* some of its cases sweep over sizes: --osu */
+    } is;
 } subject;
 
 static const subject subjects[] = {
+    {"advise", bench_advise, "what to use between these two ranks, from measured components", NULL,
+     0},
     {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's",
-     NULL, false},
+     NULL, SWEEPS},
     {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads",
-     bench_call_many, false},
-    {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL, false},
+     bench_call_many, SWEEPS},
+    {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL, 0},
     {"model", bench_model_all, "gets, puts, atomics, calls, and the cost model of containers",
-     bench_model_all, true},
-    {"hash", bench_hash, "hash table by RMA, by call and by TERN_AUTO", bench_hash, true},
-    {"queue", bench_queue, "queues by RMA, by call and by TERN_AUTO", bench_queue, true},
+     bench_model_all, ALONE},
+    {"hash", bench_hash, "hash table by RMA, by call and by TERN_AUTO", bench_hash, ALONE},
+    {"queue", bench_queue, "queues by RMA, by call and by TERN_AUTO", bench_queue, ALONE},
     {"attentive", bench_attentive, "the same while all ranks compute between operations",
-     bench_attentive, false},
-    {"peers", bench_peers, "published figures of other containers, beside tern's", NULL, false},
+     bench_attentive, 0},
+    {"peers", bench_peers, "published figures of other containers, beside tern's", NULL, 0},
+    {"large", bench_large,
+     "large tables: memory of a key, inserts and finds, pauses while they grow", NULL, 0},
     {"batch", bench_batch, "many keys of a hash table at once, and buffered, beside one by one",
-     NULL, false},
+     NULL, 0},
     {"notify", bench_notify, "puts and gets with completion beside flags, a bare ring and MPI's",
-     NULL, false},
+     NULL, SWEEPS},
     {"collective", bench_collective, "barrier, broadcast and all-reduce by length, beside MPI's",
-     bench_collective, false},
+     bench_collective, SWEEPS},
     {"network", bench_network, "operations of one word beside bare libfabric, TCP, MPI's messages",
-     NULL, false},
+     NULL, 0},
     {"put", bench_put, "streams of puts: recycled buffers beside flushes by hand and MPI's own",
-     NULL, false},
+     NULL, 0},
     {"zerocopy", bench_zerocopy, "calls with one large argument: chunks, copies, bare gets", NULL,
-     false},
+     0},
     {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own",
-     NULL, false},
+     NULL, 0},
     {"apps", bench_apps, "histogram and index-gather: RMA, calls, blocks, MPI's own, bare memory",
-     NULL, false},
+     NULL, 0},
     {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,
-     false},
+     0},
     {"mcts", bench_mcts,
      "tree search on Hex beside a tree per thread and a shared tree; random games", bench_mcts,
-     true},
+     ALONE},
+    {"scale", bench_scale, "64 to 65,536 ranks, simulated; few ranks beside the simulation",
+     bench_scale, ALONE},
     {"archive", bench_archive, "records written and read beside memcpy and other serializers", NULL,
-     false},
+     0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -62,26 +72,39 @@ static void print_subjects(FILE *to) {
         fprintf(to, "  %-12s %s\n", subjects[i].name, subjects[i].what);
 }
 
+static const char *known_networks(void) {
+    static char names[128];
+    size_t at = 0;
+    for (const scale_network *n = scale_networks; n->name != NULL && at < sizeof names; n++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at > 0 ? ", " : "", n->name);
+    return names;
+}
+
 static void usage(FILE *to) {
-    fprintf(to, "usage: mpirun -n 2 tern-bench [options] subject...\n"
-                "       mpirun -n 2 tern-bench [options] notify --only flood\n"
-                "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
-                "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
-                "       mpirun -n 2 tern-bench [options] network --only rates\n"
-                "       mpirun -n 2 tern-bench [options] notify --only 'quiet*'\n"
-                "       mpirun -n N tern-bench [options] notify --only idle\n"
-                "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts\n"
-                "       mpirun -n 1 tern-bench [options] model|hash|queue|mcts\n\n"
-                "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
-                "with no generality) in the same run. A ratio of 1 is the ceiling. With more than\n"
-                "two ranks, call measures its cases for many ranks: broadcast and many_to_one.\n\n"
-                "subjects:\n");
+    fprintf(to,
+            "usage: mpirun -n 2 tern-bench [options] subject...\n"
+            "       mpirun -n 2 tern-bench [options] notify --only flood\n"
+            "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
+            "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
+            "       mpirun -n 2 tern-bench [options] network --only rates\n"
+            "       mpirun -n 2 tern-bench [options] notify --only 'quiet*'\n"
+            "       mpirun -n 2 tern-bench [options] call --only 'pairs*'\n"
+            "       mpirun -n N tern-bench [options] notify --only idle\n"
+            "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts|scale\n"
+            "       mpirun -n 1 tern-bench [options] model|hash|queue|mcts|scale\n"
+            "       tern-bench compare BEFORE.json AFTER.json\n\n"
+            "Measures tern between two ranks, each figure beside its ceiling (the same work\n"
+            "with no generality) in the same run. A ratio of 1 is the ceiling. With more than\n"
+            "two ranks, call measures its cases for many ranks: broadcast and many_to_one.\n\n"
+            "subjects:\n");
     print_subjects(to);
     fprintf(to, "  %-12s all subjects\n\noptions:\n", "all");
     fprintf(
         to,
         "      --json FILE    writes one JSON object per line to FILE; - is standard output,\n"
         "                     and then the table goes to standard error\n"
+        "      --osu          sweeps over sizes only (transfer, call, notify, collective), in the\n"
+        "                     layout of the OSU benchmarks: us and MB/s by size\n"
         "      --quick        fewer and shorter blocks: a short look, not a measurement\n"
         "      --pairs N      pairs of blocks for each case, 1 to %d [21; quick: 5]\n"
         "      --block MS     length of a block in milliseconds, 0.1 to 1000 [10; quick: 4]\n"
@@ -96,6 +119,13 @@ static void usage(FILE *to) {
         "                     [no limit; quick: 10, so that a subject ends within 20]\n"
         "      --whole        model, hash, queue, attentive, mcts: all ranks together, no groups\n"
         "      --workers N    mcts: workers of each rank, 1 to 64 [1, then TERN_WORKERS or 2]\n"
+        "      --network NET  scale: %s, or o,g,G,L in ns (LogGP)\n"
+        "                     [1 rank: the first; 2 ranks: as measured between them]\n"
+        "      --keys N       large: keys of both ranks together, 1,000 to 10,000,000,000, of up "
+        "to\n"
+        "                     160 B each [10,000,000; quick: 100,000]\n"
+        "      --largest N    scale: the most ranks that are simulated, 64 to 1,048,576\n"
+        "                     [65,536; quick: 1,024]\n"
         "      --only GLOB    only cases whose name matches; exit status %d if none does\n"
         "      --list         prints the subjects or, with subjects, the names of their cases\n"
         "      --no-pin       leaves the ranks on the cores where they are\n"
@@ -103,8 +133,8 @@ static void usage(FILE *to) {
         "      --version      prints the version\n"
         "  -h, --help         prints this help\n\n"
         "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
-        BENCH_PAIRS_MAX, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED, BENCH_EXIT_OK, BENCH_EXIT_FAILED,
-        BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
+        BENCH_PAIRS_MAX, known_networks(), BENCH_EXIT_USAGE, BENCH_EXIT_MISSED, BENCH_EXIT_OK,
+        BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
 }
 
 /* Rank 0 writes one line. Returns BENCH_EXIT_USAGE on every rank. */
@@ -122,6 +152,7 @@ static int refuse(const bench *b, const char *format, ...) {
 
 enum {
     JSON = 256,
+    OSU,
     QUICK,
     PAIRS,
     BLOCK,
@@ -131,6 +162,9 @@ enum {
     SECONDS,
     WHOLE,
     WORKERS,
+    NETWORK,
+    KEYS,
+    LARGEST,
     ONLY,
     LIST,
     NO_PIN,
@@ -140,6 +174,7 @@ enum {
 
 static const struct option long_options[] = {
     {"json", required_argument, NULL, JSON},
+    {"osu", no_argument, NULL, OSU},
     {"quick", no_argument, NULL, QUICK},
     {"pairs", required_argument, NULL, PAIRS},
     {"block", required_argument, NULL, BLOCK},
@@ -149,6 +184,9 @@ static const struct option long_options[] = {
     {"seconds", required_argument, NULL, SECONDS},
     {"whole", no_argument, NULL, WHOLE},
     {"workers", required_argument, NULL, WORKERS},
+    {"network", required_argument, NULL, NETWORK},
+    {"keys", required_argument, NULL, KEYS},
+    {"largest", required_argument, NULL, LARGEST},
     {"only", required_argument, NULL, ONLY},
     {"list", no_argument, NULL, LIST},
     {"no-pin", no_argument, NULL, NO_PIN},
@@ -169,7 +207,9 @@ static bool number(const char *text, double least, double most, double *value) {
 /* Returns -1 to go on, else the exit status. */
 static int parse(bench *b, int argc, char **argv) {
     bench_options *o = &b->options;
-    double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0, workers = 0;
+    double pairs = 0, block_ms = 0, messages = 0, runs = 0, operations = 0, workers = 0,
+           largest = 0, keys = 0;
+    scale_network network;
     int letter;
     o->pin = true;
     opterr = 0;
@@ -177,6 +217,9 @@ static int parse(bench *b, int argc, char **argv) {
         switch (letter) {
         case JSON:
             o->json = optarg;
+            break;
+        case OSU:
+            o->osu = true;
             break;
         case QUICK:
             o->quick = true;
@@ -211,6 +254,20 @@ static int parse(bench *b, int argc, char **argv) {
         case WORKERS:
             if (!number(optarg, 1, 64, &workers))
                 return refuse(b, "--workers takes 1 to 64, not '%s'", optarg);
+            break;
+        case NETWORK:
+            if (!scale_network_parse(optarg, &network))
+                return refuse(b, "--network takes %s, or o,g,G,L in ns, not '%s'", known_networks(),
+                              optarg);
+            o->network = optarg;
+            break;
+        case KEYS:
+            if (!number(optarg, 1000, 1e10, &keys))
+                return refuse(b, "--keys takes 1000 to 10000000000, not '%s'", optarg);
+            break;
+        case LARGEST:
+            if (!number(optarg, 64, 1 << 20, &largest))
+                return refuse(b, "--largest takes 64 to 1048576, not '%s'", optarg);
             break;
         case ONLY:
             o->only = optarg;
@@ -248,6 +305,8 @@ static int parse(bench *b, int argc, char **argv) {
     o->pairs = pairs > 0 ? (unsigned)pairs : o->quick ? 5 : 21;
     o->messages = (uint64_t)messages;
     o->workers = (unsigned)workers;
+    o->largest = (uint32_t)largest;
+    o->keys = (uint64_t)keys;
     o->operations = operations > 0 ? (uint64_t)operations : o->quick ? 1 : 1000000;
     if (o->quick && o->seconds <= 0)
         o->seconds = 10;
@@ -269,6 +328,11 @@ static int check_subjects(const bench *b, int count, char **names) {
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], "all") != 0 && find(names[i]) == NULL)
             return refuse(b, "no such subject: %s", names[i]);
+    for (int i = 0; i < count; i++)
+        if (b->options.osu && find(names[i]) != NULL && find(names[i])->is != SWEEPS)
+            return refuse(b,
+                          "%s sweeps over no sizes: --osu takes transfer, call, notify, collective",
+                          names[i]);
     return -1;
 }
 
@@ -298,7 +362,7 @@ static bool is_idle(const bench *b, int count, char **names) {
 
 static bool all_alone(int count, char **names) {
     for (int i = 0; i < count; i++)
-        if (find(names[i]) == NULL || !find(names[i])->alone)
+        if (find(names[i]) == NULL || find(names[i])->is != ALONE)
             return false;
     return true;
 }
@@ -368,7 +432,7 @@ static int run(bench *b, int count, char **names) {
     for (int i = 0; i < count; i++) {
         const subject *one = find(names[i]);
         for (size_t s = 0; s < SUBJECTS; s++) {
-            if (one != NULL && one != &subjects[s])
+            if (one != NULL ? one != &subjects[s] : b->options.osu && subjects[s].is != SWEEPS)
                 continue;
             bench_title(b, subjects[s].name);
             bench_begin_subject(b);
@@ -396,8 +460,8 @@ static int thread_level(int argc, char **argv) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
         if (strcmp(name, "flood") == 0 || strcmp(name, "attentive") == 0 ||
             strcmp(name, "workers") == 0 || strcmp(name, "rates") == 0 ||
-            strncmp(name, "quiet", 5) == 0 || strcmp(name, "mcts") == 0 ||
-            strncmp(name, "service", 7) == 0)
+            strncmp(name, "quiet", 5) == 0 || strncmp(name, "pairs", 5) == 0 ||
+            strcmp(name, "mcts") == 0 || strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }
     return MPI_THREAD_SINGLE;
@@ -407,6 +471,8 @@ int main(int argc, char **argv) {
     static unsigned reported, missed, left_out;
     static bench b = {.reported = &reported, .missed = &missed, .left_out = &left_out};
     int provided;
+    if (argc > 1 && strcmp(argv[1], "compare") == 0)
+        return bench_compare(argc - 1, argv + 1);
     MPI_Init_thread(&argc, &argv, thread_level(argc, argv), &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &b.world);
     MPI_Comm_set_errhandler(b.world, MPI_ERRORS_RETURN);

@@ -132,13 +132,28 @@ static void value_text(char *text, size_t room, const bench_case *c, double valu
     snprintf(text, room, "%.*f %s", digits, value, unit);
 }
 
+void bench_time_text(char *text, size_t room, double ns) {
+    if (ns >= 1e6)
+        snprintf(text, room, "%.3g ms", ns / 1e6);
+    else if (ns >= 1e3)
+        snprintf(text, room, "%.3g us", ns / 1e3);
+    else
+        snprintf(text, room, "%.3g ns", ns);
+}
+
 static const char *verdict(bench *b, bool met) {
     *b->missed += !met;
     return met ? "met" : "MISSED";
 }
 
+static bool headed; /* the subject's columns have their names */
+
 static void table_case(bench *b, const bench_case *c, const bench_times *t) {
     char name[64], value[32], line[32] = "";
+    if (!headed)
+        fprintf(b->table, "  %-34s %10s  %10s  %-36s %7s  %s\n", "case", "tern", "ceiling", "",
+                "ratio", "    target");
+    headed = true;
     figure measured = figure_of(c, t->measured, t->pairs);
     case_text(name, sizeof name, c);
     value_text(value, sizeof value, c, measured.value);
@@ -164,6 +179,8 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
         fprintf(b->table, "  (oversubscribed: %d threads, %d cores)", b->threads, b->cores);
     else if (t->disturbed > 0)
         fprintf(b->table, "  (%u of %zu blocks disturbed)", t->disturbed, 2 * t->pairs);
+    else if (measured.spread > BENCH_UNSTEADY * measured.value)
+        fprintf(b->table, "  (unsteady: +-%.0f %%)", 50 * measured.spread / measured.value);
     fputc('\n', b->table);
     for (size_t i = 0; i < c->peer_count; i++) {
         const bench_peer *peer = &c->peers[i];
@@ -254,19 +271,21 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
 
 void bench_report(bench *b, const bench_case *c, const bench_times *times) {
     (*b->reported)++;
-    table_case(b, c, times);
+    if (b->table != NULL && b->options.osu)
+        bench_osu_case(b, c, times);
+    else if (b->table != NULL)
+        table_case(b, c, times);
     if (b->json != NULL)
         json_case(b, c, times);
 }
 
 void bench_title(bench *b, const char *subject) {
     b->subject = subject;
-    if (b->table == NULL)
+    if (b->table == NULL || b->options.osu)
         return;
     fprintf(b->table, "\n%s over %s\n", subject, tern_transport_name(b->transport));
-    fprintf(b->table, "  %-34s %10s  %10s  %-36s %7s  %s\n", "case", "tern", "ceiling", "", "ratio",
-            "    target");
     fflush(b->table);
+    headed = false;
 }
 
 void bench_progress(bench *b, const bench_case *c) {
@@ -281,7 +300,7 @@ void bench_note(bench *b, const char *format, ...) {
         return;
     va_list arguments;
     va_start(arguments, format);
-    fprintf(b->table, "  ");
+    fprintf(b->table, b->options.osu ? "# " : "  ");
     vfprintf(b->table, format, arguments);
     fputc('\n', b->table);
     va_end(arguments);
@@ -307,6 +326,7 @@ void bench_describe(bench *b) {
     int size;
     if (b->table == NULL)
         return;
+    const char *line = b->options.osu ? "# " : "";
     MPI_Comm_size(b->world, &size);
     bench_cpu_name(cpu, sizeof cpu);
     pinned_text(b, pinned, sizeof pinned);
@@ -315,10 +335,10 @@ void bench_describe(bench *b) {
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     (void)getloadavg(load, 1);
     fprintf(b->table,
-            "tern %d.%d.%d, %s, %s\n%s, %ld cores, %s %s, load %.1f at the start, %s\n"
-            "%d ranks, %s; blocks of %.0f ms, %u pairs\n",
-            TERN_VERSION_MAJOR, TERN_VERSION_MINOR, TERN_VERSION_PATCH, b->mpi, COMPILER, cpu,
-            cores, system.sysname, system.release, load[0], date, size, pinned,
+            "%stern %d.%d.%d, %s, %s\n%s%s, %ld cores, %s %s, load %.1f at the start, %s\n"
+            "%s%d ranks, %s; blocks of %.0f ms, %u pairs\n",
+            line, TERN_VERSION_MAJOR, TERN_VERSION_MINOR, TERN_VERSION_PATCH, b->mpi, COMPILER,
+            line, cpu, cores, system.sysname, system.release, load[0], date, line, size, pinned,
             b->options.block_ns / 1e6, b->options.pairs);
     if (b->json == NULL)
         return;

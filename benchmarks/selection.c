@@ -25,8 +25,34 @@ static void keep_name(const char *name) {
         snprintf(names[name_count++], NAME_ROOM, "%s", name);
 }
 
+/* The cases that sweep over sizes. */
+static bool is_sweep(const char *name) {
+    static const char *const sweeps[] = {
+        "put",           "get",           "ping_pong",   "put_latency", "get_latency",
+        "put_bandwidth", "get_bandwidth", "call_return", "broadcast",   "allreduce"};
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
+        if (strcmp(name, sweeps[i]) == 0)
+            return true;
+    return false;
+}
+
+bench_sizes bench_sweep(const bench *b, bench_sizes all, bench_sizes few) {
+    enum { POWERS = 32, QUICK_STEP = 3 };
+    static size_t powers[POWERS];
+    bench_sizes sweep = {powers, 0};
+    if (!b->options.osu)
+        return b->options.quick ? few : all;
+    const size_t least = all.bytes[0] > 0 ? all.bytes[0] : 1;
+    for (size_t bytes = least; bytes <= all.bytes[all.count - 1] && sweep.count < POWERS;
+         bytes <<= b->options.quick ? QUICK_STEP : 1)
+        powers[sweep.count++] = bytes;
+    return sweep;
+}
+
 /* A subject passes NULL for a measurement that it makes whatever --only says; only is NULL then. */
 bool bench_selected(const bench *b, const char *name) {
+    if (b->options.osu && !is_sweep(name))
+        return false;
     if (b->options.only == NULL)
         return !b->options.list;
     keep_name(name);

@@ -24,6 +24,10 @@ tern_require(XXHASH_FOUND "xxHash 0.8" libxxhash-dev)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+# Optional: with it tern-bench compares files of JSON.
+pkg_check_modules(JANSSON IMPORTED_TARGET jansson>=2.10)
+set(TERN_HAVE_JANSSON ${JANSSON_FOUND})
+
 # Optional: what native networks stand on. Only the headers are needed; the libraries are loaded when a
 # program asks for them.
 pkg_check_modules(LIBFABRIC libfabric>=1.17)

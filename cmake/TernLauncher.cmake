@@ -34,6 +34,17 @@ unset(beside)
 unset(banner)
 unset(version)
 
+# What distinguishes the installed names of two MPIs: libtern-mpich.so, include/tern-mpich/tern, and
+# tern-info.mpich, as Debian names its mpirun.mpich.
+set(TERN_SUFFIX "")
+set(TERN_TOOL_SUFFIX "")
+set(TERN_INSTALL_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+if(TERN_SIDE_BY_SIDE)
+    set(TERN_SUFFIX -${TERN_MPI})
+    set(TERN_TOOL_SUFFIX .${TERN_MPI})
+    string(APPEND TERN_INSTALL_INCLUDEDIR /tern-${TERN_MPI})
+endif()
+
 list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " TERN_EMULATOR)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/mpirun-tern.in ${PROJECT_BINARY_DIR}/mpirun-tern @ONLY
                FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE

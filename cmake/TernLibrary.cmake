@@ -14,13 +14,21 @@ endfunction()
 
 function(tern_library name objects)
     add_library(${name} SHARED $<TARGET_OBJECTS:${objects}> $<TARGET_OBJECTS:tern_base>)
-    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
-                          SOVERSION ${PROJECT_VERSION_MAJOR})
+    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${TERN_SOVERSION}
+                          OUTPUT_NAME ${name}${TERN_SUFFIX})
     if(NOT TERN_SANITIZE)
         target_link_options(${name} PRIVATE -Wl,--no-undefined)
     endif()
+    # Each exported function has a second name, ptern_ in place of tern_, by which a tool that defines the
+    # first one calls it. tern's own calls go to its own functions, so the tool sees the program's alone.
+    add_custom_command(TARGET ${name} PRE_LINK COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/ptern.sh
+                       ${CMAKE_READELF} ${PROJECT_BINARY_DIR}/${name}.ptern
+                       $<TARGET_OBJECTS:${objects}> $<TARGET_OBJECTS:tern_base>
+                       COMMAND_EXPAND_LISTS VERBATIM)
+    target_link_options(${name} PRIVATE -Wl,@${PROJECT_BINARY_DIR}/${name}.ptern
+                        -Wl,-Bsymbolic-functions)
     add_library(${name}_static STATIC $<TARGET_OBJECTS:${objects}> $<TARGET_OBJECTS:tern_base>)
-    set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name})
+    set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name}${TERN_SUFFIX})
 
     foreach(library ${name} ${name}_static)
         set(short ${library})
@@ -31,7 +39,7 @@ function(tern_library name objects)
         add_library(tern::${short} ALIAS ${library})
         target_include_directories(${library} PUBLIC
                                    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+                                   $<INSTALL_INTERFACE:${TERN_INSTALL_INCLUDEDIR}>)
         target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:tern_compiler>)
     endforeach()
 endfunction()

@@ -25,8 +25,9 @@
  *
  * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
  * never becomes free again and its key never changes, not even by an erase: the key comes back to
- * its bucket, no other does, and a probe that has passed a bucket need not look back. When the part
- * grows, every bucket is left in the end, in one of three ways, two of which have no tag:
+ * its bucket, no other does, and a probe that has passed a bucket need not look back. When the
+ * part's keys move, every bucket is left in the end, in one of three ways, two of which have no
+ * tag:
  *
  *     frozen  it was free: who gets here goes on in the next array
  *     moved   (updated, and the tag) its key, if not erased, is in the next array

@@ -34,9 +34,10 @@ tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint
     return status;
 }
 
-void tern_table_clear_own(tern_hashtable *table) {
+void tern_table_clear_own(tern_worker *worker, tern_hashtable *table) {
     const tern_table_part *part = tern_table_part_of(table, table->rank);
-    tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
+    if (!tern_growth_shrink(worker, table))
+        tern_table_clear(table, tern_local(table->context, part->buckets), part->count);
     /* R4 */
     atomic_store_explicit(&table->meets_keys, false, memory_order_relaxed);
 }
@@ -46,6 +47,6 @@ tern_status tern_hashtable_clear(tern_worker *worker, tern_hashtable *table) {
     tern_status status = table_collective_begin(worker, table, false, "tern_hashtable_clear");
     if (status != TERN_OK)
         return status;
-    tern_table_clear_own(table);
+    tern_table_clear_own(worker, table);
     return tern_barrier(worker);
 }

@@ -163,8 +163,12 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table
     }
     memset(tern_local(context, me.memory), 0, sizeof(tern_anchor));
     tern_callee_add(context, &t->callee, TERN_CALLEE_TABLE, t->nonce, t);
-    const tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
-    return t->growth == NULL ? TERN_OK : tern_growth_publish(worker, t->growth, &news);
+    tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
+    uint64_t near = t->all_near;
+    status = tern_collective_sum(context, worker, &near, 1);
+    tern_tour_begin(t, near == t->ranks);
+    news.moves = !t->asks;
+    return status == TERN_OK ? tern_growth_publish(worker, t->growth, &news) : status;
 }
 
 tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
@@ -183,10 +187,10 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {options->key_bytes,           options->value_bytes,
-                         (uint64_t)options->counter,   options->capacity,
-                         (uint64_t)options->call_only, options->key_hash != NULL,
-                         options->key_equal != NULL,   (uint64_t)options->grow};
+    uint64_t agreed[] = {
+        options->key_bytes,         options->value_bytes,         (uint64_t)options->counter,
+        options->capacity,          (uint64_t)options->call_only, options->key_hash != NULL,
+        options->key_equal != NULL, (uint64_t)options->grow,      options->key_owner != NULL};
     status = tern_collective_same(context, worker, agreed, sizeof agreed,
                                   "the options of tern_hashtable_create");
     if (status != TERN_OK)
@@ -198,13 +202,17 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     tern_hashtable *t = calloc(1, sizeof *t);
     struct tern_table_requests **requests = calloc(context->workers, sizeof *requests);
     struct tern_deferred **deferred = calloc(context->workers, sizeof *deferred);
-    if (all == NULL || t == NULL || part == NULL || requests == NULL || deferred == NULL) {
+    tern_table_inside *inside = calloc(context->workers, sizeof *inside);
+    if (all == NULL || t == NULL || part == NULL || requests == NULL || deferred == NULL ||
+        inside == NULL) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
     } else {
         t->context = context;
         t->rank = context->rank;
         t->part = part;
-        status = options->grow ? tern_growth_make(t) : TERN_OK;
+        t->grows = options->grow != 0;
+        t->inside = inside;
+        status = tern_growth_make(t);
     }
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
@@ -215,10 +223,12 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->key_bytes = options->key_bytes;
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
+    t->users_hash = options->key_hash != NULL || options->key_owner != NULL;
     t->plain = t->key_bytes == 8 && t->value_bytes == (options->counter ? 0 : 8) && !t->call_only &&
-               options->key_hash == NULL;
+               !t->users_hash;
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
+    t->key_owner = options->key_owner;
     t->key_argument = options->key_argument;
     t->requests = requests;
     t->deferred = deferred;
@@ -232,8 +242,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     if (status != TERN_OK && status != TERN_ERR_PEER)
         goto fail;
     free(all);
-    if (t->growth != NULL)
-        tern_task_add(context, &t->growth->task);
+    tern_task_add(context, &t->growth->task);
     if (status == TERN_OK) {
         tern_object_add(context, &t->object, "hash table");
         *table = t;
@@ -249,6 +258,7 @@ fail:
     free(t);
     free(requests);
     free(deferred);
+    free(inside);
     free(part);
     free(all);
     return status;
@@ -276,13 +286,14 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     if (status == TERN_ERR_MISMATCH)
         return status; /* the others have not come to destroy it */
     tern_object_remove(table->context, &table->object);
-    tern_requests_free(table);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
     tern_callee_remove(table->context, &table->callee);
+    tern_requests_free(table); /* handlers of tours look at them */
     tern_growth_free(worker, table->growth);
     tern_status freed = tern_free(worker, memory);
     tern_deferred_free(table);
     free(table->part);
+    free(table->inside);
     free(table);
     return status == TERN_OK ? freed : status;
 }

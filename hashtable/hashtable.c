@@ -54,15 +54,16 @@ tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, 
 
 tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                                    tern_status status) {
-    if (status == TERN_ERR_FULL && table->growth != NULL)
+    if (status == TERN_ERR_FULL && table->grows)
         return tern_fail(status,
                          "rank %u's part is full, and that rank had no memory for a larger one; "
                          "raise TERN_SEGMENT_SIZE (now %zu) if its segment is full",
                          owner, table->context->config.segment_size);
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
-                         "all %llu buckets of rank %u's part belong to other keys, erased ones "
-                         "too; clear it or create it with a greater capacity",
+                         "all %llu buckets of rank %u's part belong to other keys, or no memory "
+                         "was left to make it anew without erased ones; create it with a greater "
+                         "capacity, or raise TERN_SEGMENT_SIZE if the segment is full",
                          (unsigned long long)table->buckets, owner);
     if (status == TERN_ERR_NOT_FOUND)
         return tern_fail_plainly(status, "no such key");

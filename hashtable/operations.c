@@ -79,6 +79,7 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
     uint64_t *entry = tern_scratch_take(&room_for_mine, bytes);
     uint64_t *seen = tern_scratch_take(&room_for_seen, bytes);
     tern_status status = TERN_ERR_MEMORY;
+    tern_table_enter(worker, table);
     if (entry == NULL || seen == NULL)
         goto out;
     tern_words_fill(entry + 1 + table->shape.key_words, table->shape.value_words, value,
@@ -94,6 +95,7 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
             status = operation_fill(&p, promise, entry);
     } while (tern_probe_again(&p, true, &status));
 out:
+    tern_table_exit(worker, table);
     tern_scratch_free(&room_for_mine);
     tern_scratch_free(&room_for_seen);
     return status;
@@ -103,18 +105,22 @@ tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *tabl
                                  const uint64_t *key, uint64_t hash) {
     if (!tern_shape_counts(table->shape))
         return tern_operation_remove(worker, table, key, hash, NULL);
+    tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
-    return tern_counter_erase(&p);
+    const tern_status status = tern_counter_erase(&p);
+    tern_table_exit(worker, table);
+    return status;
 }
 
 tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
                                   const uint64_t *key, uint64_t hash, tern_replace_hook *hook) {
     tern_shape s = table->shape;
-    tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_scratch room;
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
+    tern_table_enter(worker, table);
+    tern_key_search p = tern_probe_start(worker, table, key, hash);
     uint64_t before;
     tern_status status;
     do {
@@ -129,6 +135,7 @@ tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *tab
         memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
         status = tern_bucket_write(&p, entry, true);
     }
+    tern_table_exit(worker, table);
     tern_scratch_free(&room);
     return status;
 }

@@ -28,6 +28,7 @@ typedef struct tern_news {
         count;                         /* the array that probes start in: number, place, buckets */
     uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
     uint64_t refused;                  /* how often there was no memory for one */
+    uint64_t moves;                    /* 1: all ranks reckon with moves (tour.c) */
 } tern_news;
 
 /*
@@ -75,17 +76,54 @@ struct tern_hashtable {
     bool plain;    /* what near.h serves where a part is near */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
+    uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */
     void *key_argument;
+    bool users_hash;        /* key_hash or key_owner is given: a hash takes a key that is aligned */
     _Atomic uint64_t asked; /* ns: when this process last asked about damage (mend.c) */
     atomic_uint modifiers;  /* that run here, each with a bucket of its own */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_table_part *part;  /* by rank, the first array */
-    struct tern_growth *growth;    /* NULL: the table does not grow */
+    struct tern_growth *growth;
+    bool grows;        /* its parts become larger; else they are made anew in their size */
+    bool asks;         /* before a part is moved first, all ranks have to know of moves */
+    atomic_bool moves; /* keys may be moved between arrays; until then nobody reckons with it */
+    struct tern_table_inside *inside; /* by worker */
     uint8_t only[TERN_PATH_KINDS]; /* a tern_flags by kind: the way that options and sizes leave to
                                       TERN_AUTO, or that if they leave both */
     struct tern_deferred **deferred; /* batches that wait for a bucket, by worker (deferred.h) */
     struct tern_table_requests **requests; /* under way, by worker (requests.h) */
 };
+
+/* The operations of a worker that may hold an array while they make progress (tour.c).
+ * Used by the worker alone. */
+typedef struct tern_table_inside {
+    uint64_t operations; /* that it is in, one in the other */
+    uint64_t begun;      /* of those that were in no other, all together */
+    bool owes;           /* a part was crowded or moving: the next operation makes progress */
+    char unused[47];
+} tern_table_inside;
+
+/* Part of the work of growing falls to the operations that meet it, so that ranks that do nothing
+ * else come to it. */
+void tern_growth_pay(tern_worker *worker, const tern_hashtable *table);
+
+static inline void tern_table_enter(tern_worker *worker, const tern_hashtable *table) {
+    tern_table_inside *inside = &table->inside[worker->index];
+    if (__builtin_expect(inside->owes, 0))
+        tern_growth_pay(worker, table);
+    inside->begun += inside->operations++ == 0;
+}
+
+static inline void tern_table_exit(const tern_worker *worker, const tern_hashtable *table) {
+    table->inside[worker->index].operations--;
+}
+
+/* Whether keys of this table may be moving, or will be before an operation has ended that has just
+ * begun to enter the table. */
+static inline bool tern_table_moves(const tern_hashtable *table) {
+    /* R4 */
+    return atomic_load_explicit(&table->moves, memory_order_relaxed);
+}
 
 /* After a death: what this rank has of the table stays with other ranks, which may have it, until
  * the context goes; this rank does not use or destroy it any more. */
@@ -105,12 +143,13 @@ typedef struct tern_table_key {
     uint64_t hash;
 } tern_table_key;
 
-/* Of a key whose words may be unaligned only where XXH3 is the hash. */
+/* place.c: the hash of a key in a table to which the program gave a hash or an owner function. */
+uint64_t tern_users_hash(const tern_hashtable *table, const void *key);
+
+/* Of a key whose words may be unaligned only where the program gave neither. */
 static inline uint64_t tern_key_hash(const tern_hashtable *table, const void *key) {
-    if (__builtin_expect(table->key_hash == NULL, 1))
-        return XXH3_64bits(key, table->key_bytes);
-    uint64_t users = table->key_hash(key, table->key_bytes, table->key_argument);
-    return XXH3_64bits(&users, sizeof users);
+    return __builtin_expect(!table->users_hash, 1) ? XXH3_64bits(key, table->key_bytes)
+                                                   : tern_users_hash(table, key);
 }
 
 /* Copies bytes and pads them with zeros to whole words. */
@@ -125,12 +164,12 @@ static inline void tern_words_fill(uint64_t *words, uint32_t count, const void *
 static inline void tern_key_load(const tern_hashtable *table, const void *bytes,
                                  tern_table_key *key) {
     tern_words_fill(key->words, table->shape.key_words, bytes, table->key_bytes);
-    key->hash = tern_key_hash(table, table->key_hash == NULL ? bytes : key->words);
+    key->hash = tern_key_hash(table, table->users_hash ? key->words : bytes);
 }
 
-/* Of a key at any address: a hash of the user's gets an aligned copy. */
+/* Of a key at any address: the program's functions get an aligned copy. */
 static inline uint64_t tern_hash_of_bytes(const tern_hashtable *table, const void *bytes) {
-    if (__builtin_expect(table->key_hash == NULL, 1))
+    if (__builtin_expect(!table->users_hash, 1))
         return XXH3_64bits(bytes, table->key_bytes);
     tern_table_key key;
     tern_key_load(table, bytes, &key);
@@ -174,8 +213,9 @@ static inline const tern_table_part *tern_table_part_of(const tern_hashtable *ta
 
 /* Makes so many buckets of this rank free. Nobody uses them. */
 void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count);
-/* Empties this rank's part. Nobody uses it, and no keys are being moved there. */
-void tern_table_clear_own(tern_hashtable *table);
+/* Empties this rank's part, which gives back what it has grown. Nobody uses it, and no keys are
+ * being moved there. */
+void tern_table_clear_own(tern_worker *worker, tern_hashtable *table);
 
 /* Refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,

@@ -103,7 +103,8 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
         return;
     /* There is no memory for a ring; a message needs none. */
     if (status == TERN_ERR_MEMORY)
-        status = tern_call_message(worker, owner, &tern_map_on_free_function, &m, sizeof m);
+        status =
+            tern_call(worker, tern_by_message(owner), &tern_map_on_free_function, &m, sizeof m);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         tern_log(TERN_LOG_WARN, "rank %u keeps memory that a map has let go of: %s", block.rank,
                  tern_error_detail());

@@ -1,5 +1,6 @@
 #include "tern/map.h"
 
+#include "hashtable/growth/growth.h"
 #include "map/block.h"
 #include "src/collective/collective.h"
 #include "tern/call.h"
@@ -37,11 +38,16 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
         goto fail;
     m->context = context;
     m->inline_bytes = inline_bytes(options);
-    const tern_hashtable_options table = {.key_bytes = TERN_MAP_FINGERPRINT,
-                                          .value_bytes = 8 * tern_map_descriptor_words(m),
-                                          .capacity = options->capacity,
-                                          .call_only = options->call_only,
-                                          .key_argument = m};
+    m->key_owner = options->key_owner;
+    m->key_argument = options->key_argument;
+    const tern_hashtable_options table = {
+        .key_bytes = TERN_MAP_FINGERPRINT,
+        .value_bytes = 8 * tern_map_descriptor_words(m),
+        .capacity = options->capacity,
+        .call_only = options->call_only,
+        .grow = options->grow,
+        .key_owner = options->key_owner != NULL ? tern_map_fingerprint_owner : NULL,
+        .key_argument = m};
     status = tern_hashtable_create(worker, &table, &m->table);
     if (status != TERN_OK)
         goto fail;
@@ -104,6 +110,8 @@ static tern_status free_blocks(tern_worker *worker, const tern_map *map, bool ow
 static tern_status free_all(tern_worker *worker, const tern_map *map, bool anyway) {
     tern_peers_look(&worker->context->peers);
     tern_status status = tern_barrier(worker);
+    if (status == TERN_OK)
+        status = tern_growth_settle(worker, map->table);
     if (status != TERN_OK) {
         if (anyway && status != TERN_ERR_MISMATCH)
             (void)free_blocks(worker, map, true);
@@ -111,7 +119,7 @@ static tern_status free_all(tern_worker *worker, const tern_map *map, bool anywa
     }
     status = free_blocks(worker, map, false);
     if (status == TERN_OK && !anyway)
-        tern_table_clear_own(map->table);
+        tern_table_clear_own(worker, map->table);
     tern_status quiesced = tern_quiesce(worker);
     return status == TERN_OK ? quiesced : status;
 }

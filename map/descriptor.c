@@ -1,5 +1,11 @@
 #include "map/map.h"
 
+uint64_t tern_map_fingerprint_owner(const void *fingerprint, size_t bytes, void *map) {
+    (void)bytes;
+    (void)map;
+    return ((const uint64_t *)fingerprint)[1] >> 32;
+}
+
 void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern_map_key *key) {
     bytes = size > 0 ? bytes : "";
     XXH128_hash_t print = XXH3_128bits_withSeed(bytes, size, map->table->nonce);
@@ -7,6 +13,11 @@ void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern
                           .size = size,
                           .fingerprint = {print.low64, print.high64},
                           .seed = tern_map_seed(map, bytes, size)};
+    if (map->key_owner != NULL) {
+        const uint64_t number = map->key_owner(bytes, size, map->key_argument);
+        const uint64_t half = XXH3_64bits_withSeed(&number, sizeof number, map->table->nonce);
+        key->fingerprint[1] = half >> 32 << 32 | (uint32_t)print.high64;
+    }
     key->hash = tern_key_hash(map->table, key->fingerprint);
 }
 

@@ -28,7 +28,20 @@ typedef struct map_search {
     bool by_call;
     void *value;
     size_t room;
+    bool allocates;  /* a value that finds no room gets memory */
+    void *allocated; /* which is this, or NULL */
 } map_search;
+
+/* Makes room for a value, from malloc. */
+static tern_status map_find_allocate(map_search *s, size_t bytes) {
+    free(s->allocated);
+    s->allocated = malloc(bytes);
+    if (s->allocated == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a value of %zu bytes", bytes);
+    s->value = s->allocated;
+    s->room = bytes;
+    return TERN_OK;
+}
 
 /* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
 static tern_status map_find_look(const map_search *s, tern_map_descriptor *d,
@@ -40,7 +53,7 @@ static tern_status map_find_look(const map_search *s, tern_map_descriptor *d,
 }
 
 /* Evaluates the descriptor alone. [out] verdict: STALE if the caller has to read the block. */
-static tern_status judge_descriptor(const map_search *s, const tern_map_descriptor *d,
+static tern_status judge_descriptor(map_search *s, const tern_map_descriptor *d,
                                     tern_block_verdict *verdict, size_t *value_bytes) {
     const size_t bytes = tern_map_descriptor_value_bytes(d->words);
     const char *small = tern_map_descriptor_small(d->words);
@@ -51,11 +64,14 @@ static tern_status judge_descriptor(const map_search *s, const tern_map_descript
         return TERN_OK;
     }
     *value_bytes = bytes;
+    tern_status status = TERN_OK;
     if (bytes > s->room)
-        return tern_fail(TERN_ERR_RANGE, "the value has %zu bytes; there is room for %zu", bytes,
-                         s->room);
-    if (!is_small)
-        return TERN_OK;
+        status = s->allocates
+                     ? map_find_allocate(s, bytes)
+                     : tern_fail(TERN_ERR_RANGE, "the value has %zu bytes; there is room for %zu",
+                                 bytes, s->room);
+    if (status != TERN_OK || !is_small)
+        return status;
     *verdict = TERN_BLOCK_MINE;
     if (bytes > 0)
         memcpy(s->value, small + s->key->size, bytes);
@@ -79,7 +95,7 @@ static tern_status wait_for_block(const map_search *s, const tern_map_descriptor
     return tern_wait_step(worker->context, wait, block.rank);
 }
 
-static tern_status map_find_key(const map_search *s, size_t *value_bytes) {
+static tern_status map_find_key(map_search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
     tern_map_descriptor d, last;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
@@ -108,6 +124,22 @@ static tern_status map_find_key(const map_search *s, size_t *value_bytes) {
     }
 }
 
+/* The whole of a find, by RMA or by call. [out] value_bytes: set on TERN_OK, and where the value
+ * has too little room. */
+static tern_status map_find(map_search *s, tern_flags flags, size_t *value_bytes) {
+    tern_worker *worker = s->worker;
+    const tern_map *map = s->map;
+    s->owner = tern_hash_owner(map->table, s->key->hash);
+    s->promise = tern_flags_promise(flags);
+    const tern_path_target target = tern_table_target(map->table, s->owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
+                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
+    s->by_call = !tern_map_in_place(worker, map, s->owner, pick.via);
+    tern_status status = map_find_key(s, value_bytes);
+    tern_selector_done(worker, &pick, &target, status);
+    return tern_hashtable_outcome(map->table, s->owner, status);
+}
+
 tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                           tern_flags flags, void *value, size_t room, size_t *value_bytes) {
     static const char name[] = "tern_map_find";
@@ -118,17 +150,47 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
         return status;
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    map_search s = {
-        worker, map,   &k,  tern_hash_owner(map->table, k.hash), tern_flags_promise(flags),
-        false,  value, room};
-    const tern_path_target target = tern_table_target(map->table, s.owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
-                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    s.by_call = !tern_map_in_place(worker, map, s.owner, pick.via);
+    map_search s = {.worker = worker, .map = map, .key = &k, .value = value, .room = room};
     size_t bytes = 0;
-    status = map_find_key(&s, &bytes);
-    tern_selector_done(worker, &pick, &target, status);
+    status = map_find(&s, flags, &bytes);
     if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
         *value_bytes = bytes;
-    return tern_hashtable_outcome(map->table, s.owner, status);
+    return status;
+}
+
+/* A value that an answer to a call holds comes into room on the stack, and so costs no second
+ * trip. */
+tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map, const void *key,
+                                size_t key_bytes, tern_flags flags, void **value,
+                                size_t *value_bytes) {
+    static const char name[] = "tern_map_find_alloc";
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
+    if (status == TERN_OK && (value == NULL || value_bytes == NULL))
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                           value == NULL ? "value" : "value_bytes");
+    if (status != TERN_OK)
+        return status;
+    char room[TERN_RESULT_MAX];
+    tern_map_key k;
+    tern_map_key_make(map, key, key_bytes, &k);
+    map_search s = {.worker = worker,
+                    .map = map,
+                    .key = &k,
+                    .value = room,
+                    .room = sizeof room,
+                    .allocates = true};
+    size_t bytes = 0;
+    status = map_find(&s, flags, &bytes);
+    if (status == TERN_OK && s.value == room) {
+        status = map_find_allocate(&s, bytes > 0 ? bytes : 1);
+        if (status == TERN_OK)
+            memcpy(s.value, room, bytes);
+    }
+    if (status != TERN_OK) {
+        free(s.allocated);
+        return status;
+    }
+    *value = s.allocated;
+    *value_bytes = bytes;
+    return TERN_OK;
 }

@@ -22,6 +22,11 @@
  * always have the other key at hand; it refuses to replace an entry whose tag shows that the entry
  * belongs to another key.
  *
+ * If the program places keys by a part of them, the upper half of the fingerprint's second word is
+ * a hash of the number that its function gave, and the table takes that for the number. So the
+ * fingerprint tells the owner: handlers and the owner that moves keys do not need the key.
+ * 128 bits remain that tell the keys of one number apart.
+ *
  * Check: a hash of the value. Its seed is a hash of the key, seeded with the nonce. The check needs
  * no version. If a find reads a block after it was given back, there are two cases. If the block
  * still has the bytes that the descriptor describes, the map held them when the find read the
@@ -44,6 +49,8 @@ struct tern_map {
     tern_context *context;
     tern_hashtable *table; /* its key_argument is the map */
     size_t inline_bytes;
+    uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */
+    void *key_argument;
 };
 
 /* A key with its hashes. bytes is NULL if a message named the key without its bytes. */
@@ -79,6 +86,9 @@ static inline const char *tern_map_descriptor_small(const uint64_t *d) {
 static inline uint64_t tern_map_seed(const tern_map *map, const void *key, size_t bytes) {
     return XXH3_64bits_withSeed(key, bytes, ~map->table->nonce);
 }
+
+/* The number by which the table places a fingerprint, if the program has an owner function. */
+uint64_t tern_map_fingerprint_owner(const void *fingerprint, size_t bytes, void *map);
 
 /* bytes may be NULL if size is 0. */
 void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern_map_key *key);

@@ -1,17 +1,22 @@
 #include "tern/distributed_queue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "queue/ending.h"
 #include "queue/queue.h"
 #include "src/broken.h"
+#include "src/collective/collective.h"
+#include "src/progress/wait.h"
 
-/* The parts are hosted queues that are created together. This file adds the choice of the part
- * from which an item is popped. */
+/* The parts are hosted queues that are created together. This file adds the choice of the part to
+ * which an item is pushed and from which one is popped, and waits for items until none can come. */
 
 struct tern_distributed_queue {
     tern_context *context;
     tern_queue *parts;       /* by rank */
-    _Atomic uint64_t steals; /* number of steals, from which first_victim chooses a rank */
+    _Atomic uint64_t steals; /* number of steals, from which next_victim chooses a rank */
+    tern_ending ending;
 };
 
 tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_options *options,
@@ -19,7 +24,7 @@ tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_
     static const char name[] = "tern_distributed_queue_create";
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
-    tern_distributed_queue *made = calloc(1, sizeof *made);
+    tern_distributed_queue *made = aligned_alloc(TERN_QUEUE_LINE, sizeof *made);
     tern_queue_options part = {.host = 0};
     if (options != NULL)
         part = *options;
@@ -35,11 +40,25 @@ tern_status tern_distributed_queue_create(tern_worker *worker, const tern_queue_
         free(made);
         return status;
     }
-    made->context = worker->context;
+    tern_context *context = worker->context;
+    memset(made, 0, sizeof *made);
+    made->context = context;
     made->parts = parts;
-    atomic_init(&made->steals, worker->context->rank * 7919u);
-    *queue = made;
-    return TERN_OK;
+    atomic_init(&made->steals, context->rank * 7919u);
+    status = tern_collective_agree(context, worker, tern_ending_open(context, &made->ending, parts),
+                                   name);
+    if (status == TERN_OK) {
+        *queue = made;
+        return TERN_OK;
+    }
+    if (status == TERN_ERR_PEER) { /* other ranks may have the queue, and use its memory */
+        tern_object_remove(context, &parts->object);
+        return status;
+    }
+    tern_ignore(tern_queue_destroy_parts(worker, parts, context->size, name));
+    tern_ending_close(&made->ending);
+    free(made);
+    return status;
 }
 
 tern_status tern_distributed_queue_destroy(tern_worker *worker, tern_distributed_queue *queue) {
@@ -53,8 +72,10 @@ tern_status tern_distributed_queue_destroy(tern_worker *worker, tern_distributed
     if (status != TERN_OK)
         return status;
     status = tern_queue_destroy_parts(worker, queue->parts, queue->context->size, name);
-    if (status != TERN_ERR_MISMATCH)
-        free(queue);
+    if (status == TERN_ERR_MISMATCH)
+        return status;
+    tern_ending_close(&queue->ending);
+    free(queue);
     return status;
 }
 
@@ -70,8 +91,8 @@ tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t 
     return TERN_OK;
 }
 
-/* The rank at which a steal begins: splitmix64 of the number of steals. */
-static uint32_t first_victim(tern_distributed_queue *queue) {
+/* A rank at random: splitmix64 of the number of steals. */
+static uint32_t next_victim(tern_distributed_queue *queue) {
     /* R4 */
     uint64_t x = atomic_fetch_add_explicit(&queue->steals, 1, memory_order_relaxed);
     x = (x + 1) * 0x9e3779b97f4a7c15u;
@@ -93,34 +114,187 @@ static tern_status distributed_steal(tern_worker *worker, tern_queue *victim, vo
                                popped);
 }
 
+static tern_status distributed_check(const tern_worker *worker, const tern_distributed_queue *queue,
+                                     const void *data, const size_t *count, const char *name) {
+    if (worker == NULL || queue == NULL || data == NULL || count == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         worker == NULL  ? "worker"
+                         : queue == NULL ? "queue"
+                         : data == NULL  ? "items"
+                                         : "the count that is returned");
+    if (worker->context != queue->context)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and queue are of different contexts", name);
+    return TERN_OK;
+}
+
+/* The own part, and then up to so many others. */
+static tern_status distributed_look(tern_worker *worker, tern_distributed_queue *queue, void *items,
+                                    size_t count, tern_flags flags, uint32_t others,
+                                    size_t *popped) {
+    const uint32_t me = queue->context->rank, size = queue->context->size;
+    tern_status status =
+        tern_queue_pop_many(worker, &queue->parts[me], items, count, flags, popped);
+    if (status == TERN_ERR_EMPTY && tern_flags_promise(flags) != TERN_LOCAL &&
+        !TERN_BROKEN(TERN_BREAK_STEAL)) {
+        const uint32_t first = next_victim(queue);
+        for (uint32_t i = 0; i < others && status == TERN_ERR_EMPTY; i++) {
+            const uint32_t victim = (uint32_t)(((uint64_t)first + i) % size);
+            if (victim != me)
+                status =
+                    distributed_steal(worker, &queue->parts[victim], items, count, flags, popped);
+        }
+        if (status == TERN_OK)
+            tern_error_clear(); /* some parts were empty */
+    }
+    if (status == TERN_OK)
+        tern_ending_take(worker, &queue->ending, *popped);
+    return status;
+}
+
+static tern_status distributed_pop(tern_worker *worker, tern_distributed_queue *queue, void *items,
+                                   size_t count, tern_flags flags, size_t *popped,
+                                   const char *name) {
+    tern_status status = distributed_check(worker, queue, items, popped, name);
+    if (status != TERN_OK)
+        return status;
+    const uint32_t size = queue->context->size;
+    *popped = 0;
+    tern_ending_finish(worker, &queue->ending);
+    status = distributed_look(worker, queue, items, count, flags, size, popped);
+    if (status == TERN_ERR_EMPTY && tern_flags_promise(flags) != TERN_LOCAL)
+        return tern_fail(status, "%s: all %u parts of the distributed queue were found empty", name,
+                         size);
+    return status;
+}
+
 tern_status tern_distributed_queue_pop_many(tern_worker *worker, tern_distributed_queue *queue,
                                             void *items, size_t count, tern_flags flags,
                                             size_t *popped) {
-    if (queue == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_distributed_queue_pop_many: queue is NULL");
-    uint32_t me = queue->context->rank, size = queue->context->size;
-    tern_status status =
-        tern_queue_pop_many(worker, &queue->parts[me], items, count, flags, popped);
-    if (status != TERN_ERR_EMPTY || tern_flags_promise(flags) == TERN_LOCAL ||
-        TERN_BROKEN(TERN_BREAK_STEAL))
-        return status;
-    uint32_t first = first_victim(queue);
-    for (uint32_t i = 0; i < size && status == TERN_ERR_EMPTY; i++) {
-        uint32_t victim = (uint32_t)(((uint64_t)first + i) % size);
-        if (victim != me)
-            status = distributed_steal(worker, &queue->parts[victim], items, count, flags, popped);
-    }
-    if (status == TERN_ERR_EMPTY)
-        return tern_fail(status, "all %u parts of the distributed queue were found empty", size);
-    if (status == TERN_OK)
-        tern_error_clear(); /* some parts were empty */
-    return status;
+    return distributed_pop(worker, queue, items, count, flags, popped,
+                           "tern_distributed_queue_pop_many");
 }
 
 tern_status tern_distributed_queue_try_pop(tern_worker *worker, tern_distributed_queue *queue,
                                            void *item, tern_flags flags) {
     size_t popped;
-    return tern_distributed_queue_pop_many(worker, queue, item, 1, flags, &popped);
+    return distributed_pop(worker, queue, item, 1, flags, &popped,
+                           "tern_distributed_queue_try_pop");
+}
+
+/* One part at random beside the own one in each round: what a wait costs others does not grow with
+ * their number, and an item is with its own rank, or is found sooner or later. */
+static tern_status distributed_await(tern_worker *worker, tern_distributed_queue *queue,
+                                     void *items, size_t count, uint64_t until, tern_flags flags,
+                                     size_t *popped, const char *name) {
+    tern_status status = distributed_check(worker, queue, items, popped, name);
+    if (status == TERN_OK && tern_flags_promise(flags) != TERN_READ_WRITE)
+        status = tern_fail(TERN_ERR_ARGUMENT,
+                           "%s: flags %#x hold a promise, but there is nothing to wait for in a "
+                           "phase; pass a way or 0",
+                           name, flags);
+    if (status == TERN_OK && count == 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: count is 0", name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = queue->context;
+    tern_wait_state wait = TERN_WAIT_IN(name);
+    *popped = 0;
+    tern_ending_finish(worker, &queue->ending);
+    for (;;) {
+        if (tern_ending_has_come(worker, &queue->ending))
+            return tern_fail(TERN_ERR_DONE, "%s: all work is done", name);
+        status = distributed_look(worker, queue, items, count, flags, 1, popped);
+        if (status != TERN_ERR_EMPTY)
+            return status;
+        const size_t found = tern_progress_round(worker);
+        status = tern_ending_step(worker, &queue->ending);
+        if (status == TERN_OK && until != TERN_QUEUE_FOREVER && tern_now() >= until)
+            return tern_fail(TERN_ERR_TIMEOUT, "%s: the time is over; nothing was popped", name);
+        if (status == TERN_OK)
+            status = tern_wait_round(context, &wait, found, TERN_ANYBODY);
+        if (status != TERN_OK)
+            return status;
+        tern_error_clear(); /* parts were empty */
+    }
+}
+
+tern_status tern_distributed_queue_pop(tern_worker *worker, tern_distributed_queue *queue,
+                                       void *item, tern_flags flags) {
+    size_t popped;
+    return distributed_await(worker, queue, item, 1, TERN_QUEUE_FOREVER, flags, &popped,
+                             "tern_distributed_queue_pop");
+}
+
+tern_status tern_distributed_queue_pop_timed(tern_worker *worker, tern_distributed_queue *queue,
+                                             void *items, size_t count, double seconds,
+                                             tern_flags flags, size_t *popped) {
+    static const char name[] = "tern_distributed_queue_pop_timed";
+    uint64_t until;
+    tern_status status = tern_queue_deadline(seconds, &until, name);
+    return status == TERN_OK
+               ? distributed_await(worker, queue, items, count, until, flags, popped, name)
+               : status;
+}
+
+tern_status tern_distributed_queue_push_many(tern_worker *worker, tern_distributed_queue *queue,
+                                             const void *items, size_t count, tern_flags flags,
+                                             size_t *pushed) {
+    static const char name[] = "tern_distributed_queue_push_many";
+    tern_status status = distributed_check(worker, queue, items, pushed, name);
+    if (status != TERN_OK)
+        return status;
+    const uint32_t me = queue->context->rank, size = queue->context->size;
+    const size_t bytes = queue->parts[me].item_bytes;
+    size_t all = 0;
+    status = tern_queue_push_many(worker, &queue->parts[me], items, count, flags, &all);
+    const uint32_t first = all < count ? next_victim(queue) : 0;
+    const bool spills = tern_flags_promise(flags) != TERN_LOCAL;
+    for (uint32_t i = 0; i < size && spills && all < count; i++) {
+        if (status != TERN_OK && status != TERN_ERR_FULL)
+            break;
+        const uint32_t rank = (uint32_t)(((uint64_t)first + i) % size);
+        size_t some = 0;
+        if (rank == me)
+            continue;
+        status = tern_queue_push_many(worker, &queue->parts[rank],
+                                      (const char *)items + all * bytes, count - all, flags, &some);
+        all += some;
+    }
+    *pushed = all;
+    if (status == TERN_ERR_FULL && all == 0)
+        return tern_fail(status, "%s: all parts of the distributed queue were found full", name);
+    if (status != TERN_OK && status != TERN_ERR_FULL)
+        return status;
+    tern_error_clear(); /* some parts were full */
+    return TERN_OK;
+}
+
+tern_status tern_distributed_queue_try_push(tern_worker *worker, tern_distributed_queue *queue,
+                                            const void *item, tern_flags flags) {
+    size_t pushed;
+    return tern_distributed_queue_push_many(worker, queue, item, 1, flags, &pushed);
+}
+
+static tern_status hold_check(const tern_worker *worker, const tern_distributed_queue *queue,
+                              const char *name) {
+    const size_t none = 0;
+    return distributed_check(worker, queue, worker, &none, name);
+}
+
+tern_status tern_distributed_queue_hold(tern_worker *worker, tern_distributed_queue *queue) {
+    tern_status status = hold_check(worker, queue, "tern_distributed_queue_hold");
+    if (status == TERN_OK)
+        tern_ending_hold(worker, &queue->ending);
+    return status;
+}
+
+tern_status tern_distributed_queue_release(tern_worker *worker, tern_distributed_queue *queue) {
+    tern_status status = hold_check(worker, queue, "tern_distributed_queue_release");
+    if (status == TERN_OK)
+        tern_ending_release(worker, &queue->ending);
+    return status;
 }
 
 tern_status tern_distributed_queue_size(tern_worker *worker, tern_distributed_queue *queue,

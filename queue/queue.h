@@ -93,6 +93,9 @@ typedef struct tern_queue_run {
     size_t count; /* the largest number of items, at least 1 */
 } tern_queue_run;
 
+/* When a wait of so many seconds, 0 or more, ends. */
+tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name);
+
 /* The queue as a target of the selector. */
 static inline tern_path_target tern_queue_target(const tern_queue *queue) {
     return (tern_path_target){

@@ -6,7 +6,7 @@
 /* Push and pop with a deadline. They draw a ticket only once they know that they can use it, so an
  * operation that gives up leaves nothing behind. */
 
-static tern_status queue_deadline(double seconds, uint64_t *until, const char *name) {
+tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name) {
     if (!(seconds >= 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: seconds are %g; allowed are 0 and more", name,
                          seconds);
@@ -21,7 +21,7 @@ tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue, const 
     static const char name[] = "tern_queue_push_timed";
     size_t done;
     tern_queue_run run = {.count = 1};
-    tern_status status = queue_deadline(seconds, &run.until, name);
+    tern_status status = tern_queue_deadline(seconds, &run.until, name);
     return status == TERN_OK ? tern_queue_push_by(worker, queue, item, run, flags, &done, name)
                              : status;
 }
@@ -31,7 +31,7 @@ tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue, void *i
     static const char name[] = "tern_queue_pop_timed";
     size_t done;
     tern_queue_run run = {.count = 1};
-    tern_status status = queue_deadline(seconds, &run.until, name);
+    tern_status status = tern_queue_deadline(seconds, &run.until, name);
     if (status == TERN_OK)
         status = tern_queue_pop_by(worker, queue, item, run, flags, &done, name);
     if (TERN_BROKEN(TERN_BREAK_LATE) && status == TERN_OK && tern_now() > run.until)

@@ -62,10 +62,11 @@ static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
     return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
 }
 
+/* Threads without a worker have neither rings nor cells. */
 static tern_status answer_check(tern_worker *worker, uint32_t target,
                                 const tern_return_address *back) {
     const uint32_t rank = tern_rank_of(worker->context, target);
-    if (!tern_is_near(worker->context, rank))
+    if (!tern_is_near(worker->context, rank) || tern_is_nobody(worker))
         return TERN_OK;
     if (back != NULL && tern_reply_is_damaged(worker, back))
         return tern_fail(TERN_ERR_CORRUPT,
@@ -93,7 +94,12 @@ tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t
 
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
                                const tern_return_address *back) {
-    tern_status status = tern_glance(worker, tern_rank_of(worker->context, target));
+    const uint32_t rank = tern_rank_of(worker->context, target);
+    if (tern_is_nobody(worker)) /* it asks MPI in each of its looks, which costs more than this */
+        return tern_peer_look(&worker->context->peers, rank) == TERN_PEER_DEAD
+                   ? tern_peer_fail(rank)
+                   : TERN_OK;
+    tern_status status = tern_glance(worker, rank);
     /* A program may test many requests in turn, and the glance that looks may always be that of the
      * same one. So each has its own look. */
     if (status == TERN_OK && tern_reply_is_looked_at(worker, back))

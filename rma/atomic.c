@@ -2,6 +2,7 @@
 #include "rma/network/process.h"
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
 /* One family of atomics per word: the width is the caller's, the order sequentially consistent. */
@@ -48,8 +49,8 @@ bool tern_has_far_atomics(const tern_context *context) {
            (rma->native != NULL && rma->native->atomics);
 }
 
-tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
-                            uint64_t operand, uint64_t expected, uint64_t *old) {
+static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                              uint64_t operand, uint64_t expected, uint64_t *old) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
     if (p.segment != 0)
@@ -86,6 +87,31 @@ tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, 
     return status;
 }
 
+/* The inlined atomics of a worker that has a profile come here all. */
+static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                   unsigned width, uint64_t operand, uint64_t expected,
+                                   uint64_t *old) {
+    tern_status status = TERN_OK;
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
+    void *word = tern_atomic_address(worker, p, width);
+    if (word == NULL)
+        status = atomic_far(worker, p, op, width, operand, expected, old);
+    else {
+        const uint64_t before = tern_atomic_apply(word, op, width, operand, expected);
+        if (old != NULL)
+            *old = before;
+    }
+    tern_span_end(worker, &span, p.rank, width, status);
+    return status;
+}
+
+tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                            uint64_t operand, uint64_t expected, uint64_t *old) {
+    return __builtin_expect(worker->profile == NULL, 1)
+               ? atomic_far(worker, p, op, width, operand, expected, old)
+               : atomic_profiled(worker, p, op, width, operand, expected, old);
+}
+
 /* Atomics that start and return. */
 
 /* Whether it is a word of another node that takes atomics from there. */
@@ -99,9 +125,9 @@ static bool atomic_goes_by_message(const tern_context *context, tern_ptr p) {
     return p.domain == TERN_DOMAIN_OWNER || !tern_has_far_atomics(context);
 }
 
-tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
-                                 uint64_t operand, uint64_t expected, uint64_t *old,
-                                 tern_transfer *transfer) {
+static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                   uint64_t operand, uint64_t expected, uint64_t *old,
+                                   tern_transfer *transfer) {
     tern_context *context = worker->context;
     const tern_transport_ops *far = tern_rma_of(context)->far;
     uint64_t offset = 0;
@@ -111,7 +137,7 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
         return TERN_OK;
     }
     if (p.offset % 8 != 0 || worker->in_handler || !atomic_is_far(context, p))
-        return tern_atomic_far(worker, p, op, 8, operand, expected, old);
+        return atomic_far(worker, p, op, 8, operand, expected, old);
     tern_status status = tern_segment_check(context, p, 8, &offset);
     if (status != TERN_OK)
         return status;
@@ -137,5 +163,16 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
     }
     if (status == TERN_OK)
         *transfer = (tern_transfer){p.rank, true, false, {answer}, NULL};
+    return status;
+}
+
+tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                 uint64_t operand, uint64_t expected, uint64_t *old,
+                                 tern_transfer *transfer) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return transfer_atomic(worker, p, op, operand, expected, old, transfer);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
+    const tern_status status = transfer_atomic(worker, p, op, operand, expected, old, transfer);
+    tern_span_end(worker, &span, p.rank, 8, status);
     return status;
 }

@@ -2,12 +2,13 @@
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/collective/collective.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 #include "tern/transfer.h"
 
 /* Completion at the target, and order: flush, fence and barrier. */
 
-tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
+static tern_status flush_far(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     if (rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("tern_flush");
@@ -27,6 +28,20 @@ tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
             return status;
     }
     return tern_way_to(context, rank)->flush(worker, rank);
+}
+
+static tern_status flush_profiled(tern_worker *worker, uint32_t rank) {
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_FLUSH, TERN_NO_FUNCTION);
+    /* R3: tern_flush */
+    atomic_thread_fence(memory_order_seq_cst);
+    const tern_status status = flush_far(worker, rank);
+    tern_span_end(worker, &span, rank, 0, status);
+    return status;
+}
+
+tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
+    return __builtin_expect(worker->profile == NULL, 1) ? flush_far(worker, rank)
+                                                        : flush_profiled(worker, rank);
 }
 
 tern_status tern_flush_all_but(tern_worker *worker, uint32_t except) {
@@ -56,7 +71,7 @@ tern_status tern_puts_deliver(tern_worker *worker) {
     const tern_context *context = worker->context;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
-    if (mine->puts_left == 0 || worker->in_handler || worker->in_progress)
+    if (worker->in_handler || worker->in_progress || mine->puts_left == 0)
         return status;
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;) {
         const uint32_t rank = i < mine->dirty_count ? mine->dirty_ranks[i] : TERN_NOBODY;

@@ -1,4 +1,5 @@
 #include "rma/state.h"
+#include "rma/thread_reply.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "rma/memory/rkey.h"
 #include "rma/network/port.h"
 #include "rma/network/question.h"
+#include "rma/ring/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/mpi_rma.h"
@@ -16,65 +18,91 @@
 #include "src/progress/progress.h"
 #include "src/mpi/mpi.h"
 #include "src/peer/listener.h"
-#include "src/peer/topology.h"
 
-/* The NUMA nodes that this process runs on, but not more than it has workers. */
-static tern_status rma_place(tern_context *context, tern_rma *rma) {
-    rma->parts = 1;
-    hwloc_topology_t topology;
-    tern_status status = tern_topology_load(&topology, false);
-    if (status != TERN_OK)
-        return status;
-    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
-    if (binding != NULL && hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) == 0)
-        rma->parts = tern_topology_numa(topology, binding, rma->numa);
-    if (rma->parts > context->workers)
-        rma->parts = context->workers;
-    hwloc_bitmap_free(binding);
-    hwloc_topology_destroy(topology);
-    return TERN_OK;
+static tern_status make_heap(tern_rma *rma, size_t page) {
+    /* Offsets count from the start of the heap, which is aligned to 2 MiB in every mapping. */
+    uint64_t cut[TERN_NUMA_MAX + 1];
+    for (size_t i = 0; i <= rma->parts; i++)
+        cut[i] = tern_segment_cut(&rma->layout, page, rma->parts, i);
+    return tern_heap_create(cut, rma->parts, &rma->heap);
 }
 
-static tern_status make_heaps(tern_rma *rma, size_t page) {
-    rma->heap = calloc(rma->parts, sizeof(tern_heap *));
-    if (rma->heap == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the heap");
-    /* Offsets count from the start of the heap, which is aligned to 2 MiB in every mapping. */
-    tern_status status = TERN_OK;
-    for (size_t i = 0; i < rma->parts && status == TERN_OK; i++) {
-        size_t from = tern_segment_cut(&rma->layout, page, rma->parts, i);
-        size_t to = tern_segment_cut(&rma->layout, page, rma->parts, i + 1);
-        status = tern_heap_create(from, to - from, &rma->heap[i]);
-    }
-    return status;
+static tern_status make_tables(tern_context *context, tern_rma *rma) {
+    const tern_placement *placement = &rma->placement;
+    const bool apart = placement->topology != NULL;
+    tern_tables *tables = &rma->tables;
+    tern_tables_compute(context->size, context->workers, rma->layout.ring_count, apart, tables);
+    rma->table_base = tern_tables_map(tables);
+    if (rma->table_base == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", tables->bytes);
+    for (uint32_t i = 0; apart && i < context->workers; i++)
+        tern_placement_bind(placement, tern_tables_of_worker(tables, rma->table_base, i),
+                            tables->worker_bytes,
+                            placement->node[tern_placement_guess(placement, i)], false);
+    rma->segment = (void *)(rma->table_base + tables->segment);
+    rma->reach = (void *)(rma->table_base + tables->reach);
+    rma->inbox_windows = (void *)(rma->table_base + tables->inbox);
+    rma->ins = (void *)(rma->table_base + tables->ins);
+    return TERN_OK;
 }
 
 static tern_status make_segment(tern_context *context, tern_rma *rma) {
     tern_layout_compute(&context->config, context->size, &rma->layout);
-    tern_tables_compute(context->size, context->workers, rma->layout.ring_count, &rma->tables);
-    rma->table_base = tern_tables_map(&rma->tables);
-    if (rma->table_base == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for %zu bytes of tables", rma->tables.bytes);
-    rma->segment = (void *)(rma->table_base + rma->tables.segment);
-    rma->reach = (void *)(rma->table_base + rma->tables.reach);
-    rma->inbox_windows = (void *)(rma->table_base + rma->tables.inbox);
-    rma->ins = (void *)(rma->table_base + rma->tables.ins);
-    tern_status status = rma_place(context, rma);
-    tern_segment *mine = &rma->segment[context->rank];
+    tern_status status = tern_placement_open(&rma->placement);
     if (status == TERN_OK)
-        status = tern_segment_create(&context->config, &rma->layout, mine, &rma->fd);
-    if (status == TERN_OK) {
-        rma->parts = tern_segment_parts(&rma->layout, mine->page, rma->parts);
-        tern_segment_place(&context->config, &rma->layout, mine, rma->numa, rma->parts);
-        status = make_heaps(rma, mine->page);
-    }
+        status = make_tables(context, rma);
+    if (status != TERN_OK)
+        return status;
+    tern_segment *mine = &rma->segment[context->rank];
+    status = tern_segment_create(&context->config, &rma->layout, mine, &rma->fd);
+    if (status != TERN_OK)
+        return status;
+    rma->parts = tern_segment_parts(&rma->layout, mine->page, rma->placement.nodes);
+    tern_placement_bind_segment(&rma->placement, &rma->layout, mine, rma->parts, context->workers);
+    tern_segment_prefault(&context->config, &rma->layout, mine);
+    status = make_heap(rma, mine->page);
     if (status != TERN_OK)
         return status;
     rma->mine = mine->base;
     tern_segment_header *header = (void *)rma->mine;
     header->magic = TERN_SEGMENT_MAGIC;
     header->nonce = context->nonce;
+    /* R9: arena_find_part; before the segment is shared */
+    atomic_store_explicit(&header->arena_parts,
+                          (uint32_t)tern_segment_arena_parts(&rma->layout, rma->placement.nodes),
+                          memory_order_relaxed);
     return TERN_OK;
+}
+
+/* The segment that holds what the node has once: of its lowest rank. */
+static tern_segment *node_segment(const tern_rma *rma) {
+    tern_segment *lowest = rma->segment;
+    while (lowest->base == NULL)
+        lowest++;
+    return lowest;
+}
+
+static uint32_t *node_places(const tern_rma *rma) {
+    return (void *)(node_segment(rma)->base + rma->layout.places);
+}
+
+/* The lowest rank writes which rank is where. */
+static void write_places(const tern_context *context, const tern_rma *rma) {
+    const size_t bytes = context->size * sizeof(uint32_t);
+    uint32_t *node = node_places(rma);
+    if (node_segment(rma) != &rma->segment[context->rank])
+        return;
+    memcpy(node, context->node, bytes);
+    memcpy(node + context->size, context->peers.machine, bytes);
+}
+
+/* From here on the node has one copy of it, which every rank has mapped. */
+static void share_places(tern_context *context, tern_rma *rma) {
+    free(context->node);
+    free(context->peers.machine);
+    context->node = node_places(rma);
+    context->peers.machine = context->node + context->size;
+    rma->places_shared = true;
 }
 
 static tern_status map_node(tern_context *context, tern_rma *rma) {
@@ -109,19 +137,21 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
     /* The mapping is enough from here on. */
     close(rma->fd);
     rma->fd = -1;
-    return tern_collective_agree(context, NULL, status, "mapping segments");
+    if (status == TERN_OK)
+        write_places(context, rma);
+    status = tern_collective_agree(context, NULL, status, "mapping segments");
+    if (status == TERN_OK)
+        share_places(context, rma);
+    return status;
 }
 
 static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
     uint32_t total = context->size * context->workers;
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *worker = context->worker[i];
-        tern_rma_worker *mine = aligned_alloc(TERN_LINE, sizeof *mine);
-        if (mine == NULL)
-            return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
-        memset(mine, 0, sizeof *mine);
+        char *tables = tern_tables_of_worker(&rma->tables, rma->table_base, i);
+        tern_rma_worker *mine = (void *)(tables + rma->tables.worker);
         worker->layer[TERN_LAYER_RMA] = mine;
-        char *tables = rma->table_base + rma->tables.workers + i * rma->tables.worker_bytes;
         mine->out = (void *)(tables + rma->tables.out);
         mine->in = (void *)(tables + rma->tables.in);
         mine->loose = (void *)(tables + rma->tables.loose);
@@ -135,17 +165,24 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
             mine->posts = (void *)(tables + rma->tables.posts);
         mine->remotes = (void *)(tables + rma->tables.remotes);
         mine->board = tern_board(context, worker->id);
+        const size_t expected = tern_placement_guess(&rma->placement, i);
+        mine->numa = rma->placement.node[expected];
+        tern_doorbell_set_numa(mine->board, (uint32_t)expected);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (!tern_has_far_atomics(context))
             direct |= 1u << TERN_DOMAIN_GLOBAL;
         worker->view = (tern_worker_view){.reach = rma->reach,
                                           .ranks = context->size,
+                                          .inlined = context->profiling == NULL ? context->size : 0,
                                           .workers = context->workers,
                                           .out = mine->out,
                                           .direct_domains = direct,
                                           .calls_sent = &worker->stats.calls_sent};
     }
+    /* Threads without a worker reach the same memory, and have no rings to any worker. */
+    tern_context_nobody(context)->view =
+        (tern_worker_view){.reach = rma->reach, .ranks = context->size, .inlined = context->size};
     return TERN_OK;
 }
 
@@ -199,17 +236,25 @@ static void rma_close_layer(tern_context *context) {
             if (!is_left_to_mpi(out) || alive)
                 free_out(out);
         }
+        for (tern_in *in = mine->ins, *next; in != NULL; in = next) {
+            next = in->next;
+            if (in->is_allocated)
+                free(in);
+        }
         free(mine->words);
-        free(mine);
         context->worker[i]->layer[TERN_LAYER_RMA] = NULL;
     }
-    for (size_t i = 0; rma->heap != NULL && i < rma->parts; i++)
-        tern_heap_destroy(rma->heap[i]);
-    free(rma->heap);
+    tern_heap_destroy(rma->heap);
     tern_inbox_close(context);
+    tern_thread_replies_close(context);
+    if (rma->places_shared) {
+        context->node = NULL;
+        context->peers.machine = NULL;
+    }
     for (uint32_t r = 0; rma->segment != NULL && r < context->size; r++)
         tern_segment_destroy(&rma->segment[r]);
     tern_tables_unmap(&rma->tables, rma->table_base);
+    tern_placement_close(&rma->placement);
     if (rma->fd >= 0)
         close(rma->fd);
     pthread_mutex_destroy(&rma->heap_lock);
@@ -226,12 +271,10 @@ static tern_activity *rma_activity_of(const tern_context *context, uint32_t rank
 
 /* Their addresses lie in the segment of the node's lowest rank. */
 static tern_status rma_open_listeners(tern_context *context, const tern_rma *rma) {
-    uint32_t lowest = 0;
-    while (rma->segment[lowest].base == NULL)
-        lowest++;
-    tern_listener_address *table = (void *)(rma->segment[lowest].base + rma->layout.listeners);
+    tern_segment *segment = node_segment(rma);
+    tern_listener_address *table = (void *)(segment->base + rma->layout.listeners);
     return tern_listeners_open(context, rma->native != NULL ? tern_question_reply : NULL, table,
-                               lowest == context->rank);
+                               segment == &rma->segment[context->rank]);
 }
 
 static tern_status rma_open_layer(tern_context *context) {
@@ -255,6 +298,8 @@ static tern_status rma_open_layer(tern_context *context) {
         status = rma_make_workers(context, rma);
     if (status == TERN_OK)
         status = tern_messages_open(context, &rma->messages);
+    if (status == TERN_OK)
+        status = tern_thread_replies_open(context);
     if (status == TERN_OK && context->size > 1)
         status = tern_inbox_open(context);
     status = tern_collective_agree(context, NULL, status, "setting up transfers");
@@ -303,6 +348,7 @@ const tern_layer tern_rma_layer = {
     .open = rma_open_layer,
     .drain = rma_drain,
     .close = rma_close_layer,
+    .adopt = tern_placement_follow,
     .progress = rma_progress,
 };
 

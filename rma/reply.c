@@ -8,12 +8,22 @@
 #include "base/error.h"
 #include "rma/memory/owner_service.h"
 #include "rma/state.h"
+#include "rma/thread_reply.h"
 #include "src/mpi/mpi.h"
 
 _Static_assert(TERN_CALL_REQUESTS == 64, "cells in use are bits of one word");
 
 static tern_cell *own_cell(tern_worker *worker, uint32_t cell) {
     return tern_rma_worker_of(worker)->cell[cell].memory;
+}
+
+static bool is_of_thread(const tern_return_address *address) {
+    return address->cell == TERN_CELL_OF_THREAD;
+}
+
+static tern_cell *cell_at(tern_worker *worker, const tern_return_address *address) {
+    return is_of_thread(address) ? tern_thread_reply_cell(worker->context, address->sequence)
+                                 : own_cell(worker, address->cell);
 }
 
 void tern_reply_open(tern_worker *worker) {
@@ -82,6 +92,8 @@ bool tern_reply_room(tern_worker *worker) {
 }
 
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address) {
+    if (tern_is_nobody(worker))
+        return tern_thread_reply_expect(worker->context, address);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->cells_used == UINT64_MAX && !tern_reply_room(worker))
         return tern_fail(TERN_ERR_AGAIN,
@@ -108,7 +120,7 @@ uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image
 }
 
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address) {
-    tern_cell *cell = own_cell(worker, address->cell);
+    tern_cell *cell = cell_at(worker, address);
     /* R1: tern_reply_store, rma_reply */
     uint64_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
     if (sequence == address->sequence)
@@ -140,14 +152,21 @@ bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *add
 }
 
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address) {
-    return own_cell(worker, address->cell);
+    return cell_at(worker, address);
 }
 
 void tern_reply_release(tern_worker *worker, const tern_return_address *address) {
-    tern_rma_worker_of(worker)->cells_used &= ~((uint64_t)1 << address->cell);
+    if (is_of_thread(address))
+        tern_thread_reply_end(worker->context, address->sequence);
+    else
+        tern_rma_worker_of(worker)->cells_used &= ~((uint64_t)1 << address->cell);
 }
 
 void tern_reply_give_up(tern_worker *worker, const tern_return_address *address, uint32_t rank) {
+    if (is_of_thread(address)) {
+        tern_thread_reply_end(worker->context, address->sequence);
+        return;
+    }
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_cell_use *use = &mine->cell[address->cell];
     /* Messages are served under this lock: once it is released, none that came to the comparison
@@ -232,10 +251,12 @@ void tern_reply_here(const tern_context *context, uint32_t to, const tern_return
 
 tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
                             tern_status status, const void *payload, size_t bytes) {
-    if (!address_is_good(worker->context, address))
+    if (!is_of_thread(address) && !address_is_good(worker->context, address))
         return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
                          TERN_CALL_REQUESTS, address->moved);
     const tern_cell image = image_of(address, status, payload, bytes);
+    if (is_of_thread(address))
+        return tern_thread_reply_send(worker, tern_rank_of(worker->context, to), &image);
     return tern_way_to(worker->context, tern_rank_of(worker->context, to))
         ->reply(worker, to, address, &image);
 }

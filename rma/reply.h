@@ -37,6 +37,9 @@ typedef struct tern_cell {
     char payload[TERN_RESULT_MAX];
 } tern_cell;
 
+/* In the place of a cell: a thread without a worker waits (rma/thread_reply.h). */
+#define TERN_CELL_OF_THREAD TERN_CALL_REQUESTS
+
 /* What travels with a request: where its answer goes. */
 typedef struct tern_return_address {
     uint32_t cell;

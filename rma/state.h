@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "rma/memory/heap.h"
+#include "rma/memory/placement.h"
 #include "rma/memory/rkey.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
@@ -16,7 +17,6 @@
 #include "rma/memory/tables.h"
 #include "rma/transport/transport.h"
 #include "src/context.h"
-#include "src/peer/topology.h"
 #include "tern/transfer.h"
 
 struct tern_native;
@@ -31,9 +31,10 @@ typedef struct tern_rma {
     tern_segment *segment; /* by rank; base NULL: not of this node */
     tern_reach *reach;     /* by rank, what the inlined operations read */
     char *mine;            /* base of this rank's segment */
-    size_t parts;          /* of the heap, one per NUMA node of the workers */
-    int numa[TERN_NUMA_MAX];
-    tern_heap **heap;
+    bool places_shared;    /* context->node and its peers' machine are the node's */
+    tern_placement placement;
+    size_t parts; /* of the heap: part i lies on placement.node[i] */
+    tern_heap *heap;
     pthread_mutex_t heap_lock;
     const tern_transport_ops *far; /* NULL: every rank shares memory */
     tern_message_engine *messages;
@@ -43,12 +44,15 @@ typedef struct tern_rma {
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
     struct tern_loose *loose;          /* all of this process; under the MPI lock */
+    _Atomic uint64_t loose_batches;    /* that came by messages for want of ring memory */
+    _Atomic uint64_t loose_answered;   /* for so many of them rings were asked for */
     struct tern_window *window;        /* rma */
     struct tern_native *native;        /* ofi */
     _Atomic uint32_t dials;            /* questions to listeners that are under way */
     _Atomic uint32_t listener_place;   /* of a listener, that answered last */
     _Atomic uint32_t listeners_silent; /* that did not answer, since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];
+    struct tern_thread_replies *replies; /* that threads without a worker wait for */
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */
 } tern_rma;
@@ -60,6 +64,9 @@ typedef struct tern_rma_worker {
     tern_out **out;                      /* by line; NULL: no ring yet */
     tern_in **in;                        /* by line */
     tern_out *outs;                      /* all of them */
+    tern_in *ins;                        /* those of in, the latest first */
+    tern_in *looked_at;                  /* of ins, whether it is quiet; NULL: none yet */
+    uint32_t settling;                   /* a ring is flushed, so none is closed meanwhile */
     _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
     /* Rings that are polled: by progress, and by probes. */
     struct {
@@ -70,7 +77,9 @@ typedef struct tern_rma_worker {
     bool corked;       /* tern_ring_cork */
     uint32_t rounds;
     uint32_t warm;                   /* rounds in which MPI is asked at once */
-    _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read of the inbox */
+    int numa;                        /* the NUMA node that its memory lies on */
+    _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read */
+    _Atomic(tern_out *) wanted;      /* rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
     tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
     uint32_t *dirty_ranks; /* those with something, in any order */

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "rma/state.h"
+#include "src/profile/profile.h"
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
@@ -83,8 +84,8 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 
 /* TERN_ERR_AGAIN of a far transport: the key has been taken back meanwhile, by another worker's
  * service. Near, it is for the caller to lift. */
-tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
-                              tern_transfer *transfer) {
+static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                                tern_transfer *transfer) {
     uint64_t offset = 0;
     bool far = false;
     tern_status status = check_local(from, bytes, "tern_put");
@@ -102,12 +103,22 @@ tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from
     return status;
 }
 
+tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
+                              tern_transfer *transfer) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return transfer_put(worker, to, from, bytes, transfer);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_PUT, TERN_NO_FUNCTION);
+    const tern_status status = transfer_put(worker, to, from, bytes, transfer);
+    tern_span_end(worker, &span, to.rank, bytes, status);
+    return status;
+}
+
 tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
     return tern_transfer_put(worker, to, from, bytes, NULL);
 }
 
-tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
-                              tern_transfer *transfer) {
+static tern_status transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
+                                tern_transfer *transfer) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
     tern_status status = transfer_find_place(worker, from, bytes, &offset);
@@ -132,10 +143,30 @@ tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size
     return status;
 }
 
-tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
+                              tern_transfer *transfer) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return transfer_get(worker, to, from, bytes, transfer);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_GET, TERN_NO_FUNCTION);
+    const tern_status status = transfer_get(worker, to, from, bytes, transfer);
+    tern_span_end(worker, &span, from.rank, bytes, status);
+    return status;
+}
+
+static tern_status get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
     tern_transfer transfer = {0};
-    tern_status status = tern_transfer_get(worker, to, from, bytes, &transfer);
+    tern_status status = transfer_get(worker, to, from, bytes, &transfer);
     return status == TERN_OK ? tern_transfer_wait(worker, &transfer) : status;
+}
+
+/* Its span lasts until the data is there. */
+tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return get_far(worker, to, from, bytes);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_GET, TERN_NO_FUNCTION);
+    const tern_status status = get_far(worker, to, from, bytes);
+    tern_span_end(worker, &span, from.rank, bytes, status);
+    return status;
 }
 
 /* One look, without progress for anything else. */

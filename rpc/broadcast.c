@@ -81,18 +81,19 @@ bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t 
         tern_extension theirs = *e;
         if (!is_rank)
             theirs.arity = 0;
-        tern_outgoing call = {broadcast_child_of(worker, e, passing->told, ranks),
+        tern_outgoing call = {{broadcast_child_of(worker, e, passing->told, ranks),
+                               (e->flags & TERN_CALL_BY_MESSAGE) != 0},
                               tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
                               {{&theirs, sizeof theirs}, {rest, bytes}}};
         tern_status status = TERN_OK;
         if (is_rank && e->way == TERN_BUFFER_PUT)
-            status = put_to(worker, e, tern_rank_of(context, call.target), &passing->put);
+            status = put_to(worker, e, tern_rank_of(context, call.to.target), &passing->put);
         if (status == TERN_OK)
             status = tern_outgoing_send(worker, &call, TERN_FULL_QUEUE);
         if (status == TERN_ERR_AGAIN)
             return false;
         if (status != TERN_OK)
-            tern_log(TERN_LOG_ERROR, "a broadcast does not reach worker %u: %s", call.target,
+            tern_log(TERN_LOG_ERROR, "a broadcast does not reach worker %u: %s", call.to.target,
                      tern_error_detail());
     }
     return true;

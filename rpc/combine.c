@@ -63,7 +63,7 @@ static tern_status combine_send(tern_worker *worker, const tern_combiner *c, ent
     size_t bytes = sizeof e->key + c->bytes;
     tern_status status = TERN_OK;
     if (!tern_call_now(worker, e->target, c->function, &e->key, bytes)) {
-        tern_outgoing call = {tern_worker_number(worker->context, e->target),
+        tern_outgoing call = {{tern_worker_number(worker->context, e->target), false},
                               tern_rpc_of(worker->context)->header[c->function->id],
                               {{&e->key, bytes}}};
         status = tern_outgoing_send(worker, &call,
@@ -192,7 +192,8 @@ static tern_status combine_check_options(const tern_worker *worker,
     if (o->entries > ENTRIES_MAX)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: %zu entries; %zu at most",
                          o->entries, ENTRIES_MAX);
-    return tern_call_header(worker, self, o->function, &key, sizeof key) != 0
+    tern_route to;
+    return tern_call_header(worker, self, o->function, &key, sizeof key, &to) != 0
                ? TERN_OK
                : tern_call_refuse(worker, self, o->function, &key, sizeof key);
 }

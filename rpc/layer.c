@@ -17,7 +17,7 @@ static void rpc_close_layer(tern_context *context) {
     tern_rpc *rpc = tern_rpc_of(context);
     if (rpc == NULL)
         return;
-    for (uint32_t i = 0; i < context->workers; i++) {
+    for (uint32_t i = 0; i <= context->workers; i++) {
         if (tern_rpc_worker_of(context->worker[i]) == NULL)
             continue;
         tern_overflow_close(context->worker[i]);
@@ -31,14 +31,17 @@ static void rpc_close_layer(tern_context *context) {
     }
     free(rpc->function);
     free(rpc->name);
+    free(rpc->slot);
     free(rpc->header);
     free(rpc->refused);
+    pthread_mutex_destroy(&rpc->threads_lock);
     free(rpc);
     context->layer[TERN_LAYER_RPC] = NULL;
 }
 
+/* And what threads have that have none. */
 static tern_status rpc_make_workers(tern_context *context) {
-    for (uint32_t i = 0; i < context->workers; i++) {
+    for (uint32_t i = 0; i <= context->workers; i++) {
         size_t bytes = (sizeof(tern_rpc_worker) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
         tern_rpc_worker *mine = aligned_alloc(TERN_LINE, bytes);
         if (mine == NULL)
@@ -53,11 +56,15 @@ static tern_status rpc_make_workers(tern_context *context) {
 static tern_status rpc_open_layer(tern_context *context) {
     tern_rpc *rpc = calloc(1, sizeof *rpc);
     context->layer[TERN_LAYER_RPC] = rpc;
+    if (rpc != NULL)
+        pthread_mutex_init(&rpc->threads_lock, NULL);
     tern_status status =
         rpc != NULL ? rpc_make_workers(context) : tern_fail(TERN_ERR_MEMORY, "no memory for calls");
     status = tern_collective_agree(context, NULL, status, "setting up calls");
     if (status == TERN_OK)
         status = tern_functions_number(context, rpc);
+    if (status == TERN_OK)
+        status = tern_rpc_profile(context, rpc);
     if (status != TERN_OK) {
         rpc_close_layer(context);
         return status;
@@ -65,7 +72,7 @@ static tern_status rpc_open_layer(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker_view *view = &context->worker[i]->view;
         view->function = rpc->header;
-        view->functions = rpc->ids;
+        view->functions = context->profiling == NULL ? rpc->ids : 0;
     }
     tern_record_handle(context, TERN_RECORD_CALL, tern_calls_execute);
     tern_record_handle(context, TERN_RECORD_CALL_BUFFER, tern_calls_execute);
@@ -88,6 +95,9 @@ static tern_status rpc_drain(tern_context *context, tern_worker *worker) {
 static size_t rpc_progress(tern_worker *worker) {
     if (tern_rpc_worker_of(worker)->room != NULL)
         tern_result_drop(worker);
+    /* R4 */
+    if (atomic_load_explicit(&tern_rpc_of(worker->context)->threads_lend, memory_order_relaxed))
+        tern_held_advance(tern_context_nobody(worker->context));
     bool service = worker->index >= worker->context->config.workers;
     return tern_overflow_drain(worker) + (service ? tern_overflow_assist(worker) : 0) +
            tern_tasks_advance(worker) + tern_shipments_advance(worker) + tern_held_advance(worker) +

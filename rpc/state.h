@@ -17,13 +17,18 @@ typedef struct tern_rpc_function {
 
 /* The functions that were registered when the context was created. Sorted by name they have the
  * same numbers on every rank: those numbers travel. */
+typedef struct tern_rpc_slot tern_rpc_slot; /* rpc/profile.c */
+
 typedef struct tern_rpc {
     tern_rpc_function *function; /* by wire number */
     const char **name;           /* by wire number */
+    tern_rpc_slot *slot;         /* by wire number, while the context is profiled; or NULL */
     atomic_bool *refused;        /* by wire number: a call that nobody waits for has failed */
     uint32_t count;
     uint64_t *header; /* by the function's id in this process: of its calls, but for the length */
     uint32_t ids;     /* ids below this one are known here */
+    pthread_mutex_t threads_lock; /* of what threads without a worker lend */
+    atomic_bool threads_lend;     /* they lend something */
 } tern_rpc;
 
 /* That operations of a counter on another node are done. */
@@ -76,10 +81,17 @@ static inline void tern_count(uint64_t *counter, uint64_t by) {
 /* Collective: numbers the functions and compares them across ranks (rpc/call/function.c). */
 tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 
+/* Has calls counted, if the context is profiled. */
+tern_status tern_rpc_profile(tern_context *context, tern_rpc *rpc);
+
 /* Run calls from the head of a ring: a run of plain ones, or one that wants an answer
  * (rpc/call/execute.c). */
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
+
+/* Runs a call whose payload begins with the address of its answer. TERN_ERR_AGAIN: later. */
+tern_status tern_call_answer_one(tern_worker *worker, tern_worker_id origin, uint32_t id,
+                                 const char *payload, size_t bytes);
 
 /* Runs what has arrived by message; how many calls (rpc/call/message.c). */
 size_t tern_messages_run(tern_worker *worker);

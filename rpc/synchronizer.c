@@ -50,20 +50,46 @@ void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by) {
     tern_count(&worker->stats.notices_sent, 1);
 }
 
+static tern_message notice_message(const tern_worker *worker, uint64_t offset, uint64_t by) {
+    return (tern_message){.kind = TERN_MESSAGE_ATOMIC,
+                          .origin = worker->id,
+                          .offset = offset,
+                          .bytes = TERN_ATOMIC_ADD | (uint64_t)8 << 8,
+                          .operand = {0 - by, 0}};
+}
+
+static void notice_warn(uint32_t rank) {
+    tern_log(TERN_LOG_WARN, "rank %u does not hear that its calls have run: %s", rank,
+             tern_error_detail());
+}
+
+void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by) {
+    uint64_t offset = 0;
+    if (near_counter(nobody, counter) != NULL) {
+        tern_counter_lower(nobody, counter, by);
+        return;
+    }
+    if (tern_segment_check(nobody->context, counter, 8, &offset) != TERN_OK)
+        return;
+    const tern_message message = notice_message(nobody, offset, by);
+    /* R4; before it can be taken, and by several threads */
+    __atomic_fetch_add(&nobody->stats.notices_sent, 1, __ATOMIC_RELAXED);
+    if (tern_message_send_all(nobody, counter.rank, &message, NULL, 0) == TERN_OK)
+        return;
+    notice_warn(counter.rank);
+    /* R4 */
+    __atomic_fetch_sub(&nobody->stats.notices_sent, 1, __ATOMIC_RELAXED);
+}
+
 /* Whether it was sent, or never can be. */
 static bool send_notice(tern_worker *worker, const tern_counter_notice *notice) {
     uint64_t offset = 0;
     if (tern_segment_check(worker->context, notice->counter, 8, &offset) != TERN_OK)
         return true;
-    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
-                            .origin = worker->id,
-                            .offset = offset,
-                            .bytes = TERN_ATOMIC_ADD | (uint64_t)8 << 8,
-                            .operand = {0 - notice->by, 0}};
+    const tern_message message = notice_message(worker, offset, notice->by);
     tern_status status = tern_message_send(worker, notice->counter.rank, &message, NULL, 0);
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
-        tern_log(TERN_LOG_WARN, "rank %u does not hear that its calls have run: %s",
-                 notice->counter.rank, tern_error_detail());
+        notice_warn(notice->counter.rank);
     if (status == TERN_OK)
         tern_ring_warm(worker);
     return status != TERN_ERR_AGAIN;
@@ -221,7 +247,7 @@ tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchr
         return status;
     /* R4 */
     if (__atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
-        tern_progress_round(worker);
+        tern_call_round(worker);
     /* R8: tern_counter_lower */
     *outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
     return TERN_OK;
@@ -231,10 +257,10 @@ tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchr
     uint64_t *counter;
     tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK)
-        status = tern_worker_may_wait(worker, "tern_synchronizer_wait");
+        status = tern_call_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_START;
     /* R8: tern_counter_lower */
     while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
-        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY);
+        status = tern_wait_round(worker->context, &wait, tern_call_round(worker), TERN_ANYBODY);
     return status;
 }

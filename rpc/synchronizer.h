@@ -16,6 +16,9 @@ bool tern_notices_have_room(const tern_worker *worker);
 /* Lowers a counter that has been checked; a notice if it is of another node. */
 void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by);
 
+/* The same for a thread without a worker, whose notice is not gathered. Waits for a buffer. */
+void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by);
+
 /* TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter);
 

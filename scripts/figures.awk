@@ -99,6 +99,26 @@ function search(    layout, alone) {
         V["calls_per_message"], V["full_per_call"], V["idle"], V["pairs_with_rings"], V["rings_outgrown"]
 }
 
+function simulated(    name) {
+    name = V["params.program"] \
+        (V["params.towards"] == "zipf" ? ", Zipf" : V["params.towards"] == "first" ? ", all to one" : "") \
+        (V["params.atomics"] == "network" ? ", network's atomics" : "")
+    point("scale rate " V["network"], name, V["ranks"], V["ranks"], V["each"])
+    point("scale p99 " V["network"], name, V["ranks"], V["ranks"], V["p99"] / 1000)
+}
+# Memory is the same over all networks, and points that come twice are one.
+function memory(    MiB) {
+    MiB = 1048576
+    point("scale memory", "before anything is said", V["ranks"], V["ranks"], V["value"] / MiB)
+    if (V["params.peers"] == V["ranks"] - 1) {
+        point("scale memory", "one call with all", V["ranks"], V["ranks"], V["quiet"] / MiB)
+        point("scale memory", "rings with all, full", V["ranks"], V["ranks"], V["full"] / MiB)
+    } else {
+        point("scale memory", "one call with " V["params.peers"], V["ranks"], V["ranks"], V["quiet"] / MiB)
+        point("scale memory", "rings with " V["params.peers"] ", full", V["ranks"], V["ranks"], V["full"] / MiB)
+    }
+}
+
 BEGIN {
     OFS = "\t"
     split("promise bytes keys load_percent compute_us service_threads", order, " ")
@@ -116,5 +136,7 @@ V["bench"] == "model" && V["case"] == "push" { container("4") }
 V["bench"] == "model" && V["case"] ~ /^(insert|find)$/ { container("5") }
 V["bench"] == "mcts" && V["case"] == "search" { search() }
 V["bench"] == "attentive" && V["case"] == "push" { attentive() }
+V["bench"] == "scale" && V["case"] == "rate" { simulated() }
+V["bench"] == "scale" && V["case"] == "memory" { memory() }
 # The rows of the hash table in model are also measured by hash.
 has("model.call") && (V["bench"] != "model" || V["case"] ~ /^(push|pop)$/) && V["bench"] != "queue" { cell() }

@@ -58,6 +58,8 @@ static const option options[] = {
      0, "verbs: of all packets"},
     {"TERN_VERBS_MTU", OPTION_COUNT, FIELD(verbs_mtu), NULL, 0, 4096, false, true, 0,
      "verbs: largest packet in bytes; 0: the port's"},
+    {"TERN_VERBS_QUEUE_PAIRS", OPTION_COUNT, FIELD(verbs_queue_pairs), NULL, 2, 1 << 20, false,
+     true, 4096, "verbs: connections of a worker at a time; it closes old ones for new ones"},
     {"TERN_RANKS_PER_NODE", OPTION_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
     {"TERN_WORKERS", OPTION_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,
@@ -130,6 +132,8 @@ static const option options[] = {
      "dead; 0: never"},
     {"TERN_STUCK_REPORT", OPTION_COUNT, FIELD(stuck_report), NULL, 0, 1000000, false, true, 10,
      "seconds after which a wait writes a warning that names what it waits for; 0: never"},
+    {"TERN_STATS", OPTION_CHOICE, FIELD(stats), switches, 0, 0, false, false, 0,
+     "1: rank 0 writes a table of what the ranks did when the context is destroyed"},
     {"TERN_LOG_LEVEL", OPTION_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
      "lines up to this level are written to standard error"},
 };

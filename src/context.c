@@ -12,6 +12,7 @@
 #include "src/mpi/mpi.h"
 #include "src/collective/object.h"
 #include "src/mpi/pmpi.h"
+#include "src/profile/profile.h"
 #include "src/progress/progress.h"
 #include "src/peer/topology.h"
 #include "src/peer/watch.h"
@@ -121,6 +122,7 @@ static tern_status context_make_workers(tern_context *context) {
         worker->context = context;
         worker->index = i < context->workers ? i : TERN_NO_WORKER;
         worker->id = context->rank * context->workers + i % context->workers;
+        worker->in_progress = i == context->workers;
         context->worker[i] = worker;
     }
     return TERN_OK;
@@ -154,12 +156,14 @@ static void context_dispose(tern_context *context, size_t layers) {
     tern_objects_discard(context);
     if (mpi)
         tern_mpi_forget_finalize(context);
-    bool alive = context->peers.watch == NULL || tern_peers_dead(&context->peers) == TERN_NOBODY;
+    bool alive = context->peers.count == 0 || tern_peers_dead(&context->peers) == TERN_NOBODY;
     if (mpi && alive && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(PMPI_Comm_free(&context->comm));
+    tern_profile_close(context);
     tern_room_close(context);
     tern_peers_close(&context->peers);
     free(context->node);
+    context->node = NULL;
 }
 
 /* One whose creation failed: nobody has seen it. */
@@ -225,6 +229,8 @@ tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
         tern_log_set_level(fresh->config.log_level);
         status = context_make_workers(fresh);
     }
+    if (status == TERN_OK)
+        status = tern_profile_open(fresh);
     status = tern_collective_agree(fresh, NULL, status, "checking the configuration");
     if (status == TERN_OK)
         status = agree_on_config(fresh);
@@ -272,6 +278,13 @@ static tern_status context_drain(tern_context *context, size_t layer) {
     return context->layers[layer]->drain(context, context->worker[0]);
 }
 
+static void context_report(tern_context *context) {
+    TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
+    /* R7: finalized_under_us */
+    if (!atomic_load(&context->mpi_gone))
+        tern_profile_report(context);
+}
+
 /* The same on every rank, unless one has died: then nobody is to keep what is left. */
 static tern_status agree_on_objects(tern_context *context) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
@@ -302,6 +315,8 @@ tern_status tern_context_destroy(tern_context *context) {
     tern_service_threads_stop(context);
     for (size_t layer = TERN_LAYER_SLOTS; layer-- > 0 && status == TERN_OK;)
         status = context_drain(context, layer);
+    if (status == TERN_OK)
+        context_report(context);
     context_dispose(context, TERN_LAYER_SLOTS);
     tern_destroyed_keep(context);
     if (status != TERN_OK && status != TERN_ERR_PEER)

@@ -8,6 +8,7 @@
 
 #include "src/peer/peer.h"
 #include "tern/context.h"
+#include "tern/message.h"
 #include "tern/progress.h"
 #include "tern/stats.h"
 #include "tern/transfer.h"
@@ -29,6 +30,8 @@ typedef struct tern_layer {
     tern_status (*drain)(tern_context *context, tern_worker *worker);
     /* Local, unless MPI needs the others: then it may be collective if every peer is alive. */
     void (*close)(tern_context *context);
+    /* The calling thread has taken the worker. NULL: nothing to do. */
+    void (*adopt)(tern_worker *worker);
     /* How many events were handled. NULL: none ever. */
     size_t (*progress)(tern_worker *worker);
 } tern_layer;
@@ -95,7 +98,8 @@ struct tern_context {
     bool fences;          /* the kernel refuses membarriers (src/progress/membarrier.c) */
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
-    tern_context *pmpi_next; /* in the list of those of the process (src/mpi/pmpi.c) */
+    tern_context *pmpi_next;          /* in the list of those of the process (src/mpi/pmpi.c) */
+    struct tern_profiling *profiling; /* NULL: the context is not profiled */
     const tern_layer *const *layers;
     void *layer[TERN_LAYER_SLOTS]; /* what each has of the context */
 };
@@ -104,6 +108,8 @@ struct tern_context {
  * tern_context_create (path/init.c) hands over all there are. */
 tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
                               const tern_layer *const *layers, tern_context **context);
+
+typedef struct tern_profile tern_profile;
 
 /* Something under way that a worker's progress moves on (src/progress/progress.h). */
 typedef struct tern_pending tern_pending;
@@ -131,6 +137,7 @@ struct tern_worker {
     uint32_t glances; /* tests that found nothing */
     uint64_t looked;  /* ns: when the last of them looked after the peers */
     tern_pending *pending;
+    tern_profile *profile;   /* NULL: nobody asks for one (src/profile/profile.h) */
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
     _Atomic(void *) owner;   /* names the thread that adopted it */
     tern_worker *own_next;   /* of the same thread */
@@ -159,14 +166,22 @@ static inline uint32_t tern_worker_number(const tern_context *context, tern_work
     return id.rank * context->workers + id.index;
 }
 
-/* What stands for the worker of threads that have none: it names the context and counts. Its index
- * is TERN_NO_WORKER, its number that of the rank's first; no layer has anything of it. */
+/* What stands for the worker of threads that have none (tern_context_caller): it names the context
+ * and counts. Its index is TERN_NO_WORKER, its number that of the rank's first. It looks as if it
+ * were in a round of progress for ever: so what needs a worker of one thread refuses it. */
 static inline tern_worker *tern_context_nobody(const tern_context *context) {
     return context->worker[context->workers];
 }
 
+static inline bool tern_is_nobody(const tern_worker *worker) {
+    return worker->index == TERN_NO_WORKER;
+}
+
 /* TERN_ERR_STATE if the worker runs a handler, where nothing may wait. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
+
+/* Tells the layers that the calling thread has taken the worker. */
+void tern_worker_taken(tern_worker *worker);
 
 /* Takes a worker that no thread has adopted, for a round of progress of another worker's thread.
  * False: a thread has it. */

@@ -25,6 +25,7 @@ typedef struct {
     const double *halo[SIDES][2]; /* by state: the neighbour's row next to this band (halo.h) */
     bool has[SIDES];              /* whether there is a neighbour */
     tern_worker_id neighbour[SIDES];
+    struct halo_state *halo_state; /* of the way that is used */
 } band;
 
 /* [out] b: this rank's share of a plate in its initial state, still without halo rows. */

@@ -7,30 +7,25 @@
 #include "band.h"
 #include "halo.h"
 
-static tern_ptr theirs[SIDES][2]; /* the neighbour's halo row that this rank fills */
-static int due[2];                /* events for which even and odd steps still wait */
+struct halo_state {
+    tern_ptr rows; /* four on each rank, all at the same place: by side, then by state */
+    int due[2];    /* events for which even and odd steps still wait */
+};
 
-/* Neighbours tell each other the addresses of their halo rows. The pointers travel as the
- * completion id of a notification that moves no data. */
+static tern_ptr halo_row(const band *b, uint32_t rank, int side, int state) {
+    return tern_ptr_add(tern_ptr_on(b->halo_state->rows, rank),
+                        (int64_t)((size_t)(2 * side + state) * row_bytes(b)));
+}
+
 static void open_halo(band *b) {
-    int missing = 0;
-    for (int side = 0; side < SIDES; side++) {
-        tern_ptr mine[2];
-        if (!b->has[side])
-            continue;
-        for (int state = 0; state < 2; state++) {
-            check(tern_alloc(b->worker, row_bytes(b), 0, TERN_DOMAIN_GLOBAL, &mine[state]));
-            b->halo[side][state] = tern_local(tern_worker_context(b->worker), mine[state]);
-        }
-        check(tern_put_notify(b->worker, b->neighbour[side], TERN_NULL, NULL, 0, 0, mine,
-                              sizeof mine, TERN_NOTIFY_NO_LOCAL));
-        missing++;
-    }
-    for (; missing > 0; missing--) {
-        tern_event event;
-        check(tern_event_wait(b->worker, TERN_PROBE_REMOTE, &event));
-        memcpy(theirs[event.peer.rank < b->rank ? ABOVE : BELOW], event.cid, sizeof theirs[0]);
-    }
+    const tern_context *context = tern_worker_context(b->worker);
+    b->halo_state = calloc(1, sizeof *b->halo_state);
+    check(b->halo_state != NULL ? TERN_OK : TERN_ERR_MEMORY);
+    check(tern_alloc_all(b->worker, (size_t)2 * SIDES * row_bytes(b), 0, TERN_DOMAIN_GLOBAL,
+                         &b->halo_state->rows));
+    for (int side = 0; side < SIDES; side++)
+        for (int state = 0; state < 2 && b->has[side]; state++)
+            b->halo[side][state] = tern_local(context, halo_row(b, b->rank, side, state));
 }
 
 /* Two events are due for each row: that the neighbour's row has come, and that the own row may be
@@ -40,13 +35,16 @@ static void send_rows(band *b, size_t step) {
     for (int side = 0; side < SIDES; side++) {
         if (!b->has[side])
             continue;
-        due[now] += 2;
-        check(tern_put_notify(b->worker, b->neighbour[side], theirs[side][now],
+        b->halo_state->due[now] += 2;
+        /* The neighbour above has this rank below. */
+        check(tern_put_notify(b->worker, b->neighbour[side],
+                              halo_row(b, b->neighbour[side].rank, 1 - side, now),
                               outer_row(b, now, side), row_bytes(b), step, &step, sizeof step, 0));
     }
 }
 
 static void wait_for_halo(band *b, size_t step) {
+    int *due = b->halo_state->due;
     while (due[state_before(step)] > 0) {
         tern_event event;
         size_t of = 0;
@@ -60,6 +58,9 @@ static void wait_for_halo(band *b, size_t step) {
     }
 }
 
-static void close_halo(band *b) { (void)b; }
+static void close_halo(band *b) {
+    check(tern_free_all(b->worker, b->halo_state->rows));
+    free(b->halo_state);
+}
 
 const halo halo_put = {"put", 4, open_halo, send_rows, wait_for_halo, close_halo};

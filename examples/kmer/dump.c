@@ -5,11 +5,18 @@
 
 #include "job.h"
 
+typedef struct collection {
+    kmer_pair *next;
+    uint64_t min_count;
+} collection;
+
 static int collect(const void *key, const void *value, void *argument) {
-    kmer_pair **next = argument;
-    memcpy(&(*next)->kmer, key, sizeof(uint64_t));
-    memcpy(&(*next)->count, value, sizeof(uint64_t));
-    ++*next;
+    collection *c = argument;
+    memcpy(&c->next->kmer, key, sizeof(uint64_t));
+    memcpy(&c->next->count, value, sizeof(uint64_t));
+    /* The next one takes the place of one that was counted too seldom. */
+    if (c->next->count >= c->min_count)
+        c->next++;
     return 0;
 }
 
@@ -59,13 +66,13 @@ static int write_text(kmer_outfile *file, uint64_t offset, const kmer_pair *pair
     return result;
 }
 
-static int take_pairs(const kmer_counter *counter, size_t count, kmer_pair **pairs,
-                      kmer_error *error) {
+static int take_pairs(const kmer_counter *counter, size_t count, uint64_t min_count,
+                      kmer_pair **pairs, kmer_error *error) {
     *pairs = malloc((count + 1) * sizeof **pairs);
     if (*pairs == NULL)
         return kmer_fail(error, "no memory to sort %zu k-mers", count);
-    kmer_pair *next = *pairs;
-    tern_status status = tern_hashtable_for_each(counter->worker, counter->table, collect, &next);
+    collection c = {*pairs, min_count};
+    tern_status status = tern_hashtable_for_each(counter->worker, counter->table, collect, &c);
     return status == TERN_OK ? 0 : kmer_fail_tern(error, status, "cannot read the table");
 }
 
@@ -88,7 +95,7 @@ int kmer_dump_write(kmer_outfile *file, const kmer_counter *counter, const kmer_
     kmer_pair *pairs = NULL;
     size_t count = (size_t)totals->local_distinct;
     int result = -1;
-    (void)take_pairs(counter, count, &pairs, error);
+    (void)take_pairs(counter, count, totals->min_count, &pairs, error);
     if (kmer_any(comm, error->exit != KMER_OK) ||
         kmer_pairs_exchange(&pairs, &count, comm, error) != 0)
         goto out;

@@ -11,8 +11,10 @@
 #include "dump.h"
 #include "input.h"
 #include "outfile.h"
+#include "spectrum.h"
 #include "summary.h"
 #include "table_file.h"
+#include "top.h"
 #include "totals.h"
 
 typedef struct job {
@@ -25,9 +27,10 @@ typedef struct job {
     uint64_t bytes;  /* of all inputs */
     uint64_t capacity;
     bool ample; /* the capacity is certainly enough */
-    kmer_outfile dump, histogram;
+    kmer_outfile dump, histogram, spectrum;
     kmer_counter counter;
     kmer_totals totals;
+    kmer_top top;
 } job;
 
 static int open_inputs(job *j, kmer_error *error) {
@@ -90,7 +93,9 @@ static void prepare(job *j, preparation *p, kmer_error *error) {
     if (error->exit != KMER_OK || choose_capacity(j, error) != 0 ||
         kmer_outfile_probe(options->output, error) != 0 ||
         kmer_outfile_create(&j->dump, options->dump, error) != 0 ||
-        kmer_outfile_create(&j->histogram, options->histogram, error) != 0)
+        kmer_outfile_create(&j->histogram, options->histogram, error) != 0 ||
+        kmer_spectrum_probe(options->spectrum, error) != 0 ||
+        kmer_outfile_create(&j->spectrum, options->spectrum, error) != 0)
         return;
     p->capacity = j->capacity;
     p->ample = j->ample;
@@ -174,15 +179,18 @@ static int write_outputs(job *j, kmer_error *error) {
     const kmer_options *options = &j->options;
     (void)kmer_dump_write(&j->dump, &j->counter, &j->totals, options, j->comm, error);
     (void)write_histogram(j, error);
+    if (j->spectrum.name != NULL && error->exit == KMER_OK) /* only the first rank draws it */
+        (void)kmer_spectrum_write(&j->spectrum, &j->totals, options->k, error);
     (void)kmer_outfile_close(&j->dump, error);
     (void)kmer_outfile_close(&j->histogram, error);
+    (void)kmer_outfile_close(&j->spectrum, error);
     int status = kmer_report(j->comm, error);
     if (status != KMER_OK)
         return status;
     if (kmer_table_save(options->output, j->counter.worker, j->counter.table, options->k,
                         options->canonical, error) == 0 &&
-        kmer_outfile_commit(&j->dump, error) == 0)
-        (void)kmer_outfile_commit(&j->histogram, error);
+        kmer_outfile_commit(&j->dump, error) == 0 && kmer_outfile_commit(&j->histogram, error) == 0)
+        (void)kmer_outfile_commit(&j->spectrum, error);
     return status;
 }
 
@@ -198,6 +206,7 @@ static int tell(job *j, kmer_times *times, kmer_error *error) {
         .options = &j->options,
         .counter = &j->counter,
         .totals = &j->totals,
+        .top = &j->top,
         .times = *times,
         .inputs = j->input_count + (j->options.load != NULL),
         .first_input = j->input_count > 0 ? j->inputs[0].name : j->options.load,
@@ -229,7 +238,9 @@ static int run(job *j, double started, kmer_error *error) {
     double counted = kmer_now();
     times.read = counted - ready;
 
-    if (kmer_totals_gather(&j->totals, &j->counter, j->comm, error) != 0)
+    if (kmer_totals_gather(&j->totals, j->options.min_count, &j->counter, j->comm, error) != 0 ||
+        kmer_top_gather(&j->top, j->options.top, j->options.min_count, &j->counter, j->comm,
+                        error) != 0)
         return kmer_report(j->comm, error);
     if ((status = write_outputs(j, error)) != KMER_OK)
         return status;
@@ -245,7 +256,7 @@ static int run(job *j, double started, kmer_error *error) {
 int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started) {
     kmer_error error = {0};
     job j = {.options = *options, .comm = comm};
-    j.dump.fd = j.histogram.fd = -1;
+    j.dump.fd = j.histogram.fd = j.spectrum.fd = -1;
     MPI_Comm_rank(comm, &j.rank);
     MPI_Comm_size(comm, &j.ranks);
 
@@ -254,8 +265,10 @@ int kmer_job_run(const kmer_options *options, MPI_Comm comm, double started) {
     kmer_counter_close(&j.counter);
     kmer_outfile_discard(&j.dump);
     kmer_outfile_discard(&j.histogram);
+    kmer_outfile_discard(&j.spectrum);
     for (int i = 0; i < j.input_count; i++)
         kmer_input_close(&j.inputs[i]);
     free(j.inputs);
+    free(j.top.pairs);
     return status;
 }

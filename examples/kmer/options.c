@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "encoding.h"
+#include "spectrum.h"
 
 const char kmer_options_help[] =
     "usage: kmer [options] [FILE...]\n"
@@ -28,6 +29,10 @@ const char kmer_options_help[] =
     "  -o, --output FILE    write the table for --load, with checksums\n"
     "      --histogram FILE write lines 'COUNT K-MERS'; counts above 10,000 are one line,\n"
     "                       10001\n"
+    "      --spectrum FILE  draw the histogram by gnuplot; FILE ends with .svg or .png\n"
+    "      --min-count N    leave k-mers that were counted less often out of all results but\n"
+    "                       --output: most of them come from errors of reading\n"
+    "      --top N          list the N most frequent k-mers\n"
     "      --json           tell the results as one line of JSON\n"
     "      --progress       show progress even if standard error is no terminal\n"
     "      --help, --version\n"
@@ -39,6 +44,9 @@ enum {
     OPTION_CAPACITY = 256,
     OPTION_VIA,
     OPTION_HISTOGRAM,
+    OPTION_SPECTRUM,
+    OPTION_MIN_COUNT,
+    OPTION_TOP,
     OPTION_JSON,
     OPTION_PROGRESS,
     OPTION_HELP,
@@ -53,7 +61,10 @@ static const struct option table[] = {
     {"dump", required_argument, NULL, 'd'},
     {"output", required_argument, NULL, 'o'},
     {"histogram", required_argument, NULL, OPTION_HISTOGRAM},
+    {"spectrum", required_argument, NULL, OPTION_SPECTRUM},
     {"load", required_argument, NULL, 'l'},
+    {"min-count", required_argument, NULL, OPTION_MIN_COUNT},
+    {"top", required_argument, NULL, OPTION_TOP},
     {"json", no_argument, NULL, OPTION_JSON},
     {"progress", no_argument, NULL, OPTION_PROGRESS},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -107,6 +118,29 @@ static int parse_capacity(const char *text, kmer_options *options, kmer_error *e
     return 0;
 }
 
+static int parse_min_count(const char *text, kmer_options *options, kmer_error *error) {
+    options->min_count = parse_count(text);
+    if (options->min_count == 0)
+        return kmer_fail_usage(error, "--min-count '%s': a number from 1 is allowed", text);
+    return 0;
+}
+
+static int parse_top(const char *text, kmer_options *options, kmer_error *error) {
+    options->top = parse_count(text);
+    if (options->top == 0 || options->top > KMER_TOP_MOST)
+        return kmer_fail_usage(error, "--top '%s': a number from 1 to %d is allowed", text,
+                               KMER_TOP_MOST);
+    return 0;
+}
+
+static int parse_spectrum(const char *text, kmer_options *options, kmer_error *error) {
+    options->spectrum = text;
+    if (!kmer_spectrum_takes(text))
+        return kmer_fail_usage(
+            error, "--spectrum '%s': a name that ends with .svg or .png is allowed", text);
+    return 0;
+}
+
 /* Handles the option that getopt_long has found. */
 static int take(int option, kmer_options *options, kmer_error *error) {
     switch (option) {
@@ -131,6 +165,12 @@ static int take(int option, kmer_options *options, kmer_error *error) {
     case OPTION_HISTOGRAM:
         options->histogram = optarg;
         return 0;
+    case OPTION_SPECTRUM:
+        return parse_spectrum(optarg, options, error);
+    case OPTION_MIN_COUNT:
+        return parse_min_count(optarg, options, error);
+    case OPTION_TOP:
+        return parse_top(optarg, options, error);
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -165,9 +205,12 @@ int kmer_options_parse(int argc, char **argv, kmer_options *options, kmer_error 
         if (take(option, &parsed, error) != 0)
             return -1;
     }
-    if (same(parsed.dump, parsed.output) || same(parsed.dump, parsed.histogram) ||
-        same(parsed.output, parsed.histogram))
-        return kmer_fail_usage(error, "two of --dump, --output and --histogram name one file");
+    const char *files[] = {parsed.dump, parsed.output, parsed.histogram, parsed.spectrum};
+    for (int i = 0; i < 4; i++)
+        for (int other = 0; other < i; other++)
+            if (same(files[i], files[other]))
+                return kmer_fail_usage(
+                    error, "two of --dump, --output, --histogram and --spectrum name one file");
     if (parsed.k == 0 && parsed.load == NULL)
         parsed.k = 21;
     parsed.inputs = argv + optind;

@@ -19,11 +19,14 @@ typedef struct kmer_options {
     unsigned k;     /* 0: as in the table of load */
     bool canonical; /* false: as in the table of load, if there is one */
     tern_flags via;
-    bool via_given;    /* else the transports decide */
-    uint64_t capacity; /* 0: the size of the input decides */
-    const char *dump;  /* names of files to write, or NULL */
+    bool via_given;     /* else the transports decide */
+    uint64_t capacity;  /* 0: the size of the input decides */
+    uint64_t min_count; /* 0: all k-mers are shown */
+    uint64_t top;       /* most frequent k-mers to list */
+    const char *dump;   /* names of files to write, or NULL */
     const char *output;
     const char *histogram;
+    const char *spectrum;
     const char *load; /* a file that --output wrote, or NULL */
     bool json;
     bool progress; /* on standard error, even if it is no terminal */
@@ -33,6 +36,8 @@ typedef struct kmer_options {
 
 /* [out] options: the options. Permutes argv, and keeps its strings. */
 int kmer_options_parse(int argc, char **argv, kmer_options *options, kmer_error *error);
+
+enum { KMER_TOP_MOST = 1000000 }; /* of top */
 
 extern const char kmer_options_help[];
 

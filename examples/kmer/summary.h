@@ -9,6 +9,7 @@
 
 #include "counter.h"
 #include "options.h"
+#include "top.h"
 #include "totals.h"
 
 typedef struct kmer_times {
@@ -23,6 +24,7 @@ typedef struct kmer_summary {
     const kmer_options *options;
     const kmer_counter *counter;
     const kmer_totals *totals;
+    const kmer_top *top;
     kmer_times times;
     int inputs;
     const char *first_input;

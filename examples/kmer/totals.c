@@ -10,6 +10,11 @@ static int add_up(const void *key, const void *value, void *argument) {
     kmer_totals *totals = argument;
     uint64_t count;
     memcpy(&count, value, sizeof count);
+    if (count < totals->min_count) {
+        totals->rare += count;
+        totals->rare_distinct++;
+        return 0;
+    }
     totals->kmers += count;
     totals->distinct++;
     totals->unique += count == 1;
@@ -19,31 +24,34 @@ static int add_up(const void *key, const void *value, void *argument) {
     return 0;
 }
 
-int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Comm comm,
-                       kmer_error *error) {
+int kmer_totals_gather(kmer_totals *totals, uint64_t min_count, const kmer_counter *counter,
+                       MPI_Comm comm, kmer_error *error) {
     memset(totals, 0, sizeof *totals);
+    totals->min_count = min_count;
     tern_status status = tern_hashtable_for_each(counter->worker, counter->table, add_up, totals);
     if (status != TERN_OK)
         kmer_fail_tern(error, status,
                        "cannot read the table"); /* all ranks learn of it by the sums */
     totals->local_distinct = totals->distinct;
-    uint64_t sums[] = {totals->kmers, totals->distinct, totals->unique,
-                       counter->loaded + counter->counted};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, comm);
+    uint64_t sums[] = {totals->kmers, totals->distinct,      totals->unique,
+                       totals->rare,  totals->rare_distinct, counter->loaded + counter->counted};
+    MPI_Allreduce(MPI_IN_PLACE, sums, 6, MPI_UINT64_T, MPI_SUM, comm);
     MPI_Allreduce(MPI_IN_PLACE, &totals->largest, 1, MPI_UINT64_T, MPI_MAX, comm);
     totals->kmers = sums[0];
     totals->distinct = sums[1];
     totals->unique = sums[2];
+    totals->rare = sums[3];
+    totals->rare_distinct = sums[4];
 
     int rank;
     MPI_Comm_rank(comm, &rank);
     MPI_Reduce(rank == 0 ? MPI_IN_PLACE : totals->histogram, totals->histogram,
                KMER_HISTOGRAM_TOP + 2, MPI_UINT64_T, MPI_SUM, 0, comm);
-    if (sums[0] != sums[3])
+    if (sums[0] + sums[3] != sums[5])
         return kmer_fail(error,
                          "the table holds %" PRIu64 " k-mers, but %" PRIu64
                          " were loaded and counted: please report this",
-                         sums[0], sums[3]);
+                         sums[0] + sums[3], sums[5]);
     return 0;
 }
 

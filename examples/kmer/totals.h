@@ -14,6 +14,9 @@
 enum { KMER_HISTOGRAM_TOP = 10000 };
 
 typedef struct kmer_totals {
+    uint64_t min_count; /* k-mers that were counted less often are left out of all numbers but these
+                           two */
+    uint64_t rare, rare_distinct;
     uint64_t kmers, distinct;
     uint64_t unique;         /* k-mers counted once */
     uint64_t largest;        /* largest count */
@@ -23,8 +26,8 @@ typedef struct kmer_totals {
 } kmer_totals;
 
 /* Collective. Fails on all ranks if the table does not hold what was counted. */
-int kmer_totals_gather(kmer_totals *totals, const kmer_counter *counter, MPI_Comm comm,
-                       kmer_error *error);
+int kmer_totals_gather(kmer_totals *totals, uint64_t min_count, const kmer_counter *counter,
+                       MPI_Comm comm, kmer_error *error);
 
 /* Writes the histogram as lines 'COUNT K-MERS'. Returns a negative value if it cannot be written,
  * as fprintf does. */

@@ -24,6 +24,26 @@ static void batch_make_progress(tern_worker *worker, size_t applied) {
         (void)tern_progress_round(worker);
 }
 
+/* Whether a key that has found no room is worth an add of its own: within the batch it has not
+ * waited for a tour that its part's first move needs. */
+static bool batch_may_wait(const tern_worker *worker, const tern_hashtable *table,
+                           tern_status status) {
+    return __builtin_expect(status == TERN_ERR_FULL, 0) && table->asks && !worker->in_handler;
+}
+
+/* The add of its own. The batch must hold no array, and look for its keys anew. */
+static tern_status batch_add_alone(tern_worker *worker, const tern_hashtable *table,
+                                   const uint64_t *key, uint64_t hash, uint64_t delta) {
+    uint64_t before;
+    tern_table_exit(worker, table);
+    tern_table_exit(worker, table);
+    const tern_status status =
+        tern_operation_add(worker, table, key, hash, delta, TERN_READ_WRITE, &before);
+    tern_table_enter(worker, table);
+    tern_table_enter(worker, table);
+    return status;
+}
+
 /* What was found out about a key of a group. */
 typedef struct near_key {
     uint64_t hash;
@@ -61,7 +81,7 @@ TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *ta
 
 TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hashtable *table,
                                            const char *keys, size_t count, uint64_t delta,
-                                           const near_key *group, size_t *done, size_t *added) {
+                                           near_key *group, size_t *done, size_t *added) {
     for (size_t i = 0; i < count; i++) {
         /* R7: tern_near_find_in */
         tern_status status = TERN_OK;
@@ -80,6 +100,10 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
                                     &far_put);
             if (tern_probe_again(&p, true, &status))
                 status = tern_probe_add_any(&p, true, false, delta, &before, &far_put);
+            if (batch_may_wait(worker, table, status)) {
+                status = batch_add_alone(worker, table, &key, group[i].hash, delta);
+                look_near8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
+            }
             if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
                 return status;
         }
@@ -157,6 +181,27 @@ static tern_status batch_apply(tern_worker *worker, slot *slot, uint64_t delta, 
     return tern_probe_add_any(p, look, false, delta, &before, far_put);
 }
 
+/* A key has found no room, and the keys in the slots from the first on were looked for already. */
+static tern_status batch_wait(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                              size_t step, size_t first, size_t count, uint64_t delta,
+                              slot *slots) {
+    const slot *full = &slots[(first - 1) % GROUP];
+    tern_status status = TERN_OK;
+    for (size_t i = first; i < first + count && status == TERN_OK; i++) {
+        slot *next = &slots[i % GROUP];
+        if (next->fetched)
+            status = tern_transfer_wait(worker, &next->transfer);
+        next->fetched = next->fetched && status != TERN_OK;
+    }
+    if (status != TERN_OK)
+        return status;
+    const tern_status added =
+        batch_add_alone(worker, table, full->key.words, full->key.hash, delta);
+    for (size_t i = first; i < first + count && status == TERN_OK; i++)
+        status = batch_stage(worker, table, keys + step * i, &slots[i % GROUP]);
+    return status == TERN_OK ? added : status;
+}
+
 /* slots: GROUP of them. */
 static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *table, const char *keys,
                                  size_t step, size_t count, uint64_t delta, slot *slots,
@@ -170,6 +215,9 @@ static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *tabl
         if (i >= GROUP) {
             size_t at = i - GROUP;
             status = batch_apply(worker, &slots[i % GROUP], delta, far_put);
+            if (batch_may_wait(worker, table, status))
+                status = batch_wait(worker, table, keys, step, at + 1,
+                                    (i < count ? i : count) - (at + 1), delta, slots);
             if (status == TERN_OK)
                 ++*added;
             else if (status == TERN_ERR_FULL)
@@ -232,7 +280,7 @@ static tern_status add_many(tern_worker *worker, const tern_hashtable *table, co
     *done = 0;
     *added = 0;
     bool near = table->all_near || (own && table->part[table->rank].near != NULL);
-    bool plain = table->key_bytes == 8 && table->key_hash == NULL;
+    bool plain = table->key_bytes == 8 && !table->users_hash;
     if (table->all_near && plain && tern_regions_pay(table, count))
         return add_by_region(worker, table, keys, count, delta, done, added);
     if (near && plain)
@@ -246,8 +294,13 @@ static tern_status add_many(tern_worker *worker, const tern_hashtable *table, co
 tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
                                     const void *keys, size_t step, size_t count, uint64_t delta,
                                     bool own, size_t *done, size_t *added, bool *far_put) {
+    /* Twice: a wait for room leaves one, and keys ahead are held by the other. */
+    tern_table_enter(worker, table);
+    tern_table_enter(worker, table);
     tern_status status =
         add_many(worker, table, keys, step, count, delta, own, done, added, far_put);
+    tern_table_exit(worker, table);
+    tern_table_exit(worker, table);
     tern_entries_take_effect();
     return status;
 }

@@ -9,7 +9,7 @@
  * counters read by plain loads, far cheaper than atomics of MPI. What load and store do not reach
  * is had in large gets.
  *
- * In a table that grows a walk begins when no keys are being moved. It stays in that array even if
+ * A walk begins when no keys are being moved. It stays in that array even if
  * its owner then begins to move them: nobody else writes, so what has moved is still there to read,
  * in words of which the owner marks some meanwhile. There, but for what a get has brought, entries
  * are copied word by word.
@@ -97,20 +97,21 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
     if (w.entry == NULL)
         return TERN_ERR_MEMORY;
     tern_status status = TERN_OK;
+    tern_table_enter(worker, table);
     for (uint32_t r = first; r <= last && !w.ended && status == TERN_OK; r++) {
-        if (table->growth != NULL)
-            status = tern_growth_rest(worker, table, r);
+        status = tern_growth_rest(worker, table, r);
         if (status != TERN_OK)
             break;
         w.part = tern_table_part_of(table, r);
         const uint64_t bytes = w.part->count * table->shape.stride;
         const char *near = tern_reach_address(worker, w.part->buckets, bytes);
-        w.marked = near != NULL && table->growth != NULL;
+        w.marked = near != NULL;
         if (near != NULL)
             visit_buckets(&w, near, 0, w.part->count);
         else
             status = visit_far(worker, &w);
     }
+    tern_table_exit(worker, table);
     tern_scratch_free(&room);
     return status;
 }

@@ -83,10 +83,10 @@ static inline size_t tern_flight_bytes(const tern_hashtable *table) {
     return sizeof(tern_flight) + 8 * tern_entry_words(table->shape);
 }
 
-/* Whether flights take this operation: load/store does not reach the key's part, and the table does
- * not grow: an operation that meets a move waits for the owner, which the blocking ones can. */
+/* Whether flights take this operation: load/store does not reach the key's part, and its keys do
+ * not move: an operation that meets a move waits for the owner, which the blocking ones can. */
 static inline bool tern_flight_takes(const tern_hashtable *table, uint64_t hash) {
-    return table->part[tern_hash_owner(table, hash)].near == NULL && table->growth == NULL;
+    return table->part[tern_hash_owner(table, hash)].near == NULL && !tern_table_moves(table);
 }
 
 /* Starts one that flights take. key and hash: of the key's own size; the key is copied. What the

@@ -11,17 +11,30 @@ typedef struct window {
     tern_hashtable *table;
     const tern_items *items;
     char *flights;
-    size_t begun, ended;    /* in the order of flights */
-    size_t number[FLIGHTS]; /* of a flight's item */
+    size_t flying;           /* items before it, of far parts; then keys may move */
+    size_t begun, ended;     /* in the order of flights */
+    size_t number[FLIGHTS];  /* of a flight's item */
+    size_t refused[FLIGHTS]; /* items that have found no room, and that are inserted at once: */
+    size_t refusals;
 } window;
 
 static tern_flight *flight_of(const window *w, size_t flight) {
     return (tern_flight *)(void *)(w->flights + flight % FLIGHTS * tern_flight_bytes(w->table));
 }
 
+/* Whether an item with this hash flies, or flew. */
+static bool window_takes(const window *w, size_t item, uint64_t hash) {
+    return item < w->flying && w->table->part[tern_hash_owner(w->table, hash)].near == NULL;
+}
+
 static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *table,
                                const tern_items *items) {
-    *w = (window){worker, table, items, malloc(FLIGHTS * tern_flight_bytes(table)), 0, 0, {0}};
+    tern_table_enter(worker, table);
+    *w = (window){.worker = worker,
+                  .table = table,
+                  .items = items,
+                  .flights = malloc(FLIGHTS * tern_flight_bytes(table)),
+                  .flying = tern_table_moves(table) ? 0 : items->count};
     if (w->flights != NULL)
         return TERN_OK;
     return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", FLIGHTS);
@@ -78,9 +91,31 @@ static tern_items one_of(const tern_items *items, size_t number) {
 }
 
 static tern_status count_insert(window *w, size_t *stored) {
+    const size_t number = w->number[w->ended % FLIGHTS];
     const tern_flight *f = end_oldest(w);
     *stored += f->outcome == TERN_OK;
-    return f->outcome == TERN_ERR_FULL ? TERN_OK : f->outcome;
+    if (f->outcome != TERN_ERR_FULL)
+        return f->outcome;
+    w->refused[w->refusals++] = number;
+    return TERN_OK;
+}
+
+/* Inserts what flights have found no room for, one after the other and with waits: their part's
+ * keys may move for the first time when no rank is in an operation that began before. */
+static tern_status insert_refused(window *w, size_t *stored) {
+    tern_status status = TERN_OK;
+    while (w->ended < w->begun && status == TERN_OK)
+        status = count_insert(w, stored);
+    tern_table_exit(w->worker, w->table);
+    for (size_t i = 0; i < w->refusals && status == TERN_OK; i++) {
+        const tern_items one = one_of(w->items, w->refused[i]);
+        size_t done, kept;
+        status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
+        *stored += status == TERN_OK ? kept : 0;
+    }
+    tern_table_enter(w->worker, w->table);
+    w->refusals = 0;
+    return status;
 }
 
 /* A counter table's value is what to add. */
@@ -99,12 +134,20 @@ static tern_status insert_far(window *w, size_t *stored) {
     for (size_t i = 0; i < items->count; i++) {
         const char *key = items->keys + i * items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (!tern_flight_takes(w->table, hash))
+        if (!window_takes(w, i, hash))
             continue;
         while (w->begun - w->ended == FLIGHTS || under_way(w, hash)) {
             tern_status status = count_insert(w, stored);
             if (status != TERN_OK)
                 return status;
+        }
+        if (w->refusals > 0) {
+            tern_status status = insert_refused(w, stored);
+            if (status != TERN_OK)
+                return status;
+            w->flying = tern_table_moves(w->table) ? i : w->flying;
+            if (w->flying == i)
+                return TERN_OK;
         }
         const tern_flight_plan plan = plan_insert(w->table, items->values + i * items->value_step);
         tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
@@ -116,7 +159,7 @@ static tern_status insert_near(const window *w, size_t *stored) {
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, kept;
-        if (tern_flight_takes(w->table, tern_hash_of_bytes(w->table, one.keys)))
+        if (window_takes(w, i, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
         if (status != TERN_OK)
@@ -133,10 +176,13 @@ tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
     tern_status status = window_open(&w, worker, table, items);
     if (status == TERN_OK)
         status = insert_far(&w, stored);
+    if (status == TERN_OK)
+        status = insert_refused(&w, stored);
     while (w.ended < w.begun) {
-        tern_status ended = count_insert(&w, stored);
-        status = status == TERN_OK ? ended : status;
+        w.refusals = 0;
+        tern_ignore(count_insert(&w, stored));
     }
+    tern_table_exit(worker, table);
     if (status == TERN_OK)
         status = insert_near(&w, stored);
     window_close(&w);
@@ -158,7 +204,7 @@ static tern_status pipeline_find_far(window *w, tern_flags promise, char *values
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (!tern_flight_takes(w->table, hash))
+        if (!window_takes(w, i, hash))
             continue;
         if (w->begun - w->ended == FLIGHTS) {
             tern_status status = count_find(w, found, present);
@@ -178,7 +224,7 @@ static tern_status find_near(const window *w, tern_flags promise, char *values,
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, there;
-        if (tern_flight_takes(w->table, tern_hash_of_bytes(w->table, one.keys)))
+        if (window_takes(w, i, tern_hash_of_bytes(w->table, one.keys)))
             continue;
         tern_status status = tern_run_find(w->worker, w->table, &one, promise, false,
                                            values + i * tern_found_bytes(w->table),
@@ -203,6 +249,7 @@ tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const
         tern_status ended = count_find(&w, found, present);
         status = status == TERN_OK ? ended : status;
     }
+    tern_table_exit(worker, table);
     if (status == TERN_OK)
         status = find_near(&w, promise, values, found, present);
     window_close(&w);

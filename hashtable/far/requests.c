@@ -74,12 +74,19 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
     unsigned place = (unsigned)__builtin_ctzll(vacant);
     pool->request[place] = request;
     tern_request_begin(request, &tern_flight_request, owner);
+    tern_table_enter(worker, table);
     tern_flight_begin(flight_at(pool, place), worker, table, key, hash, plan);
     /* Only now: beginning may make progress, which would step it. */
     if (pool->under_way == 0)
         tern_pending_add(worker, &pool->pending);
     pool->under_way |= UINT64_C(1) << place;
+    tern_table_exit(worker, table);
     return TERN_OK;
+}
+
+bool tern_requests_under_way(const tern_hashtable *table, uint32_t worker) {
+    const tern_table_requests *pool = table->requests[worker];
+    return pool != NULL && pool->under_way != 0;
 }
 
 static bool flight_request_look(tern_worker *worker, tern_request *request) {

@@ -19,6 +19,9 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
                               uint64_t hash, const tern_flight_plan *plan, uint32_t owner,
                               tern_request *request);
 
+/* Whether a worker, which does nothing else meanwhile, has flights. */
+bool tern_requests_under_way(const tern_hashtable *table, uint32_t worker);
+
 /* Of a table that is to be destroyed: ends what the worker has under way, with progress. */
 void tern_requests_drain(tern_worker *worker, tern_hashtable *table);
 /* Frees the pools of all workers, unless MPI may still write to them. */

@@ -42,6 +42,7 @@ static tern_status load_combine(const reader *r, const tern_hashtable_options *a
     options->grow = asked->grow;
     options->key_hash = asked->key_hash;
     options->key_equal = asked->key_equal;
+    options->key_owner = asked->key_owner;
     options->key_argument = asked->key_argument;
     if (asked->capacity > options->capacity)
         options->capacity = asked->capacity;

@@ -10,8 +10,6 @@
 /* So often a moved key is met before its owner is asked whether it has moved all. */
 enum { REDIRECTS_PER_LOOK = 16 };
 
-enum { WISH_SOON = 1, WISH_NOW = 2 };
-
 static uint64_t news_check(const tern_hashtable *table, const tern_news *news) {
     return XXH3_64bits_withSeed(&news->generation, sizeof *news - sizeof news->check, table->nonce);
 }
@@ -131,22 +129,30 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-static tern_status growth_wish(const tern_key_search *p, unsigned char what) {
-    const uint32_t owner = p->part->buckets.rank;
-    tern_ptr place = tern_anchor_place(p->table, owner, offsetof(tern_anchor, wish));
-    unsigned char *near = (unsigned char *)tern_reach_address(p->worker, place, 1);
+static tern_status growth_wish(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
+                               unsigned char what) {
+    tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, wish));
+    unsigned char *near = (unsigned char *)tern_reach_address(worker, place, 1);
     if (near != NULL) {
         /* R4 */
         __atomic_store_n(near, what, __ATOMIC_RELAXED);
         return TERN_OK;
     }
-    tern_status status = tern_put(p->worker, place, &what, 1);
-    return status == TERN_OK ? tern_flush(p->worker, owner) : status;
+    tern_status status = tern_put(worker, place, &what, 1);
+    return status == TERN_OK ? tern_flush(worker, owner) : status;
+}
+
+void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {
+    tern_table_inside *inside = &table->inside[worker->index];
+    if (inside->operations > 0 || worker->in_handler || worker->in_progress)
+        return;
+    inside->owes = false;
+    (void)tern_progress_round(worker);
 }
 
 void tern_growth_wish(tern_key_search p) {
-    if (p.table->growth != NULL)
-        (void)growth_wish(&p, WISH_SOON);
+    p.table->inside[p.worker->index].owes = true;
+    (void)growth_wish(p.worker, p.table, p.part->buckets.rank, WISH_SOON);
 }
 
 static void growth_restart(tern_key_search *p, const tern_table_part *part) {
@@ -193,6 +199,22 @@ typedef struct pursuit {
     uint64_t refused; /* growth, at first; UINT64_MAX: not looked yet */
 } pursuit;
 
+/* In a handler, which does not wait for the owner's answer: whether it would be the same as last
+ * time, as far as is known. */
+static bool is_refused(const tern_key_search *p, const tern_news *news) {
+    const tern_growth *growth = p->table->growth;
+    return news->refused > 0 && (news->moves == 0 || p->part->buckets.rank != p->table->rank ||
+                                 tern_growth_is_hopeless(p->worker, growth));
+}
+
+/* Whether a tour that the first move needs cannot pass this worker before the operation returns,
+ * which is one within another. A handler returns. */
+static bool is_between(const tern_key_search *p, const tern_news *news) {
+    const tern_worker *worker = p->worker;
+    return news->moves == 0 && !worker->in_handler && !worker->in_progress &&
+           p->table->inside[worker->index].operations > 1;
+}
+
 /* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
 static tern_status growth_pursue(const tern_key_search *p, pursuit *u, const tern_table_part **next,
                                  bool *over) {
@@ -215,14 +237,28 @@ static tern_status growth_pursue(const tern_key_search *p, pursuit *u, const ter
     } else if (u->met == TERN_ERR_NOT_FOUND) {
         *over = true;
     } else if (u->met == TERN_ERR_FULL) {
-        u->refused = u->refused == UINT64_MAX && !p->worker->in_handler && !p->worker->in_progress
-                         ? news.refused
-                         : u->refused;
-        *over = u->refused == UINT64_MAX ? news.refused > 0 : news.refused > u->refused;
-        status = growth_wish(p, WISH_NOW);
+        const bool waits = !p->worker->in_handler && !p->worker->in_progress;
+        u->refused = u->refused == UINT64_MAX && waits ? news.refused : u->refused;
+        *over = u->refused == UINT64_MAX ? is_refused(p, &news) : news.refused > u->refused;
+        *over = *over || is_between(p, &news);
+        status = growth_wish(p->worker, p->table, p->part->buckets.rank, WISH_NOW);
     } else if (news.generation == p->part->generation && news.next_buckets == 0) {
         status = tern_bucket_left(p); /* news are told before a bucket is left */
     }
+    return status;
+}
+
+/* Waits without holding an array, so that a tour may pass. [out] anew: the array of p is not where
+ * probes start any more, and p starts anew. */
+static tern_status wait_outside(tern_key_search *p, tern_wait_state *wait, bool *anew) {
+    const uint32_t owner = p->part->buckets.rank, generation = p->part->generation;
+    tern_table_exit(p->worker, p->table);
+    const tern_status status = tern_growth_wait(p->worker, owner, wait);
+    tern_table_enter(p->worker, p->table);
+    const tern_table_part *start = tern_table_part_of(p->table, owner);
+    *anew = start->generation > generation;
+    if (*anew)
+        growth_restart(p, start);
     return status;
 }
 
@@ -244,7 +280,10 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     *status = look ? growth_pursue(p, &u, &next, &over) : TERN_OK;
     while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {
-        *status = tern_growth_wait(p->worker, p->part->buckets.rank, &wait);
+        bool anew;
+        *status = wait_outside(p, &wait, &anew);
+        if (*status == TERN_OK && anew)
+            return true;
         if (*status == TERN_OK)
             *status = growth_pursue(p, &u, &next, &over);
     }
@@ -253,6 +292,8 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
         return false;
     }
     growth_restart(p, next);
+    if (look)
+        p->table->inside[p->worker->index].owes = true;
     return true;
 }
 

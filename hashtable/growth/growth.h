@@ -2,7 +2,7 @@
 #define TERN_HASHTABLE_GROWTH_GROWTH_H
 
 /*
- * Growth: a part whose array gets full is followed by a larger one in the same segment. Its owner
+ * Growth: a part whose array gets full is followed by another one in the same segment. Its owner
  * moves the keys, a few in each round of progress (move.c), while everybody works in both arrays.
  * Probes start in the old one and go on in the new one when they meet
  *
@@ -27,9 +27,12 @@
  * bucket there, erased or not, needs no room: it is looked for first, and again as long as there is
  * none. So a move never runs out of room, and there are never more than two arrays to look at.
  *
- * Old arrays are kept until the ranks meet in a collective call on the table: all together they are
- * not larger than the new one, unless keys come and go for long. So nobody meets other memory where
- * it looks for an array that it knows of, and late adds do no harm.
+ * A part whose buckets are mostly erased keys' moves into an array of the same size. That is all
+ * that a table does whose parts do not grow.
+ *
+ * Old arrays are kept until every rank has left them (tour.c), or until the ranks meet in a
+ * collective call on the table. So nobody meets other memory where it looks for an array that it
+ * knows of, and late adds do no harm.
  *
  * Waits are for the owner's progress, with progress, after a flush of what the caller has put there
  * (the owner may wait for that); in handlers they are TERN_ERR_AGAIN, and if the owner died
@@ -40,6 +43,9 @@
 
 #include "hashtable/near/probe.h"
 #include "src/progress/task.h"
+
+/* What the byte of the anchor says (table.h). */
+enum { WISH_SOON = 1, WISH_NOW = 2 };
 
 /* An array behind a rank's first one. */
 typedef struct tern_array {
@@ -54,6 +60,7 @@ typedef struct tern_growth {
     pthread_mutex_t lock; /* of the next two */
     tern_array *arrays;   /* that this process knows of, of all ranks */
     tern_news news;       /* of its own part */
+    atomic_bool doubted;  /* somebody has read other news: they are published again */
     /* The move, of the rank that runs the task. */
     tern_table_part *from, *to; /* to is NULL: there is none */
     uint64_t cleared;           /* buckets of to; then it is announced */
@@ -62,6 +69,17 @@ typedef struct tern_growth {
     bool marked;                /* and its counter marked, which was: */
     uint64_t counter;
     uint32_t declined, ignored; /* wishes: in a row, and since one was looked at */
+    /* The tours of its part, of the rank that runs the task. */
+    bool wants_tour;       /* of the first array, which nobody has to leave */
+    uint64_t tour;         /* what is under way: a generation and 1; 0: none */
+    uint64_t toured;       /* the same of the last one that is over */
+    uint64_t sent;         /* ns: when that under way was sent last */
+    uint32_t times;        /* so often */
+    bool gave_up;          /* the first was waited for too long */
+    uint64_t since;        /* ns: when somebody began to wait for the next move; 0: nobody */
+    _Atomic uint64_t home; /* as toured, of one that has come back */
+    tern_ptr spare;        /* the memory of an array that all have left, or TERN_NULL */
+    uint64_t spare_count;  /* its buckets */
 } tern_growth;
 
 /* Local. The task is for tern_task_add when all ranks are there. */
@@ -72,7 +90,7 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth);
 /* Whether a far insert ends with a flush: whatever its promise where others may have to wait for
  * its entry in order to move it. */
 static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags promise) {
-    return promise != TERN_WRITE_ONLY || table->growth != NULL;
+    return promise != TERN_WRITE_ONLY || tern_table_moves(table);
 }
 
 /* tern_probe_again where a probe did not just end. */
@@ -83,11 +101,6 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status);
 TERN_ALWAYS_INLINE bool tern_probe_again(tern_key_search *p, bool inserts, tern_status *status) {
     if (__builtin_expect(*status == TERN_OK, 1))
         return false;
-    if (p->table->growth == NULL) {
-        if (*status == TERN_MOVED || *status == TERN_BEYOND)
-            *status = tern_bucket_left(p);
-        return false;
-    }
     /* Copies, so that the hot path keeps its own in registers. */
     tern_key_search from = *p;
     tern_status met = *status;
@@ -114,7 +127,33 @@ tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_
  * frees old arrays. */
 tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table);
 
-/* What the two files below share. */
+/* After that, and before the ranks meet again: whether this rank's part has gone back to its first
+ * array, empty, from a larger one. Others find that as they find any move. */
+bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table);
+
+/* What the files below share. */
+
+/* tour.c: whether every rank has left the arrays before the one that the owner's part is in, and
+ * reckons with moves. */
+bool tern_tour_is_over(const tern_growth *growth);
+/* Sends a tour about the owner's array, if one is needed and was not sent a while ago. Takes back
+ * the memory of older ones when it is over. */
+void tern_tour_keep(tern_worker *worker, tern_growth *growth);
+/* Of a new table. near: all ranks reach all parts by load and store. */
+void tern_tour_begin(tern_hashtable *table, bool near);
+/* The owner's arrays that not all ranks have left yet. */
+uint32_t tern_tour_behind(tern_growth *growth);
+
+/* Forgets arrays of a rank that are older than generation, which nobody here uses any more. If it
+ * is this rank, their memory is given back, but for one of as many buckets as it has now if keep;
+ * without keep, what was kept before is given back as well. */
+void tern_growth_forget(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                        uint64_t generation, bool keep);
+/* Links lead past the arrays of a rank that are forgotten next. */
+void tern_growth_cut(tern_hashtable *table, uint32_t rank);
+/* Whether a part that is full, of the owner, would be full again if its erased keys were left
+ * behind. */
+bool tern_growth_is_hopeless(tern_worker *worker, const tern_growth *growth);
 
 /* Of a rank's array; made if it is not known yet. NULL: no memory. Under the lock. */
 tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,

@@ -12,6 +12,10 @@
 
 enum { SAMPLE = 1024, BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
 
+/* 1 ms, which is doubled ten times at most; and 10 s. */
+enum { PATIENCE_NS = 1000000, PATIENCE_MOST = 10 };
+#define FIRST_PATIENCE_NS UINT64_C(10000000000)
+
 /* At three quarters of its buckets a part grows: probes of new keys are 8 buckets long there, and
  * get longer soon. It becomes larger if more than three eighths hold keys that are not erased. */
 static bool is_full(uint64_t used, uint64_t looked) { return 4 * used >= 3 * looked; }
@@ -25,11 +29,19 @@ static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
     return (tern_key_search){worker, growth->table, part, NULL, 0, index, part->count};
 }
 
+/* A part that does not grow is made anew if so many of its buckets are erased keys': an eighth, or
+ * where it is full already and somebody waits, a 64th. Then a move of n buckets makes room for n/8
+ * or n/64 keys. */
+static bool is_worth(const tern_growth *growth, unsigned char wish, uint64_t gone,
+                     uint64_t looked) {
+    return growth->table->grows || (gone > 0 && (wish == WISH_SOON ? 8 : 64) * gone >= looked);
+}
+
 /* [out] used, live: of the buckets that are looked at, spread over the part. Exact if it is small.
- */
+ * The task and the owner's handlers call it. */
 static tern_status look_around(tern_worker *worker, const tern_growth *growth, uint64_t *looked,
                                uint64_t *used, uint64_t *live) {
-    const tern_table_part *part = growth->from;
+    const tern_table_part *part = tern_table_part_of(growth->table, growth->table->rank);
     tern_shape s = growth->table->shape;
     *looked = part->count < SAMPLE ? part->count : SAMPLE;
     *used = *live = 0;
@@ -50,32 +62,102 @@ static tern_status look_around(tern_worker *worker, const tern_growth *growth, u
     return TERN_OK;
 }
 
+bool tern_growth_is_hopeless(tern_worker *worker, const tern_growth *growth) {
+    uint64_t looked, used, live;
+    if (growth->table->grows)
+        return true; /* there was no memory */
+    return look_around(worker, growth, &looked, &used, &live) == TERN_OK &&
+           !is_worth(growth, WISH_NOW, used - live, looked);
+}
+
+/* For so many buckets: of an array that all ranks have left, or new memory. */
+static tern_status take_memory(tern_worker *worker, tern_growth *growth, uint64_t count,
+                               tern_ptr *memory) {
+    const tern_hashtable *table = growth->table;
+    const tern_table_part *first = &table->part[table->rank];
+    if (tern_tour_is_over(growth) && count == first->count &&
+        growth->from->buckets.offset != first->buckets.offset) {
+        *memory = first->buckets;
+        return TERN_OK;
+    }
+    if (growth->spare_count == count) {
+        *memory = growth->spare;
+        growth->spare_count = 0;
+        growth->spare = TERN_NULL;
+        return TERN_OK;
+    }
+    return tern_alloc(worker, count * table->shape.stride, 0, (tern_domain)first->buckets.domain,
+                      memory);
+}
+
+static void give_memory(tern_worker *worker, const tern_growth *growth, tern_ptr memory) {
+    const tern_hashtable *table = growth->table;
+    if (memory.offset != table->part[table->rank].buckets.offset)
+        tern_ignore(tern_free(worker, memory));
+}
+
+static tern_status move_refuse(tern_worker *worker, tern_growth *growth) {
+    tern_news news = growth->news;
+    news.refused++;
+    return tern_growth_publish(worker, growth, &news);
+}
+
 static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t count) {
     const tern_hashtable *table = growth->table;
-    const size_t bytes = count * table->shape.stride;
-    tern_news news = growth->news;
+    const uint64_t generation = growth->news.generation;
     tern_ptr memory = TERN_NULL;
-    tern_status status =
-        tern_alloc(worker, bytes, 0, (tern_domain)table->part[table->rank].buckets.domain, &memory);
+    tern_status status = take_memory(worker, growth, count, &memory);
     if (status == TERN_OK) {
         pthread_mutex_lock(&growth->lock);
-        growth->to = tern_growth_describe(worker, growth, table->rank, news.generation + 1,
-                                          memory.offset, count);
+        growth->to =
+            tern_growth_describe(worker, growth, table->rank, generation + 1, memory.offset, count);
         pthread_mutex_unlock(&growth->lock);
         growth->cleared = growth->position = 0;
         if (growth->to != NULL)
             return TERN_OK;
-        tern_ignore(tern_free(worker, memory));
+        give_memory(worker, growth, memory);
     }
-    news.refused++;
-    return tern_growth_publish(worker, growth, &news);
+    return move_refuse(worker, growth);
+}
+
+/* Whether a move into an array of the same size may begin, which is to lie in memory that was an
+ * array's before. Where some rank takes long to leave that, it lies in new memory instead, the
+ * later the more arrays there are that are not left: however long it takes, that is one array for
+ * each doubling of the time, and above PATIENCE_MOST one each time. So the move waits for no other
+ * rank for ever. The first move of a part that is not reckoned with cannot do without all of them:
+ * those that wait are refused after FIRST_PATIENCE_NS, and from then on at once until the tour is
+ * back. */
+static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
+    tern_peers *peers = &worker->context->peers;
+    if (tern_tour_is_over(growth))
+        return true;
+    growth->wants_tour = true;
+    tern_tour_keep(worker, growth);
+    if (wish != WISH_NOW)
+        return false;
+    tern_peers_look(peers);
+    const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
+    const uint64_t now = tern_now();
+    const uint32_t behind = tern_tour_behind(growth);
+    const bool first = growth->news.moves == 0;
+    const uint32_t most = PATIENCE_MOST, doubled = behind < most ? behind : most;
+    const uint64_t patience = first ? FIRST_PATIENCE_NS : (uint64_t)PATIENCE_NS << doubled;
+    growth->since = growth->since == 0 ? now : growth->since;
+    if (!dead && !growth->gave_up && now - growth->since < patience)
+        return false;
+    growth->since = 0;
+    growth->gave_up = first;
+    if (!first)
+        return true;
+    (void)move_refuse(worker, growth);
+    return false;
 }
 
 /* A part that is wished to grow too often, as keys that are not spread well have it, is looked at
  * less and less; one that is full, always. */
 static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     uint64_t looked, used, live;
-    if (wish == 1 && growth->ignored < (UINT32_C(1) << growth->declined)) {
+    if (wish == WISH_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
         growth->ignored++;
         return 0;
     }
@@ -88,7 +170,14 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
     }
     const uint32_t declined = growth->declined;
     const uint64_t count = growth->from->count;
-    (void)move_begin(worker, growth, must_widen(live, looked) ? move_widened(count) : count);
+    const bool widens = growth->table->grows && must_widen(live, looked);
+    if (!is_worth(growth, wish, used - live, looked)) {
+        growth->declined += growth->declined < 8;
+        return wish == WISH_NOW && move_refuse(worker, growth) == TERN_OK;
+    }
+    if (!widens && !may_begin(worker, growth, wish))
+        return 0;
+    (void)move_begin(worker, growth, widens ? move_widened(count) : count);
     /* Where there is no memory, the next wish most likely finds none either. */
     growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
     return 1;
@@ -184,6 +273,9 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
         status = tern_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
+    /* A doubt that came before the move has marked it (mend.c), once. */
+    if (status == TERN_OK && seen == (locked | TERN_STATE_DOUBTED))
+        status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
 }
@@ -342,22 +434,31 @@ static tern_status move_empty(tern_worker *worker, tern_growth *growth, rooms *r
 static size_t move_end(tern_worker *worker, tern_growth *growth) {
     const tern_news news = {.generation = growth->to->generation,
                             .buckets = growth->to->buckets.offset,
-                            .count = growth->to->count};
+                            .count = growth->to->count,
+                            .moves = 1};
     if (tern_growth_publish(worker, growth, &news) != TERN_OK)
         return 0;
     growth->from = growth->to;
     growth->to = NULL;
+    growth->since = 0;
     return 1;
 }
 
 size_t tern_growth_run(tern_worker *worker, tern_task *task) {
     tern_growth *growth = (tern_growth *)(void *)task;
     const tern_hashtable *table = growth->table;
+    /* R4 */
+    if (__builtin_expect(atomic_load_explicit(&growth->doubted, memory_order_relaxed), 0)) {
+        const tern_news news = growth->news;
+        atomic_store_explicit(&growth->doubted, false, memory_order_relaxed);
+        tern_ignore(tern_growth_publish(worker, growth, &news));
+    }
     if (growth->to == NULL) {
         tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
         unsigned char *wish = tern_local(table->context, place);
         /* R4 */
-        unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
+        const unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
+        tern_tour_keep(worker, growth);
         if (__builtin_expect(wished == 0, 1))
             return 0;
         __atomic_store_n(wish, 0, __ATOMIC_RELAXED);

@@ -11,35 +11,52 @@ tern_status tern_growth_make(tern_hashtable *table) {
         return tern_fail(TERN_ERR_MEMORY, "no memory for a table that grows");
     growth->task.run = tern_growth_run;
     growth->table = table;
+    growth->spare = TERN_NULL;
     growth->from = &table->part[table->rank];
     pthread_mutex_init(&growth->lock, NULL);
     table->growth = growth;
     return TERN_OK;
 }
 
-/* Forgets arrays, all or those that keys have left; the owner frees their memory. */
-static void settle_forget(tern_worker *worker, tern_growth *growth, bool all) {
+void tern_growth_forget(tern_worker *worker, tern_growth *growth, uint32_t rank,
+                        uint64_t generation, bool keep) {
     const tern_hashtable *table = growth->table;
+    const tern_table_part *start = tern_table_part_of(table, rank);
+    pthread_mutex_lock(&growth->lock);
     tern_array **at = &growth->arrays;
     while (*at != NULL) {
         tern_array *a = *at;
-        const uint32_t rank = a->part.buckets.rank;
-        if (!all && a->part.generation >= tern_table_part_of(table, rank)->generation) {
+        const tern_ptr memory = a->part.buckets;
+        if (memory.rank != rank || a->part.generation >= generation) {
             at = &a->older;
             continue;
         }
-        if (rank == table->rank)
-            tern_ignore(tern_free(worker, a->part.buckets));
+        /* The first array's memory is the part's own. */
+        if (rank == table->rank && memory.offset != table->part[rank].buckets.offset) {
+            if (keep && growth->spare_count == 0 && a->part.count == start->count) {
+                growth->spare = memory;
+                growth->spare_count = a->part.count;
+            } else {
+                tern_ignore(tern_free(worker, memory));
+            }
+        }
         *at = a->older;
         free(a);
     }
+    if (!keep && rank == table->rank) {
+        tern_ignore(tern_free(worker, growth->spare));
+        growth->spare = TERN_NULL;
+        growth->spare_count = 0;
+    }
+    pthread_mutex_unlock(&growth->lock);
 }
 
 void tern_growth_free(tern_worker *worker, tern_growth *growth) {
     if (growth == NULL)
         return;
     tern_task_remove(growth->table->context, &growth->task);
-    settle_forget(worker, growth, true);
+    for (uint32_t r = 0; r < growth->table->ranks; r++)
+        tern_growth_forget(worker, growth, r, UINT64_MAX, false);
     pthread_mutex_destroy(&growth->lock);
     free(growth);
 }
@@ -69,8 +86,7 @@ static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
     }
 }
 
-/* Links lead past what is forgotten. */
-static void settle_cut(tern_hashtable *table, uint32_t rank) {
+void tern_growth_cut(tern_hashtable *table, uint32_t rank) {
     const tern_table_part *start = tern_table_part_of(table, rank);
     tern_table_part *first = &table->part[rank];
     if (start != first)
@@ -82,8 +98,6 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     static const char name[] = "a table that grows";
     tern_context *context = table->context;
     tern_growth *growth = table->growth;
-    if (growth == NULL)
-        return TERN_OK;
     tern_status status = come_to_rest(worker, table);
     tern_news *all = calloc(table->ranks, sizeof *all);
     if (all == NULL && status == TERN_OK)
@@ -99,9 +113,47 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     if (status != TERN_OK)
         return status;
     tern_tasks_stop(context);
-    for (uint32_t r = 0; r < table->ranks; r++)
-        settle_cut(table, r);
-    settle_forget(worker, growth, false);
+    for (uint32_t r = 0; r < table->ranks; r++) {
+        tern_growth_cut(table, r);
+        tern_growth_forget(worker, growth, r, tern_table_part_of(table, r)->generation,
+                           !table->grows);
+    }
     tern_tasks_go(context);
     return TERN_OK;
+}
+
+/* What the array holds is lost; ranks that come there go on in the next one. */
+static void freeze(const tern_hashtable *table, const tern_table_part *part) {
+    char *buckets = tern_local(table->context, part->buckets);
+    tern_table_clear(table, buckets, part->count);
+    for (uint64_t i = 0; i < part->count; i++)
+        /* R9: tern_barrier; nobody uses the array before it */
+        __atomic_store_n((uint64_t *)(void *)(buckets + i * table->shape.stride), TERN_FROZEN,
+                         __ATOMIC_RELAXED);
+}
+
+bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table) {
+    tern_growth *growth = table->growth;
+    const tern_table_part *first = &table->part[table->rank];
+    bool shrinks = false;
+    tern_tasks_stop(table->context);
+    if (growth->from->count > first->count) {
+        const tern_news news = {.generation = growth->from->generation + UINT64_C(1),
+                                .buckets = first->buckets.offset,
+                                .count = first->count,
+                                .moves = 1};
+        pthread_mutex_lock(&growth->lock);
+        tern_table_part *to = tern_growth_describe(worker, growth, table->rank, news.generation,
+                                                   news.buckets, news.count);
+        pthread_mutex_unlock(&growth->lock);
+        if (to != NULL)
+            tern_table_clear(table, tern_local(table->context, to->buckets), to->count);
+        shrinks = to != NULL && tern_growth_publish(worker, growth, &news) == TERN_OK;
+        if (shrinks) {
+            freeze(table, growth->from);
+            growth->from = to;
+        }
+    }
+    tern_tasks_go(table->context);
+    return shrinks;
 }

@@ -5,9 +5,9 @@
 
 /* Counters: every change is one atomic on the counter itself, and no lock is taken. */
 
-tern_status tern_counter_follow(tern_key_search p) {
+static tern_status counter_follow(tern_key_search p) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    bool moving = p.table->growth != NULL;
+    bool moving = tern_table_moves(p.table);
     for (;;) {
         uint64_t state;
         tern_status status = tern_state_load(&p, p.table->shape, p.part->near != NULL, &state);
@@ -23,6 +23,14 @@ tern_status tern_counter_follow(tern_key_search p) {
         if (status != TERN_OK)
             return status;
     }
+}
+
+/* The short way of an add comes here without having entered the table. */
+tern_status tern_counter_follow(tern_key_search p) {
+    tern_table_enter(p.worker, p.table);
+    const tern_status status = counter_follow(p);
+    tern_table_exit(p.worker, p.table);
+    return status;
 }
 
 tern_status tern_counter_revive(tern_key_search p, uint64_t word, uint64_t delta,
@@ -73,12 +81,14 @@ tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint6
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_flags promise, uint64_t *before) {
+    tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool far_put = false;
     tern_status status =
         tern_probe_add_any(&p, true, tern_promise_is_strict(promise), delta, before, &far_put);
     if (status == TERN_OK && far_put && tern_growth_flushes(table, promise))
         status = tern_flush(worker, p.part->buckets.rank);
+    tern_table_exit(worker, table);
     return status;
 }
 
@@ -101,6 +111,7 @@ tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtabl
                                         const uint64_t *key, uint64_t hash, uint64_t expected,
                                         uint64_t desired, uint64_t *before) {
     uint64_t entry[1 + TERN_KEY_MAX / 8], word = 0;
+    tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_status status;
     do {
@@ -114,5 +125,6 @@ tern_status tern_operation_compare_swap(tern_worker *worker, const tern_hashtabl
     } while (tern_probe_again(&p, false, &status));
     if (status == TERN_OK)
         *before = tern_counter_number(word);
+    tern_table_exit(worker, table);
     return status;
 }

@@ -130,20 +130,21 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
                                 const uint64_t *key, uint64_t hash, tern_flags promise,
                                 void *value) {
     tern_shape s = table->shape;
+    tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool near = p.part->near != NULL;
-    /* Where the table grows, its owner may be moving keys in any phase. */
-    bool still = !near && promise == TERN_READ_ONLY && table->growth == NULL;
+    /* Where keys move, the owner may be moving keys in any phase. */
+    bool still = !near && promise == TERN_READ_ONLY && !tern_table_moves(table);
     tern_scratch room;
     /* Where a get is a copy, reading ahead costs cache lines and saves nothing. */
     bool copies = tern_reach_address(worker, p.part->buckets, 8) != NULL;
     uint64_t line = tern_shape_line(s), most = still && !copies ? sizeof room.small / s.stride : 1;
     uint64_t run = most > line ? most / line * line : line;
     uint64_t *entry = tern_scratch_take(&room, run * s.stride);
+    tern_status status = TERN_ERR_MEMORY;
     if (entry == NULL)
-        return TERN_ERR_MEMORY;
+        goto out;
     const uint64_t *found = entry;
-    tern_status status;
     do {
         status = near    ? find_moving(&p, s, true, false, entry)
                  : still ? find_still(&p, s, entry, run, &found)
@@ -151,6 +152,8 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
         if (status == TERN_OK)
             status = bucket_take(&p, near, still, found, value);
     } while (tern_probe_again(&p, false, &status));
+out:
+    tern_table_exit(worker, table);
     tern_scratch_free(&room);
     return status;
 }

@@ -19,7 +19,8 @@
  * first one marks the state. A worker that has the lock stores over the mark when it unlocks, and
  * none can take a lock that is marked. If the last worker still finds the mark, none of them had
  * the lock. The state of a bucket whose key is being inserted never comes back and needs no mark.
- * A table that grows is left alone: the move relies on the state of a bucket that it has.
+ * A table that grows, and in one that has moved what the owner is said to write, is left alone: the
+ * move relies on the state of a bucket that it has.
  *
  * In the same way the owner of a part is asked to write news again that do not pass their check.
  */
@@ -44,7 +45,9 @@ static void mend_bucket(tern_key_search p, uint64_t state) {
     const tern_growth *growth = table->growth;
     const tern_shape s = table->shape;
     uint64_t now, seen;
-    if (growth != NULL && growth->held && growth->from == p.part && growth->position == p.index)
+    /* Of several workers is_left_alone knows. */
+    if (table->context->workers == 1 && growth->held && growth->from == p.part &&
+        growth->position == p.index)
         return; /* the move has it */
     (void)tern_state_load(&p, s, true, &now);
     tern_scratch room;
@@ -85,7 +88,7 @@ static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t
  * made. NULL: such an array cannot be reached by load and store, or there is none. */
 static const tern_table_part *mend_learn_part(tern_worker *worker, const tern_hashtable *table,
                                               const doubt *d) {
-    const bool known = table->growth != NULL && d->owner < table->ranks;
+    const bool known = d->owner < table->ranks;
     const tern_table_part *first = known ? &table->part[d->owner] : NULL;
     bool moving;
     if (first == NULL || first->near == NULL)
@@ -124,17 +127,38 @@ static bool mend_ask_workers(tern_worker *worker, doubt d) {
     return true;
 }
 
+/* Of a process of several workers: whether the lock that the state tells of may be the move's. A
+ * part is announced to move before the move locks a bucket, so who finds its lock marked finds
+ * that. */
+static bool is_left_alone(const tern_key_search *p, uint64_t state) {
+    const tern_hashtable *table = p->table;
+    tern_growth *growth = table->growth;
+    if (table->grows || tern_state_writer(state) != p->part->buckets.rank)
+        return table->grows;
+    pthread_mutex_lock(&growth->lock);
+    const bool moved = growth->news.generation > 0 || growth->news.next_buckets != 0;
+    pthread_mutex_unlock(&growth->lock);
+    return moved;
+}
+
 static void mend_in_turn(tern_key_search p, const doubt *d) {
     uint64_t state = d->state;
     if (p.table->context->workers > 1) {
         state &= ~TERN_STATE_DOUBTED;
-        if (p.table->growth != NULL || (d->worker == 0 && !mend_mark(&p, state)) ||
-            !mend_ask_workers(p.worker, *d))
+        if (is_left_alone(&p, state) || (d->worker == 0 && !mend_mark(&p, state)) ||
+            !mend_ask_workers(p.worker, *d) || is_left_alone(&p, state))
             return;
         if ((state & TERN_KIND) == TERN_LOCKED)
             state |= TERN_STATE_DOUBTED;
     }
     mend_bucket(p, state);
+}
+
+/* Whether all keys have moved out of the array, as far as this rank knows. Then no operation waits
+ * there any more, and another array may lie in the memory: that one's owner knows that this rank
+ * knows (tour.c). */
+static bool mend_is_left(const tern_hashtable *table, const tern_table_part *part) {
+    return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }
 
 static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
@@ -146,12 +170,11 @@ static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const d
     if (part == NULL && d->index != NEWS)
         part = mend_learn_part(worker, table, d);
     if (d->index == NEWS) {
-        if (table->growth == NULL || d->owner != table->rank || table->context->workers > 1)
-            return;
-        const tern_news news = table->growth->news;
-        tern_ignore(tern_growth_publish(worker, table->growth, &news));
+        if (d->owner == table->rank)
+            /* R4; a later round looks again */
+            atomic_store_explicit(&table->growth->doubted, true, memory_order_relaxed);
     } else if (part != NULL && part->near != NULL && d->index < part->count &&
-               tern_state_writer(d->state) == table->rank) {
+               tern_state_writer(d->state) == table->rank && !mend_is_left(table, part)) {
         mend_in_turn((tern_key_search){worker, table, part, NULL, 0, d->index, part->count}, d);
     }
 }

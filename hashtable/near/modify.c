@@ -76,6 +76,7 @@ static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_abse
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;
+    tern_table_enter(info->worker, table);
     tern_key_search p = tern_probe_start(info->worker, table, info->key, hash);
     uint64_t before = TERN_FREE;
     bool existed = false;
@@ -96,6 +97,7 @@ static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_abse
         status = modify_run(table, function, info, entry + 1 + s.key_words);
     status = close_bucket(&p, status, before, entry);
 out:
+    tern_table_exit(info->worker, table);
     tern_scratch_free(&room);
     return status;
 }

@@ -57,7 +57,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_sha
     const uint32_t rank = p->table->rank;
     uint64_t seen;
     /* The general way asks for growth. */
-    if (__builtin_expect(p->table->growth != NULL && tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
+    if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
         return TERN_NEAR_LEFT;
     (void)tern_state_cas(p, s, true, TERN_FREE, tern_state_taken(p->hash, rank), &seen);
     if (__builtin_expect(seen != TERN_FREE, 0))

@@ -91,8 +91,8 @@ TERN_API tern_status tern_write_slowly(tern_writer *writer, tern_item_type type,
 
 /* Writes an item of count elements. TERN_ERR_RANGE: over the writer's limit, or over the limits of
  * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. TERN_WRITE knows type and element's size. */
-static inline tern_status tern_write_items(tern_writer *writer, tern_item_type type, size_t element,
-                                           const void *items, size_t count) {
+TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type type, size_t element,
+                                         const void *items, size_t count) {
     /* No overflow where it is looked at: 2^16 by 2^40. */
     size_t bytes = element * count, size = 8 + ((bytes + 7) & ~(size_t)7);
     if (__builtin_expect((items == NULL && count > 0) || element > TERN_ITEM_ELEMENT_MAX ||
@@ -111,7 +111,7 @@ static inline tern_status tern_write_items(tern_writer *writer, tern_item_type t
 }
 
 /* Writes a string with its final zero. Errors as tern_write_items. */
-static inline tern_status tern_write_string(tern_writer *writer, const char *text) {
+TERN_INLINE tern_status tern_write_string(tern_writer *writer, const char *text) {
     return tern_write_items(writer, TERN_ITEM_STRING, 1, text, text != NULL ? strlen(text) + 1 : 1);
 }
 
@@ -159,8 +159,8 @@ TERN_API const void *tern_reader_seek(tern_reader *reader, tern_item_type type, 
 /* Not for applications: the content of the next item, 8-byte aligned where it lies in the archive,
  * with wanted elements, or any number (TERN_ITEM_COUNT_MAX); NULL: it is not there. The header is
  * read once: what lies in shared memory may change between a check and a use. */
-static inline const void *tern_reader_next(tern_reader *reader, tern_item_type type, size_t element,
-                                           uint64_t wanted, size_t *count) {
+TERN_INLINE const void *tern_reader_next(tern_reader *reader, tern_item_type type, size_t element,
+                                         uint64_t wanted, size_t *count) {
     if (__builtin_expect(reader->left >= 8, 1)) {
         /* R10 */
         uint64_t header =
@@ -184,8 +184,8 @@ static inline const void *tern_reader_next(tern_reader *reader, tern_item_type t
 /* Copies the next item, which has to be just that, to items. TERN_ERR_RANGE: the archive is cut
  * off, or an item longer than the rest of it; TERN_ERR_MISMATCH: another type, size or count.
  * TERN_READ knows type and size. */
-static inline tern_status tern_read_items(tern_reader *reader, tern_item_type type, size_t element,
-                                          void *items, size_t count) {
+TERN_INLINE tern_status tern_read_items(tern_reader *reader, tern_item_type type, size_t element,
+                                        void *items, size_t count) {
     size_t there = 0;
     const void *content = tern_reader_next(reader, type, element, count, &there);
     if (content == NULL)
@@ -198,8 +198,8 @@ static inline tern_status tern_read_items(tern_reader *reader, tern_item_type ty
 /* Hands out the next item in place: 8-byte aligned, or, in a chunk that is read where it was
  * written from, as it is there. items: the address of a pointer; [out] count. Errors as
  * tern_read_items. TERN_READ_ARRAY knows type and size. */
-static inline tern_status tern_read_array(tern_reader *reader, tern_item_type type, size_t element,
-                                          void *items, size_t *count) {
+TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type, size_t element,
+                                        void *items, size_t *count) {
     const void *content = tern_reader_next(reader, type, element, TERN_ITEM_COUNT_MAX, count);
     if (content == NULL)
         return reader->status;
@@ -212,7 +212,7 @@ TERN_API tern_status tern_reader_refuse_string(tern_reader *reader);
 
 /* Hands out the next string in place. [out] text; [out] bytes (may be NULL): with the final zero.
  * Errors as tern_read_items; TERN_ERR_MISMATCH too if it does not end with zero. */
-static inline tern_status tern_read_string(tern_reader *reader, const char **text, size_t *bytes) {
+TERN_INLINE tern_status tern_read_string(tern_reader *reader, const char **text, size_t *bytes) {
     size_t count = 0;
     const char *content =
         (const char *)tern_reader_next(reader, TERN_ITEM_STRING, 1, TERN_ITEM_COUNT_MAX, &count);

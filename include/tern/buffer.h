@@ -52,6 +52,7 @@ TERN_API void tern_buffer_drop(tern_buffer *buffer);
 /* Whether there is one reference only, the caller's. */
 TERN_API bool tern_buffer_alone(const tern_buffer *buffer);
 
+/* The first of its bytes, and how many there are. */
 TERN_API void *tern_buffer_data(const tern_buffer *buffer);
 TERN_API size_t tern_buffer_bytes(const tern_buffer *buffer);
 /* Where other ranks find it, if it was created in a segment; else TERN_NULL. */

@@ -9,6 +9,7 @@
  * across ranks when a context is created, and no address is sent.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tern/context.h"
@@ -41,7 +42,7 @@ typedef struct tern_call_info {
  * whose ranks all get them from this one. The memory is free again when the function has run; until
  * then over p2p this rank has to make progress. If there is no room for more because of earlier
  * such calls, the call waits for theirs as for a full ring. If there is none anyway:
- * TERN_ERR_MEMORY. Calls by message have a limit of their own (tern/message.h). */
+ * TERN_ERR_MEMORY. All calls may also go by message, without a ring (tern/message.h). */
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 
@@ -126,9 +127,9 @@ TERN_API void tern_function_declare(tern_function *function);
  * there is none to copy them to, TERN_ERR_AGAIN if progress will free some and nothing may wait.
  * TERN_ERR_RANGE: more than TERN_CHUNK_MAX bytes; TERN_ERR_NOT_FOUND: the function was registered
  * after the context was created; TERN_ERR_PEER; TERN_ERR_ARGUMENT. */
-TERN_NODISCARD static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
-                                                   const tern_function *function,
-                                                   const void *arguments, size_t bytes);
+TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                                 const tern_function *function,
+                                                 const void *arguments, size_t bytes);
 
 /* The same with other answers to a full ring, wherever they are called. tern_call_try:
  * TERN_ERR_AGAIN. tern_call_queue: the call is copied to a queue, from which progress, or a
@@ -234,7 +235,8 @@ typedef struct tern_call_options {
                        TERN_NULL for memory that the function has while it runs. A broadcast takes
                        the same offset of the segment of every rank, whichever rank it names */
     size_t buffer_bytes;
-    uint32_t arity; /* of a broadcast; 0: TERN_BROADCAST_ARITY */
+    uint32_t arity;  /* of a broadcast; 0: TERN_BROADCAST_ARITY */
+    bool by_message; /* of a broadcast (tern/message.h); other calls have it in their target */
 } tern_call_options;
 
 /* Runs function on target as tern_call does, with options (NULL: none). A buffer that the target
@@ -286,9 +288,8 @@ TERN_NODISCARD TERN_API tern_status tern_call_any(tern_worker *worker, tern_work
 TERN_API void tern_call_attend(tern_worker *worker, tern_worker_id target);
 
 /* Not for applications: the call, if it can be sent the short way; else 0, and nothing is done. */
-static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
-                                const tern_function *function, const void *arguments,
-                                size_t bytes) {
+TERN_INLINE int tern_call_now(tern_worker *worker, tern_worker_id target,
+                              const tern_function *function, const void *arguments, size_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(worker == NULL || function == NULL || arguments == NULL ||
                              target.rank >= view->ranks || target.index >= view->workers ||
@@ -310,9 +311,9 @@ static inline int tern_call_now(tern_worker *worker, tern_worker_id target,
     return 1;
 }
 
-TERN_NODISCARD static inline tern_status tern_call(tern_worker *worker, tern_worker_id target,
-                                                   const tern_function *function,
-                                                   const void *arguments, size_t bytes) {
+TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worker_id target,
+                                                 const tern_function *function,
+                                                 const void *arguments, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes <= TERN_CALL_INLINED &&
         tern_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;

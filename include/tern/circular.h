@@ -91,9 +91,9 @@ TERN_NODISCARD TERN_API tern_status tern_circular_put_far(tern_worker *worker,
 /* Copies bytes to a global place as tern_put does, by way of the buffer where that is what makes
  * the source reusable at once; what is larger than a unit goes without. Errors as tern_piece_take
  * and tern_piece_put; nothing is put then. */
-TERN_NODISCARD static inline tern_status tern_circular_put(tern_worker *worker,
-                                                           tern_circular *circular, tern_ptr to,
-                                                           const void *from, size_t bytes) {
+TERN_NODISCARD TERN_INLINE tern_status tern_circular_put(tern_worker *worker,
+                                                         tern_circular *circular, tern_ptr to,
+                                                         const void *from, size_t bytes) {
     if (__builtin_expect(tern_reach_address(worker, to, bytes) == NULL, 0))
         return tern_circular_put_far(worker, circular, to, from, bytes);
     return tern_put(worker, to, from, bytes);

@@ -55,14 +55,17 @@ TERN_NODISCARD TERN_API tern_status tern_notify_barrier(tern_worker *worker);
 TERN_NODISCARD TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root,
                                                           void *data, size_t bytes);
 
+/* What an all-reduce makes of the numbers of all ranks. */
 typedef enum tern_reduction { TERN_REDUCE_SUM, TERN_REDUCE_MIN, TERN_REDUCE_MAX } tern_reduction;
+/* The type of the numbers of an all-reduce. */
 typedef enum tern_number { TERN_UINT64, TERN_INT64, TERN_DOUBLE } tern_number;
 
 /* Element by element over all ranks, in place. values: count numbers of 8 bytes of the type, at any
- * address; may be NULL if count is 0. type, op and count: the same on every rank; the lengths are
- * compared, type and op are not. Every rank gets the same bits. Sums of integers wrap around; sums
- * of doubles are added in an order that depends on P and count; a NaN in a minimum or maximum may
- * be left out. TERN_ERR_ARGUMENT: no such type or operation; NULL. Blocks; not in handlers.
+ * address; may be NULL if count is 0. type, op and count: the same on every rank, which is
+ * compared. Every rank gets the same bits. Sums of integers wrap around; sums of doubles are added
+ * in an order that depends on P and count; a NaN in a minimum or maximum may be left out.
+ * TERN_ERR_ARGUMENT: no such type or operation; NULL. TERN_ERR_MISMATCH, on every rank: they differ
+ * somewhere. Blocks; not in handlers.
  *
  * Up to 128 numbers: log2(P) messages of n bytes, sent and received, one after the other. Beyond:
  * halves, quarters and so on are exchanged and reduced, and come back the same way: less than 2 n

@@ -30,6 +30,7 @@ extern "C" {
 
 typedef struct tern_combiner tern_combiner;
 
+/* Options of tern_combiner_create. */
 typedef struct tern_combiner_options {
     /* Runs at the target. Its arguments are the object's key, 8 bytes, and behind it the update. */
     const tern_function *function;

@@ -73,6 +73,7 @@ typedef enum tern_publish {
     TERN_PUBLISH_SPILL    /* each at once; kept here only while the ring is full */
 } tern_publish;
 
+/* Lines up to this level are written to standard error. */
 typedef enum tern_log_level {
     TERN_LOG_NONE,
     TERN_LOG_ERROR,
@@ -121,11 +122,14 @@ typedef struct tern_config {
                              is an error; 0: never (docs/deaths.md) */
     size_t host_timeout;  /* seconds of silence after which a machine counts as dead; 0: never */
     size_t stuck_report;  /* seconds after which a wait warns of what it waits for; 0: never */
+    int stats;            /* 1: a table of what the ranks did when the context is destroyed
+                             (docs/profiling.md) */
     tern_log_level log_level;
     char verbs_device[32];      /* card, or card:port; "": a near one that is active */
     size_t verbs_gid_index;     /* TERN_VERBS_GID_ANY: the first that maps an IPv4 address */
     size_t verbs_service_level; /* of all packets */
     size_t verbs_mtu;           /* largest packet in bytes; 0: the port's */
+    size_t verbs_queue_pairs;   /* connections of a worker at a time; old ones are closed for new */
 } tern_config;
 
 /* [out] config: every option at its default, then overridden by the environment. TERN_ERR_CONFIG

@@ -123,7 +123,8 @@ TERN_API const char *tern_transport_name(tern_transport transport);
 TERN_API uint32_t tern_context_dead(tern_context *context);
 
 /* Takes worker index of this process for the calling thread, whose waits in MPI use it as well if
- * libtern_pmpi is loaded (docs/mpi.md). TERN_ERR_ARGUMENT: no such index.
+ * libtern_pmpi is loaded (docs/mpi.md). On a machine with several NUMA nodes, the worker's memory
+ * is moved to the one that the thread runs on (tern_worker_numa). TERN_ERR_ARGUMENT: no such index.
  * TERN_ERR_STATE: another owner has it. Local; waits at most while a collective of another thread
  * makes a round of progress for the worker. */
 TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
@@ -133,6 +134,7 @@ TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uin
  * owner. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_worker_release(tern_worker *worker);
 
+/* The context that a worker belongs to, and the worker's name. Local, never block. */
 TERN_API tern_context *tern_worker_context(const tern_worker *worker);
 TERN_API tern_worker_id tern_worker_self(const tern_worker *worker);
 

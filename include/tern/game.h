@@ -31,14 +31,14 @@ typedef struct tern_random {
 } tern_random;
 
 /** Returns a generator for a seed and a stream. Generators of different streams are independent. */
-static inline tern_random tern_random_seeded(uint64_t seed, uint64_t stream);
+TERN_INLINE tern_random tern_random_seeded(uint64_t seed, uint64_t stream);
 
 /** Returns the next 64 random bits. */
-static inline uint64_t tern_random_next(tern_random *random);
+TERN_INLINE uint64_t tern_random_next(tern_random *random);
 
 /** Returns a random number less than bound, which is 1 or more. Its bias is at most bound / 2^32.
  */
-static inline uint32_t tern_random_below(tern_random *random, uint32_t bound);
+TERN_INLINE uint32_t tern_random_below(tern_random *random, uint32_t bound);
 
 /* A game. Every rank describes the same game. argument is passed to all functions; what it points
  * to must not change while a search uses the game. */
@@ -77,7 +77,7 @@ typedef struct tern_game {
 #define TERN_GAME_STATE_MAX 4096u
 #define TERN_GAME_MOVES_MAX 65535u
 
-static inline uint64_t tern_random_next(tern_random *random) {
+TERN_INLINE uint64_t tern_random_next(tern_random *random) {
     uint64_t a = random->state[0], b = random->state[1], sum = a + b;
     uint64_t result = (sum << 17 | sum >> 47) + a;
     b ^= a;
@@ -86,18 +86,18 @@ static inline uint64_t tern_random_next(tern_random *random) {
     return result;
 }
 
-static inline uint32_t tern_random_below(tern_random *random, uint32_t bound) {
+TERN_INLINE uint32_t tern_random_below(tern_random *random, uint32_t bound) {
     return (uint32_t)(((tern_random_next(random) >> 32) * bound) >> 32);
 }
 
 /* The finalizer of SplitMix64, which makes the first states; these are never all zero. */
-static inline uint64_t tern_random_mix(uint64_t x) {
+TERN_INLINE uint64_t tern_random_mix(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-static inline tern_random tern_random_seeded(uint64_t seed, uint64_t stream) {
+TERN_INLINE tern_random tern_random_seeded(uint64_t seed, uint64_t stream) {
     uint64_t x = tern_random_mix(seed) + stream * UINT64_C(0x9e3779b97f4a7c15);
     tern_random r = {{tern_random_mix(x + 1), tern_random_mix(x + 2) | 1}};
     return r;

@@ -45,8 +45,19 @@
  * nothing changed; on keys of the own rank by call too, which is done in place. All else is
  * TERN_ERR_STATE, add_many always.
  *
- * A key that was erased keeps its bucket, for when it comes back: until tern_hashtable_clear it
- * takes room like one that is there.
+ * A key that was erased keeps its bucket at first, for when it comes back. When three quarters of a
+ * part's buckets are taken, and an eighth by keys that were erased, its owner moves the others into
+ * a second array of the same size, and next time back, in its progress; so a table in which keys
+ * come and go takes the memory of two for good. All ranks have to make progress for that: memory is
+ * used again when all have left it. Where one makes none for long the owner takes more memory, and
+ * if its segment has none left an insert is TERN_ERR_FULL. An insert that finds a part full waits
+ * for the owner, with progress; in handlers it is TERN_ERR_AGAIN or TERN_ERR_FULL.
+ *
+ * The first move of a table that does not grow, and that not all ranks reach by load and store,
+ * waits for all of them: TERN_ERR_FULL if one has made no progress for 10 s. From then on finds in
+ * phases of reads, inserts in phases of writes, batches and requests cost there what they do in a
+ * table that grows. An insert or add by RMA that was started (tern/hashtable_request.h) does not
+ * wait for this first move: its TERN_ERR_FULL may be gone a moment later.
  *
  * A table that grows begins with its capacity. When a rank's part has three quarters of its buckets
  * taken, its owner makes a larger one in its segment and moves the keys there, in its progress;
@@ -54,11 +65,10 @@
  * is just being moved waits for it, and so does one that brings a new key when the part, and what
  * may be put into the larger one during the move, is full: with progress, in handlers
  * TERN_ERR_AGAIN, TERN_ERR_PEER if the owner died. TERN_ERR_FULL is only for want of memory in the
- * owner's segment or heap. The memory of smaller parts is given back in tern_hashtable_size, _clear
- * and _destroy; until then they take together at most what the largest does, or once more for each
- * time that it was made anew without erased keys. While keys are moved an operation may cost an
- * operation more on each of both; a find in a phase of reads costs what others do, and an insert
- * over a network is flushed in every phase.
+ * owner's segment or heap. The memory of smaller parts is given back when all ranks have left it,
+ * at the latest in tern_hashtable_size, _clear and _destroy. While keys are moved an operation may
+ * cost an operation more on each of both; a find in a phase of reads costs what others do, and an
+ * insert over a network is flushed in every phase.
  */
 
 #include "tern/context.h"
@@ -89,9 +99,15 @@ typedef struct tern_hashtable_options {
      * bytes]. Keys come 8-byte aligned. Both must say the same on every rank, though the functions
      * may have other addresses there, and must be safe in all threads that use the table, owners'
      * handlers included. Of keys that are the same, the table holds the one that was last inserted,
-     * or of counters the first. key_argument: passed to both. */
+     * or of counters the first. key_argument: passed to all. */
     uint64_t (*key_hash)(const void *key, size_t key_bytes, void *key_argument);
     int (*key_equal)(const void *a, const void *b, size_t key_bytes, void *key_argument);
+    /* Places keys by a part of them: keys for which it gives the same number belong to one rank,
+     * such as edges to the rank of their source. tern spreads the numbers over the ranks, so they
+     * may follow each other [a key's hash says its rank]. The rules of key_hash are its rules, and
+     * keys that are the same must have the same number. A rank may get more keys than others:
+     * capacity must leave room for that, or grow be 1. */
+    uint64_t (*key_owner)(const void *key, size_t key_bytes, void *key_argument);
     void *key_argument;
 } tern_hashtable_options;
 
@@ -101,8 +117,8 @@ typedef struct tern_hashtable_options {
  * differ between ranks; TERN_ERR_MEMORY: a segment cannot hold its share (the detail says how much
  * it takes; TERN_SEGMENT_SIZE); TERN_ERR_UNSUPPORTED: call_only with values that no call can
  * return; TERN_ERR_PEER: a rank died; others may have got the table nevertheless, and this rank's
- * part may stay with them until the context goes: key_hash, key_equal and key_argument must last as
- * long then. */
+ * part may stay with them until the context goes: key_argument and the functions that get it must
+ * last as long then. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_create(tern_worker *worker,
                                                           const tern_hashtable_options *options,
                                                           tern_hashtable **table);
@@ -186,8 +202,9 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_for_each_anywhere(
 TERN_NODISCARD TERN_API tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table,
                                                         uint64_t *count);
 
-/* Collective, ends phases as tern_barrier does; blocks. Takes all keys out of the table, and gives
- * the room of erased ones back. TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
+/* Collective, ends phases as tern_barrier does; blocks. Takes all keys out of the table. A part
+ * that has grown goes back to its first size; its memory is given back when all ranks have left it.
+ * TERN_ERR_PEER; TERN_ERR_STATE in a handler. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_clear(tern_worker *worker,
                                                          tern_hashtable *table);
 
@@ -196,7 +213,8 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worke
                                                               tern_hashtable *table,
                                                               uint64_t *count);
 
-/* The rank that owns key; UINT32_MAX if table or key is NULL. Local. */
+/* The rank that owns key, by key_owner if that is given; UINT32_MAX if table or key is NULL. Local.
+ */
 TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);
 
 /* Explains which way this worker's operations by TERN_AUTO on the part of a rank go, and why.

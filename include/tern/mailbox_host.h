@@ -53,7 +53,7 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t l
 TERN_API void *tern_mailbox_share_memory(const tern_mailbox_share *share,
                                          tern_mailbox_shape *shape);
 
-static inline tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_options *options) {
+TERN_INLINE tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_options *options) {
     tern_mailbox_shape shape = {TERN_MAILBOX_LAYOUT, 64, 4096, 64, 0};
     if (options != NULL && options->slots != 0)
         shape.slots = options->slots;
@@ -73,8 +73,8 @@ static inline tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_option
  *     TERN_ERR_SYSTEM if the system refuses the memory; TERN_ERR_MEMORY
  *
  * Local; does not block. */
-TERN_NODISCARD static inline tern_status tern_mailbox_create(const tern_mailbox_options *options,
-                                                             tern_mailbox_share **share) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_create(const tern_mailbox_options *options,
+                                                           tern_mailbox_share **share) {
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     return tern_mailbox_share_create(&shape, share);
 }
@@ -86,7 +86,7 @@ TERN_NODISCARD static inline tern_status tern_mailbox_create(const tern_mailbox_
  * @return TERN_OK; TERN_ERR_ARGUMENT if there is no share behind fd; TERN_ERR_MISMATCH if the
  *     program that made the share has another TERN_MAILBOX_LAYOUT or TERN_MAILBOX_STRIDE;
  *     TERN_ERR_SYSTEM; TERN_ERR_MEMORY */
-TERN_NODISCARD static inline tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
     return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
 }
 
@@ -133,7 +133,7 @@ TERN_API int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
 
 /** Reclaims the slots of workers whose processes have died, and returns the number of slots. Calls
  * that wait do this by themselves. Never blocks. */
-static inline uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
+TERN_INLINE uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
     uint32_t at = 0, slots = 0;
     tern_mailbox_ticket dead;
     while (tern_mailbox_next_dead(worker->share, at, &dead)) {
@@ -149,7 +149,7 @@ static inline uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
 }
 
 /* Returns a worker of the share under a name. Not for applications. */
-static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *share, uint32_t name) {
+TERN_INLINE tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *share, uint32_t name) {
     tern_mailbox_shape shape;
     void *memory = tern_mailbox_share_memory(share, &shape);
     tern_mailbox box = tern_mailbox_at(memory, shape.slots, shape.packet);
@@ -170,8 +170,9 @@ static inline tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *sha
  * @param[out] worker the worker, in the caller's memory
  * @return TERN_OK; TERN_ERR_FULL if as many workers as the share was made for take part and live;
  *     TERN_ERR_SYSTEM if /proc cannot be read */
-TERN_NODISCARD static inline tern_status
-tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role, tern_mailbox_worker *worker) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_join(tern_mailbox_share *share,
+                                                         tern_mailbox_role role,
+                                                         tern_mailbox_worker *worker) {
     tern_mailbox_ticket ticket;
     tern_status status = tern_mailbox_enter(share, role, &ticket);
     if (status == TERN_ERR_FULL) {
@@ -191,7 +192,7 @@ tern_mailbox_join(tern_mailbox_share *share, tern_mailbox_role role, tern_mailbo
 
 /** Leaves a share. Slots that the worker still holds are reclaimed as those of a dead worker are.
  */
-static inline void tern_mailbox_leave(tern_mailbox_worker *worker) {
+TERN_INLINE void tern_mailbox_leave(tern_mailbox_worker *worker) {
     (void)tern_mailbox_client_reclaim(&worker->client, worker->client.name);
     (void)tern_mailbox_server_reclaim(&worker->server, worker->server.name,
                                       tern_mailbox_message_recover, NULL);
@@ -228,7 +229,7 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_pati
  *
  * @return 0 to go on; TERN_ERR_TIMEOUT after timeout_ns; TERN_ERR_PEER if the worker waits for a
  *     server, servers have taken part, and none lives any more */
-static inline int tern_mailbox_idle(void *argument, uint32_t calls) {
+TERN_INLINE int tern_mailbox_idle(void *argument, uint32_t calls) {
     tern_mailbox_patience *patience = (tern_mailbox_patience *)argument;
     tern_status status = tern_mailbox_patience_step(patience, calls);
     if (status != TERN_ERR_AGAIN) {
@@ -260,9 +261,11 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t r
  *
  * If TERN_ERR_TIMEOUT comes after the request was posted, the call goes on without this worker,
  * and nobody can use its slot until the server answers or dies. */
-TERN_NODISCARD static inline tern_status
-tern_mailbox_request(tern_mailbox_worker *worker, const void *request, uint64_t bytes, void *reply,
-                     uint64_t room, uint64_t *reply_bytes, uint64_t timeout_ns) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_request(tern_mailbox_worker *worker,
+                                                            const void *request, uint64_t bytes,
+                                                            void *reply, uint64_t room,
+                                                            uint64_t *reply_bytes,
+                                                            uint64_t timeout_ns) {
     tern_mailbox_patience patience = {worker, timeout_ns, 0, 1, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint64_t total = 0;
@@ -305,9 +308,9 @@ TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
  * @return TERN_OK; TERN_ERR_TIMEOUT if nothing came in timeout_ns
  *
  * While it waits, it reclaims the slots of dead workers. */
-TERN_NODISCARD static inline tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
-                                                             tern_mailbox_service *service,
-                                                             uint64_t timeout_ns, uint32_t *steps) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_attend(tern_mailbox_worker *worker,
+                                                           tern_mailbox_service *service,
+                                                           uint64_t timeout_ns, uint32_t *steps) {
     tern_mailbox_patience patience = {worker, timeout_ns, 0, 0, 0};
     tern_mailbox_wait wait = {tern_mailbox_idle, &patience};
     uint32_t done = 0;

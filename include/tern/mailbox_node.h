@@ -22,9 +22,8 @@ extern "C" {
  * @param[out] share as for tern_mailbox_create; it does not need the context any more
  * @return the statuses of tern_mailbox_create, on every rank; TERN_ERR_MISMATCH if the options
  *     differ; TERN_ERR_STATE in a handler; TERN_ERR_PEER if a rank has died */
-TERN_NODISCARD static inline tern_status
-tern_mailbox_create_on_node(tern_worker *worker, const tern_mailbox_options *options,
-                            tern_mailbox_share **share) {
+TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_create_on_node(
+    tern_worker *worker, const tern_mailbox_options *options, tern_mailbox_share **share) {
     const char *name = "tern_mailbox_create_on_node";
     tern_mailbox_shape shape = tern_mailbox_shape_of(options);
     tern_mailbox_share *own = NULL, *common = NULL;

@@ -23,6 +23,9 @@
  * CAS more. Writing a block is local and costs none of these. Giving a block back is a call to its
  * rank, for which nobody waits; for a block in the own segment it costs nothing.
  *
+ * A map that grows moves descriptors and no blocks: a key's block stays where it is. While keys are
+ * moved, an operation may cost an operation more of each kind.
+ *
  * Promises, phases, linearizability, TERN_ERR_PEER and TERN_ERR_AGAIN are those of the table. A
  * find returns a complete value that was inserted, or none: the table holds a hash of key and value
  * for each block, so the find notices a block that was given back and used again meanwhile, and
@@ -66,6 +69,14 @@ typedef struct tern_map_options {
                             to TERN_MAP_INLINE_MAX, rounded up to a multiple of 8 and to at least
                             24, which makes a bucket one cache line [24] */
     int call_only;       /* 1: no operation will use TERN_BY_RMA (tern/hashtable.h) [0] */
+    int grow;            /* 1: a rank's part that gets full becomes larger, as that of a table does
+                            (tern/hashtable.h); capacity is what it begins with [0] */
+    /* Places keys by a part of them, as key_owner of tern_hashtable_options does [a key's hash says
+     * its rank]. A key comes with its size and at the address that the operation was given.
+     * Operations call it at the rank that uses the key, not at the owner. key_argument: passed to
+     * it. Both must last as long as the map. */
+    uint64_t (*key_owner)(const void *key, size_t key_bytes, void *key_argument);
+    void *key_argument;
 } tern_map_options;
 
 /** Creates a map. Calls to a rank's part go to the worker that creates it, or to the rank's service
@@ -81,7 +92,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
                                                     const tern_map_options *options,
                                                     tern_map **map);
 /** Frees the map and all its memory. NULL is allowed. Every operation must have returned on every
- * rank.
+ * rank. Completes the calls that are under way as tern_quiesce does: threads that keep a worker
+ * make progress for it meanwhile, because a block that the worker let go of may still wait to be
+ * told to its owner.
  *
  * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the map is gone all the same, but the
  *     blocks of this rank that other ranks' parts name stay allocated; TERN_ERR_MISMATCH if the
@@ -158,6 +171,26 @@ TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map 
                                                   tern_flags flags, void *value, size_t room,
                                                   size_t *value_bytes);
 
+/** Copies the value of a key into new memory of the size that it takes.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param key key_bytes bytes; may be NULL if key_bytes is 0
+ * @param key_bytes 0 to TERN_MAP_KEY_MAX
+ * @param flags a promise and a way, or 0 (tern/flags.h)
+ * @param[out] value memory from malloc that holds the value; the caller gives it to free. It is not
+ *     NULL if the value is empty. Unchanged on an error
+ * @param[out] value_bytes size of the value; unchanged on an error
+ * @return TERN_OK; TERN_ERR_MEMORY if the process has no memory for the value; otherwise the
+ *     statuses of tern_map_find. TERN_ERR_RANGE only says that the key is too large
+ *
+ * Blocking: as tern_map_find. A handler may call it where it may call tern_map_find. It costs what
+ * tern_map_find costs, one malloc, and a copy more of a value of up to 960 bytes. */
+TERN_NODISCARD TERN_API tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map,
+                                                        const void *key, size_t key_bytes,
+                                                        tern_flags flags, void **value,
+                                                        size_t *value_bytes);
+
 /* A key with its value. Both are 8-byte aligned, and valid until the visit returns. */
 typedef struct tern_map_item {
     const void *key, *value;
@@ -208,8 +241,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_clear(tern_worker *worker, tern_map
 TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, tern_map *map,
                                                         uint64_t *count);
 
-/** Returns the rank that owns a key, or UINT32_MAX if map is NULL, key is NULL with key_bytes other
- * than 0, or the key is too large. Local, never blocks. */
+/** Returns the rank that owns a key, by key_owner if that is given, or UINT32_MAX if map is NULL,
+ * key is NULL with key_bytes other than 0, or the key is too large. Local, never blocks. */
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
 #ifdef __cplusplus

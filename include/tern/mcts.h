@@ -181,6 +181,7 @@ TERN_NODISCARD TERN_API tern_status tern_search_run(tern_worker *worker, tern_se
     X(idle_ns, "nanoseconds in which workers had nothing to do, in runs")                          \
     X(run_ns, "nanoseconds that workers spent in runs")
 
+/* A number for each line of the table. */
 typedef struct tern_search_statistics {
 #define X(field, meaning) uint64_t field;
     TERN_SEARCH_STATISTICS_TABLE(X)

@@ -3,9 +3,9 @@
 
 /*
  * Memory: each rank has one segment that every rank can reach, and global pointers name places in
- * it. Segments lie in memory that the ranks of a node share, bound to the NUMA nodes of
- * the rank's processors, in 1 GiB or 2 MiB pages where the system has them. Only its owner changes
- * the allocator of a segment; others ask it.
+ * it. Segments lie in memory that the ranks of a node share, with a part on each NUMA node that the
+ * rank may run on, in 1 GiB or 2 MiB pages where the system has them. Only its owner changes the
+ * allocator of a segment; others ask it.
  */
 
 #include <stddef.h>
@@ -28,8 +28,15 @@ typedef enum tern_domain {
     TERN_DOMAIN_OWNER   /* every rank; ranks of other nodes have the owner apply them */
 } tern_domain;
 
-/* Any NUMA node: the one of the worker that asks, or of the worker that is named. */
+/* Any NUMA node: by preference the one of the worker that asks, or of the worker that is named. */
 #define TERN_NUMA_ANY (-1)
+
+/* The NUMA node that the worker's own memory lies on, by hwloc's logical index, as tern_alloc_on
+ * takes it; 0 on a machine with one. It is where the worker's thread ran when it adopted the
+ * worker, and until then where the worker is expected. The memory of rings into the worker is taken
+ * there, and its allocations too, if there is some left. For the thread that has the worker. Local,
+ * never blocks. */
+TERN_API int tern_worker_numa(const tern_worker *worker);
 
 /* Allocates bytes (1 or more) in this rank's segment, aligned to alignment (a power of two up to
  * 2 MiB, in the address space of every rank that maps it; 0 means 64). The content is undefined.
@@ -38,10 +45,11 @@ typedef enum tern_domain {
 TERN_NODISCARD TERN_API tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment,
                                                tern_domain domain, tern_ptr *p);
 
-/* The same in the segment of rank, on its NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY.
- * Blocks until the owner's progress has served it, making progress; not in handlers
- * (TERN_ERR_STATE). TERN_ERR_PEER: the owner died. TERN_ERR_UNSUPPORTED: the rank has no memory on
- * that NUMA node. */
+/* The same in the segment of rank, on NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY. A
+ * rank has memory on each NUMA node that its process could run on when the context was created,
+ * unless huge pages are too few. Blocks until the owner's progress has served it, making progress;
+ * not in handlers (TERN_ERR_STATE). TERN_ERR_PEER: the owner died. TERN_ERR_UNSUPPORTED: the rank
+ * has no memory on that NUMA node. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa,
                                                   size_t bytes, size_t alignment,
                                                   tern_domain domain, tern_ptr *p);
@@ -55,6 +63,36 @@ TERN_NODISCARD TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, te
  * another rank's segment. TERN_NULL is fine. TERN_ERR_ARGUMENT: p is not the start of an
  * allocation. */
 TERN_NODISCARD TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
+
+/** Allocates the same number of bytes on every rank, at the same place of each segment: so
+ * tern_ptr_on(mine, rank) is the piece of any rank, and no rank has to send its pointer to others.
+ *
+ * @param worker the calling worker
+ * @param bytes 1 or more, the same on every rank, as are alignment and domain
+ * @param alignment a power of two up to 2 MiB; 0 means 64
+ * @param[out] mine this rank's piece, which the caller frees by tern_free_all; its content is
+ *     undefined
+ * @return TERN_OK; TERN_ERR_ARGUMENT; TERN_ERR_MISMATCH if the ranks ask for different pieces;
+ *     TERN_ERR_MEMORY if no place is free on every rank (TERN_SEGMENT_SIZE); TERN_ERR_STATE in a
+ *     handler; TERN_ERR_PEER if a rank died
+ *
+ * Blocking: collective over the ranks, one worker of each; may block.
+ * Cost: a few meetings of all ranks, and 8 bytes of each gathered at each, twice as many for each
+ * place that is free on some ranks only. So allocate large pieces early. */
+TERN_NODISCARD TERN_API tern_status tern_alloc_all(tern_worker *worker, size_t bytes,
+                                                   size_t alignment, tern_domain domain,
+                                                   tern_ptr *mine);
+
+/** Frees what tern_alloc_all gave, once all ranks have called this and their transfers are
+ * complete. TERN_NULL is fine, on every rank.
+ *
+ * @param p a piece of it, the rank's own or another's
+ * @return TERN_OK; TERN_ERR_MISMATCH if the ranks name different memory or are in another function;
+ *     TERN_ERR_ARGUMENT if p is no start of an allocation; TERN_ERR_STATE in a handler;
+ *     TERN_ERR_PEER if a rank died, and then the piece is free all the same
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
+TERN_NODISCARD TERN_API tern_status tern_free_all(tern_worker *worker, tern_ptr p);
 
 /* A plain address of p if this process reaches it by load/store, else NULL; NULL too for a pointer
  * out of range. Local, never blocks, any thread. */

@@ -92,6 +92,7 @@ typedef enum tern_event_kind {
 #define TERN_PROBE_REMOTE 2u
 #define TERN_PROBE_ANY 3u
 
+/* What a probe returns. */
 typedef struct tern_event {
     tern_event_kind kind;
     tern_status status;  /* local: TERN_OK, or why the operation could not be finished. remote:

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "tern/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,22 +31,27 @@ typedef struct tern_ptr {
 #endif
 
 /* Pointer arithmetic in bytes. Results outside the segment are caught when they are used. */
-static inline tern_ptr tern_ptr_add(tern_ptr p, int64_t bytes) {
+TERN_INLINE tern_ptr tern_ptr_add(tern_ptr p, int64_t bytes) {
     p.offset += (uint64_t)bytes;
     return p;
 }
 
-static inline int tern_ptr_is_null(tern_ptr p) { return p.offset == 0; }
+/* The same place in the segment of another rank; where it is memory of tern_alloc_all, that rank's
+ * piece of it. */
+TERN_INLINE tern_ptr tern_ptr_on(tern_ptr p, uint32_t rank) {
+    p.rank = rank;
+    return p;
+}
 
-static inline int tern_ptr_equal(tern_ptr a, tern_ptr b) {
+/* 1 for TERN_NULL, else 0; and 1 for pointers to the same place of the same allocation, else 0. */
+TERN_INLINE int tern_ptr_is_null(tern_ptr p) { return p.offset == 0; }
+TERN_INLINE int tern_ptr_equal(tern_ptr a, tern_ptr b) {
     return a.rank == b.rank && a.segment == b.segment && a.domain == b.domain &&
            a.offset == b.offset;
 }
 
 /* Bytes from b to a; both in one segment. */
-static inline int64_t tern_ptr_diff(tern_ptr a, tern_ptr b) {
-    return (int64_t)(a.offset - b.offset);
-}
+TERN_INLINE int64_t tern_ptr_diff(tern_ptr a, tern_ptr b) { return (int64_t)(a.offset - b.offset); }
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@
  *     tern_status mean_here(tern_call_info *call, const double *values, size_t values_count,
  *                           double *result);
  *
- * and what callers use:
+ * and what callers use (tern/message.h: by message, and in threads without a worker):
  *
  *     tern_status plot(tern_worker *, tern_worker_id, struct point at, const char *label,
  *                      const float *values, size_t values_count);          as tern_call
@@ -36,6 +36,10 @@
  *                                      nothing is copied
  *     TERN_VECTOR(type, name)          a vector of such elements (tern/vector.h): the caller passes
  *                                      a const tern_vector *, the function gets a tern_vector *
+ *     TERN_PART(type, name)            an object of the program's (tern/part.h): the caller passes
+ * its own part, a const tern_part *; the function gets the data of the target's part, which is a
+ * type *. The part's kind is the name of the type. So tables and queues travel, too: as the data of
+ * a part of kind "tern_hashtable"
  *
  * A type is a name of one or more words; types with commas, function pointers and the like want a
  * typedef. Pointers are refused, as are types that want more than 8-byte alignment and in C++ those
@@ -52,7 +56,8 @@
  * named alike with different parameters make tern_context_create fail, with their name. So fixed
  * parameters travel as one structure whose length is all that is checked; with up to
  * TERN_CALL_INLINED bytes the call is inlined. Strings and buffers travel in an archive. What does
- * not fit its description is refused before the function runs: TERN_ERR_MISMATCH, TERN_ERR_RANGE.
+ * not fit its description is refused before the function runs: TERN_ERR_MISMATCH, TERN_ERR_RANGE,
+ * and TERN_ERR_STATE where the target has no such part.
  *
  * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string, buffer
  * or vector is NULL; TERN_ERR_MISMATCH: a vector of other elements; TERN_ERR_RANGE: arguments of
@@ -69,6 +74,7 @@
 #define TERN_BUFFER(type, name) (TERN_REMOTE_BUFFER, type, name, 1)
 #define TERN_SEGMENT(type, name) (TERN_REMOTE_SEGMENT, type, name, 1)
 #define TERN_VECTOR(type, name) (TERN_REMOTE_VECTOR, type, name, 1)
+#define TERN_PART(type, name) (TERN_REMOTE_PART, type, name, 1)
 
 /* A function without a result, and one with a result of type. */
 #define TERN_REMOTE(...) TERN_REMOTE_(TERN_REMOTE_FIRST(__VA_ARGS__), __VA_ARGS__)

@@ -17,7 +17,8 @@
  * A start that fails starts nothing and leaves the request as it was. Whatever becomes of an
  * operation that was started, the request tells, once it is complete.
  *
- * A request belongs to the worker that has started it and is used by its thread alone. What an
+ * A request belongs to the worker that has started it, or to the thread without one
+ * (tern/message.h), and is used by that thread alone. What an
  * operation reads or writes belongs to tern until its request is complete. Requests have to be
  * complete before the context is destroyed.
  */
@@ -77,7 +78,7 @@ TERN_NODISCARD TERN_API tern_status tern_wait_any(tern_worker *worker, tern_requ
 
 /* Of a request that is complete with TERN_OK: how many bytes a call gave, or have been moved of
  * a post; of an operation on a table what its start says. Otherwise 0. */
-static inline uint64_t tern_request_result(const tern_request *request) { return request->result; }
+TERN_INLINE uint64_t tern_request_result(const tern_request *request) { return request->result; }
 
 #ifdef __cplusplus
 }

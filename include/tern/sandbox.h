@@ -102,7 +102,7 @@ typedef struct tern_sandbox_options {
 } tern_sandbox_options;
 
 /** Returns the default options for the program at a path, which must stay valid during the run. */
-static inline tern_sandbox_options tern_sandbox_defaults(const char *program) {
+TERN_INLINE tern_sandbox_options tern_sandbox_defaults(const char *program) {
     tern_sandbox_options options = {program,
                                     NULL,
                                     0,
@@ -132,6 +132,7 @@ typedef enum tern_sandbox_end {
     TERN_SANDBOX_STOPPED  /* the server killed it because idle asked for that */
 } tern_sandbox_end;
 
+/* What became of a program in a sandbox. */
 typedef struct tern_sandbox_result {
     tern_sandbox_end end;
     int code;

@@ -52,7 +52,7 @@ int tern_sandbox_main(tern_sandbox_box *box);
 
 /* ---- The two system calls that are left ---- */
 
-static inline long tern_sandbox_system(long number, long argument) {
+TERN_MAILBOX_INLINE long tern_sandbox_system(long number, long argument) {
 #if defined(__x86_64__)
     long result;
     __asm__ volatile("syscall"
@@ -71,7 +71,7 @@ static inline long tern_sandbox_system(long number, long argument) {
 }
 
 /* Ends the program with a status from 0 to 255. */
-static inline void tern_sandbox_exit(int status) {
+TERN_MAILBOX_INLINE void tern_sandbox_exit(int status) {
 #if defined(__x86_64__)
     enum { EXIT_GROUP = 231 };
 #else
@@ -82,7 +82,7 @@ static inline void tern_sandbox_exit(int status) {
 }
 
 /* A hook for tern_mailbox_wait: lets other processes run, such as the server. */
-static inline int tern_sandbox_yield(void *argument, uint32_t calls) {
+TERN_MAILBOX_INLINE int tern_sandbox_yield(void *argument, uint32_t calls) {
 #if defined(__x86_64__)
     enum { SCHED_YIELD = 24 };
 #else
@@ -108,7 +108,7 @@ typedef struct tern_sandbox_message {
     int64_t result;
 } tern_sandbox_message;
 
-static inline void tern_sandbox_fill(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_sandbox_fill(void *packet, uint32_t slot, void *argument) {
     const tern_sandbox_message *m = (const tern_sandbox_message *)argument;
     tern_sandbox_head head = {m->operation,
                               m->bytes,
@@ -121,7 +121,7 @@ static inline void tern_sandbox_fill(void *packet, uint32_t slot, void *argument
         __builtin_memcpy((uint8_t *)packet + sizeof head, m->data, m->bytes);
 }
 
-static inline void tern_sandbox_use(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_sandbox_use(void *packet, uint32_t slot, void *argument) {
     tern_sandbox_message *m = (tern_sandbox_message *)argument;
     tern_sandbox_head head;
     (void)slot;
@@ -134,7 +134,8 @@ static inline void tern_sandbox_use(void *packet, uint32_t slot, void *argument)
 
 /** Makes a call and waits for its answer. Returns the result of the operation, or -errno; -22
  * (EINVAL) if there is more data than a call carries. */
-static inline int64_t tern_sandbox_call(tern_sandbox_box *box, tern_sandbox_message *message) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_call(tern_sandbox_box *box,
+                                              tern_sandbox_message *message) {
     tern_mailbox_wait wait = {tern_sandbox_yield, 0};
     if (message->bytes > TERN_SANDBOX_DATA)
         return message->result = -22;
@@ -142,7 +143,7 @@ static inline int64_t tern_sandbox_call(tern_sandbox_box *box, tern_sandbox_mess
     return message->result;
 }
 
-static inline size_t tern_sandbox_length(const char *text) {
+TERN_MAILBOX_INLINE size_t tern_sandbox_length(const char *text) {
     size_t length = 0;
     while (text[length] != 0)
         length++;
@@ -151,7 +152,8 @@ static inline size_t tern_sandbox_length(const char *text) {
 
 /** Opens a file beneath the server's directory, with flags of tern/sandbox_protocol.h. Returns a
  * handle, which is 0 or more, or -errno. */
-static inline int64_t tern_sandbox_open(tern_sandbox_box *box, const char *path, uint64_t flags) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_open(tern_sandbox_box *box, const char *path,
+                                              uint64_t flags) {
     size_t length = tern_sandbox_length(path);
     if (length > TERN_SANDBOX_DATA)
         return -36; /* ENAMETOOLONG */
@@ -162,8 +164,8 @@ static inline int64_t tern_sandbox_open(tern_sandbox_box *box, const char *path,
 
 /** Reads up to bytes bytes at offset. Returns how many it read, which may be fewer, 0 at the end of
  * the file, or -errno. */
-static inline int64_t tern_sandbox_read(tern_sandbox_box *box, int64_t handle, uint64_t offset,
-                                        void *to, uint64_t bytes) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_read(tern_sandbox_box *box, int64_t handle,
+                                              uint64_t offset, void *to, uint64_t bytes) {
     uint32_t piece = bytes < TERN_SANDBOX_DATA ? (uint32_t)bytes : TERN_SANDBOX_DATA;
     tern_sandbox_message m = {
         TERN_SANDBOX_READ, 0, {(uint64_t)handle, offset, piece, 0}, 0, to, piece, 0, 0};
@@ -171,8 +173,8 @@ static inline int64_t tern_sandbox_read(tern_sandbox_box *box, int64_t handle, u
 }
 
 /** Writes up to bytes bytes at offset. Returns how many it wrote, which may be fewer, or -errno. */
-static inline int64_t tern_sandbox_write(tern_sandbox_box *box, int64_t handle, uint64_t offset,
-                                         const void *from, uint64_t bytes) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_write(tern_sandbox_box *box, int64_t handle,
+                                               uint64_t offset, const void *from, uint64_t bytes) {
     uint32_t piece = bytes < TERN_SANDBOX_DATA ? (uint32_t)bytes : TERN_SANDBOX_DATA;
     tern_sandbox_message m = {
         TERN_SANDBOX_WRITE, piece, {(uint64_t)handle, offset, 0, 0}, from, 0, 0, 0, 0};
@@ -180,27 +182,28 @@ static inline int64_t tern_sandbox_write(tern_sandbox_box *box, int64_t handle, 
 }
 
 /** Closes a handle. Returns 0 or -errno. */
-static inline int64_t tern_sandbox_close(tern_sandbox_box *box, int64_t handle) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_close(tern_sandbox_box *box, int64_t handle) {
     tern_sandbox_message m = {TERN_SANDBOX_CLOSE, 0, {(uint64_t)handle, 0, 0, 0}, 0, 0, 0, 0, 0};
     return tern_sandbox_call(box, &m);
 }
 
 /** Returns nanoseconds of a clock that only grows (which 0), or since 1970 (which 1), or -errno. */
-static inline int64_t tern_sandbox_clock(tern_sandbox_box *box, uint64_t which) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_clock(tern_sandbox_box *box, uint64_t which) {
     tern_sandbox_message m = {TERN_SANDBOX_CLOCK, 0, {which, 0, 0, 0}, 0, 0, 0, 0, 0};
     return tern_sandbox_call(box, &m);
 }
 
 /** Returns memory that the server also sees. It is zeroed, begins at the start of a cache line, and
  * lasts as long as the program. Returns NULL if there is no more. */
-static inline void *tern_sandbox_allocate(tern_sandbox_box *box, uint64_t bytes) {
+TERN_MAILBOX_INLINE void *tern_sandbox_allocate(tern_sandbox_box *box, uint64_t bytes) {
     tern_sandbox_message m = {TERN_SANDBOX_ALLOCATE, 0, {bytes, 0, 0, 0}, 0, 0, 0, 0, 0};
     int64_t at = tern_sandbox_call(box, &m);
     return at < 0 ? 0 : box->memory + at;
 }
 
 /** Prints text, by one call for each TERN_SANDBOX_DATA bytes. Returns bytes, or -errno. */
-static inline int64_t tern_sandbox_print(tern_sandbox_box *box, const char *text, size_t bytes) {
+TERN_MAILBOX_INLINE int64_t tern_sandbox_print(tern_sandbox_box *box, const char *text,
+                                               size_t bytes) {
     for (size_t done = 0; done < bytes;) {
         size_t left = bytes - done;
         uint32_t piece = left < TERN_SANDBOX_DATA ? (uint32_t)left : TERN_SANDBOX_DATA;

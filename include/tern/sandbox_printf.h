@@ -23,19 +23,20 @@ typedef struct tern_sandbox_text {
     char text[512];
 } tern_sandbox_text;
 
-static inline void tern_sandbox_text_flush(tern_sandbox_text *out) {
+TERN_MAILBOX_INLINE void tern_sandbox_text_flush(tern_sandbox_text *out) {
     int64_t done = out->printed < 0 ? 0 : tern_sandbox_print(out->box, out->text, out->bytes);
     out->printed = done < 0 ? done : out->printed + done;
     out->bytes = 0;
 }
 
-static inline void tern_sandbox_text_put(tern_sandbox_text *out, char one) {
+TERN_MAILBOX_INLINE void tern_sandbox_text_put(tern_sandbox_text *out, char one) {
     if (out->bytes == sizeof out->text)
         tern_sandbox_text_flush(out);
     out->text[out->bytes++] = one;
 }
 
-static inline void tern_sandbox_text_number(tern_sandbox_text *out, uint64_t value, unsigned base) {
+TERN_MAILBOX_INLINE void tern_sandbox_text_number(tern_sandbox_text *out, uint64_t value,
+                                                  unsigned base) {
     char digits[20];
     int count = 0;
     do
@@ -45,20 +46,20 @@ static inline void tern_sandbox_text_number(tern_sandbox_text *out, uint64_t val
         tern_sandbox_text_put(out, digits[--count]);
 }
 
-static inline void tern_sandbox_text_signed(tern_sandbox_text *out, int64_t value) {
+TERN_MAILBOX_INLINE void tern_sandbox_text_signed(tern_sandbox_text *out, int64_t value) {
     if (value < 0)
         tern_sandbox_text_put(out, '-');
     tern_sandbox_text_number(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
 }
 
-static inline void tern_sandbox_text_string(tern_sandbox_text *out, const char *from) {
+TERN_MAILBOX_INLINE void tern_sandbox_text_string(tern_sandbox_text *out, const char *from) {
     for (from = from == 0 ? "(null)" : from; *from != 0; from++)
         tern_sandbox_text_put(out, *from);
 }
 
 /** Works like vprintf. Returns the number of bytes printed, or -errno of the first print call that
  * failed. A conversion other than those above is printed unchanged. */
-__attribute__((format(printf, 2, 0))) static inline int64_t
+__attribute__((format(printf, 2, 0))) TERN_MAILBOX_INLINE int64_t
 tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
     tern_sandbox_text out;
     out.box = box;
@@ -108,7 +109,7 @@ tern_sandbox_vprintf(tern_sandbox_box *box, const char *format, va_list list) {
 }
 
 /** Works like tern_sandbox_vprintf, with arguments instead of a list. */
-__attribute__((format(printf, 2, 3))) static inline int64_t
+__attribute__((format(printf, 2, 3))) TERN_MAILBOX_INLINE int64_t
 tern_sandbox_printf(tern_sandbox_box *box, const char *format, ...) {
     va_list list;
     va_start(list, format);

@@ -23,6 +23,7 @@ extern "C" {
     X(flushes, "flushes that had something to wait for")                                           \
     X(settles, "waits for local completion of puts from circular buffers")                         \
     X(circulars_grown, "circular buffers that were full and grew")                                 \
+    X(ways_left, "connections over verbs that were closed to make room for others")                \
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \
@@ -30,7 +31,8 @@ extern "C" {
     X(batches_sent, "batches published over rma or p2p")                                           \
     X(batches_torn, "polls that met a batch that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
-    X(rings_loose, "rings for which the target has no memory: their records go by messages")       \
+    X(rings_loose, "times that a ring had no memory at its target: its records go by messages")    \
+    X(rings_reclaimed, "rings whose memory the target took back, because they were quiet")         \
     X(rings_grown, "rings that were full and followed by larger ones")                             \
     X(rings_outgrown, "rings that have grown, each counted once however often")                    \
     X(rings_idled, "rings left to their bell")                                                     \
@@ -49,6 +51,7 @@ extern "C" {
     X(yields, "times the processor was given up after looks in a row that found nothing")          \
     X(records_malformed, "records refused as malformed")
 
+/* A counter for each line of the table. */
 typedef struct tern_stats {
 #define X(field, meaning) uint64_t field;
     TERN_STATS_TABLE(X)

@@ -24,6 +24,12 @@ extern "C" {
  * tern_writer_finish() or tern_reader_close() returns it. */
 #define TERN_NODISCARD __attribute__((warn_unused_result))
 
+/* An inline function of a header. Each library of tern also has a copy of each for languages that
+ * call functions by their symbols, and defines this otherwise where it compiles these copies. */
+#ifndef TERN_INLINE
+#define TERN_INLINE static inline
+#endif
+
 typedef enum tern_status {
     TERN_OK = 0,
     TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */
@@ -44,11 +50,12 @@ typedef enum tern_status {
     TERN_ERR_SYSTEM,      /* the operating system reported an error */
     TERN_ERR_CORRUPT,     /* memory that ranks share holds what no rank has written */
     TERN_ERR_NETWORK,     /* a network has lost an operation on a rank that is alive */
+    TERN_ERR_DONE,        /* all work of a queue is done, and nobody is left to push more */
     TERN_STATUS_COUNT
 } tern_status;
 
 /* Drops a status on purpose; a cast to void does not silence gcc's warning. */
-static inline void tern_ignore(tern_status status) { (void)status; }
+TERN_INLINE void tern_ignore(tern_status status) { (void)status; }
 
 /* The meaning of a status in a few words. Never NULL, also for values that are no status. Static
  * memory. Any thread, never blocks. */

@@ -23,6 +23,7 @@
 #include "tern/hashtable_file.h"
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_buffer.h"
+#include "tern/languages.h"
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/map.h"

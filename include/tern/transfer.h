@@ -42,9 +42,22 @@ extern "C" {
 #endif
 
 /* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
-static inline char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+TERN_INLINE char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(p.rank >= view->ranks || p.segment != 0, 0))
+        return NULL;
+    const tern_reach *reach = &view->reach[p.rank];
+    uint64_t at = p.offset - TERN_PTR_ORIGIN;
+    if (__builtin_expect(bytes > reach->bytes || at > reach->bytes - bytes, 0))
+        return NULL;
+    return reach->base + at;
+}
+
+/* Not for applications: the same for the inlined operations; NULL also where the library is to make
+ * all transfers, so that it can count them. */
+TERN_INLINE char *tern_inlined_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    if (__builtin_expect(p.rank >= view->inlined || p.segment != 0, 0))
         return NULL;
     const tern_reach *reach = &view->reach[p.rank];
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
@@ -65,9 +78,9 @@ TERN_API void tern_copy(void *to, const void *from, size_t bytes);
  * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
  * to be copied by its owner's progress. Outside one TERN_ERR_AGAIN too: its owner has to copy it
  * and all TERN_CALL_REQUESTS of this worker are in use. */
-TERN_NODISCARD static inline tern_status tern_put(tern_worker *worker, tern_ptr to,
-                                                  const void *from, size_t bytes) {
-    char *address = tern_reach_address(worker, to, bytes);
+TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
+                                                size_t bytes) {
+    char *address = tern_inlined_address(worker, to, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_put_far(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
@@ -82,9 +95,9 @@ TERN_NODISCARD static inline tern_status tern_put(tern_worker *worker, tern_ptr 
 }
 
 /* Copies bytes from a global place to local memory; blocks until they are there. Errors as put. */
-TERN_NODISCARD static inline tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
-                                                  size_t bytes) {
-    const char *address = tern_reach_address(worker, from, bytes);
+TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
+                                                size_t bytes) {
+    const char *address = tern_inlined_address(worker, from, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_get_far(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
@@ -113,9 +126,9 @@ TERN_NODISCARD TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t
 /* Waits until every put and atomic of this worker to rank is complete there. Over shm a
  * sequentially consistent fence. Non-blocking puts must have been waited for. TERN_ERR_ARGUMENT,
  * TERN_ERR_PEER. */
-TERN_NODISCARD static inline tern_status tern_flush(tern_worker *worker, uint32_t rank) {
+TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(rank >= view->ranks || view->reach[rank].bytes == 0, 0))
+    if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0, 0))
         return tern_flush_far(worker, rank);
     /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -173,18 +186,29 @@ TERN_NODISCARD TERN_API tern_status tern_atomic_start(tern_worker *worker, tern_
                                                       uint64_t expected, uint64_t *old,
                                                       tern_request *request);
 
-/* Not for applications: the word's address if the processor's atomics serve it. */
-static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {
+/* Not for applications: address, which is the word's or NULL, if the processor's atomics serve it.
+ */
+TERN_INLINE void *tern_direct_word(const tern_worker *worker, tern_ptr p, unsigned width,
+                                   char *address) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    char *address = tern_reach_address(worker, p, width);
     int direct = p.domain < 32 && ((view->direct_domains >> p.domain) & 1) != 0;
     return direct && ((uintptr_t)address & (width - 1)) == 0 ? address : NULL;
 }
 
+/* Not for applications: the word's address if the processor's atomics serve it. */
+TERN_INLINE void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {
+    return tern_direct_word(worker, p, width, tern_reach_address(worker, p, width));
+}
+
+/* Not for applications: the same for the inlined atomics. */
+TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsigned width) {
+    return tern_direct_word(worker, p, width, tern_inlined_address(worker, p, width));
+}
+
 #define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
-    TERN_NODISCARD static inline tern_status tern_atomic_##name##suffix(                           \
+    TERN_NODISCARD TERN_INLINE tern_status tern_atomic_##name##suffix(                             \
         tern_worker *worker, tern_ptr p, type operand, type *old) {                                \
-        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status =                                                                   \
@@ -206,9 +230,9 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
     TERN_ATOMIC_FETCH(fetch_xor, TERN_ATOMIC_XOR, __atomic_fetch_xor, type, suffix)                \
     TERN_ATOMIC_FETCH(swap, TERN_ATOMIC_SWAP, __atomic_exchange_n, type, suffix)                   \
     /* Stores desired if the word holds expected; old tells (old == expected: it was stored). */   \
-    TERN_NODISCARD static inline tern_status tern_atomic_cas##suffix(                              \
+    TERN_NODISCARD TERN_INLINE tern_status tern_atomic_cas##suffix(                                \
         tern_worker *worker, tern_ptr p, type expected, type desired, type *old) {                 \
-        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status = tern_atomic_far(worker, p, TERN_ATOMIC_CAS, sizeof(type),         \
@@ -224,9 +248,9 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
             *old = expected;                                                                       \
         return TERN_OK;                                                                            \
     }                                                                                              \
-    TERN_NODISCARD static inline tern_status tern_atomic_load##suffix(tern_worker *worker,         \
-                                                                      tern_ptr p, type *value) {   \
-        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+    TERN_NODISCARD TERN_INLINE tern_status tern_atomic_load##suffix(tern_worker *worker,           \
+                                                                    tern_ptr p, type *value) {     \
+        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t now = 0;                                                                      \
             tern_status status =                                                                   \
@@ -239,9 +263,9 @@ static inline void *tern_atomic_address(const tern_worker *worker, tern_ptr p, u
         *value = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                          \
         return TERN_OK;                                                                            \
     }                                                                                              \
-    TERN_NODISCARD static inline tern_status tern_atomic_store##suffix(tern_worker *worker,        \
-                                                                       tern_ptr p, type value) {   \
-        type *word = (type *)tern_atomic_address(worker, p, sizeof(type));                         \
+    TERN_NODISCARD TERN_INLINE tern_status tern_atomic_store##suffix(tern_worker *worker,          \
+                                                                     tern_ptr p, type value) {     \
+        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
         if (__builtin_expect(word == NULL, 0))                                                     \
             return tern_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0, NULL);    \
         /* R7 */                                                                                   \

@@ -49,12 +49,13 @@ TERN_NODISCARD TERN_API tern_status tern_vector_create(struct tern_worker *worke
 TERN_API void tern_vector_destroy(tern_vector *vector);
 
 /* The first element, or NULL while there never was one; valid until the vector grows. */
-static inline void *tern_vector_data(const tern_vector *vector) {
+TERN_INLINE void *tern_vector_data(const tern_vector *vector) {
     return tern_buffer_data(vector->buffer);
 }
-static inline size_t tern_vector_count(const tern_vector *vector) { return vector->count; }
+/* The number of its elements. */
+TERN_INLINE size_t tern_vector_count(const tern_vector *vector) { return vector->count; }
 /* Where other ranks find the first element; TERN_NULL: heap memory. */
-static inline tern_ptr tern_vector_place(const tern_vector *vector) {
+TERN_INLINE tern_ptr tern_vector_place(const tern_vector *vector) {
     return tern_buffer_place(vector->buffer);
 }
 

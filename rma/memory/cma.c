@@ -33,7 +33,10 @@ static void cma_refuse(tern_rma *rma, uint32_t rank) {
 
 static pid_t pid_of(const tern_worker *worker, uint32_t rank) {
     const tern_context *context = worker->context;
-    return rank == context->rank ? getpid() : (pid_t)context->peers.pid[rank];
+    const tern_sibling *sibling = tern_peer_find(&context->peers, rank);
+    if (rank == context->rank)
+        return getpid();
+    return sibling != NULL ? (pid_t)sibling->pid : 0; /* which is no process */
 }
 
 static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, char *local,

@@ -7,8 +7,10 @@
 
 /*
  * Blocks tile the range and are linked in its order. Taken blocks are found by offset, free ones by
- * (size, offset), each in a balanced tree of the C library. tfind() knows no "least element not
- * below", but the path of a failed search visits it, so the comparison notes it on the way.
+ * (size, offset), each in a balanced tree of the C library; every part has a tree of free ones. A
+ * free block lies in one part: a taken one that lies in several comes back in pieces. tfind() knows
+ * no "least element not below", but the path of a failed search visits it, so the comparison notes
+ * it on the way.
  *
  * What is given back, unless it is large, rests as it is, found by the next who takes as much:
  * buffers come and go in few sizes. The block that rests longest is joined again when there are too
@@ -23,13 +25,19 @@ typedef struct block {
     bool taken, resting;          /* resting: given back, and still in the tree of those taken */
 } block;
 
+typedef struct heap_part {
+    uint64_t end;
+    void *spare; /* tree by (bytes, offset), of the blocks that begin in the part */
+} heap_part;
+
 struct tern_heap {
-    uint64_t start, bytes, in_use;
+    uint64_t bytes, in_use;
     block *first;
     void *taken;             /* tree by offset */
-    void *spare;             /* tree by (bytes, offset) */
     block *resting[RESTING]; /* the longest first */
     size_t rests;
+    size_t parts;
+    heap_part part[];
 };
 
 /* A key to look for; the first member lets the comparison treat it as a block. */
@@ -62,10 +70,22 @@ static uint64_t align_up(uint64_t offset, uint64_t alignment) {
     return (offset + alignment - 1) & ~(alignment - 1);
 }
 
+/* The part in which b begins. */
+static heap_part *heap_part_of(tern_heap *heap, const block *b) {
+    heap_part *part = heap->part;
+    while (b->offset >= part->end)
+        part++;
+    return part;
+}
+
+static bool heap_part_holds(const heap_part *part, const block *b) {
+    return b->offset + b->bytes <= part->end;
+}
+
 /* The smallest spare block of at least so many bytes. */
-static block *best_fit(tern_heap *heap, uint64_t bytes) {
+static block *best_fit(heap_part *part, uint64_t bytes) {
     probe p = {{.bytes = bytes}, NULL};
-    tfind(&p, &heap->spare, note_fit);
+    tfind(&p, &part->spare, note_fit);
     return (block *)(uintptr_t)p.fit;
 }
 
@@ -73,17 +93,57 @@ static bool heap_insert(void **tree, block *b, int (*order)(const void *, const 
     return tsearch(b, tree, order) != NULL;
 }
 
-tern_status tern_heap_create(uint64_t start, uint64_t bytes, tern_heap **heap) {
-    tern_heap *fresh = calloc(1, sizeof *fresh);
-    block *whole = calloc(1, sizeof *whole);
-    if (fresh == NULL || whole == NULL) {
+static bool heap_insert_spare(tern_heap *heap, block *b) {
+    return heap_insert(&heap_part_of(heap, b)->spare, b, by_size);
+}
+
+static void heap_delete_spare(tern_heap *heap, block *b) {
+    tdelete(b, &heap_part_of(heap, b)->spare, by_size);
+}
+
+/* Cuts b, which is in no tree, so that its first bytes stay in it; the rest becomes a block after
+ * it, in no tree either. NULL: no memory for it. */
+static block *heap_divide(block *b, uint64_t bytes) {
+    block *rest = malloc(sizeof *rest);
+    if (rest == NULL)
+        return NULL;
+    *rest = (block){b->offset + bytes, b->bytes - bytes, b, b->after, b->taken, false};
+    if (b->after != NULL)
+        b->after->before = rest;
+    b->after = rest;
+    b->bytes = bytes;
+    return rest;
+}
+
+/* Joins b with the block after it; both are in no tree. */
+static void heap_join(block *b) {
+    block *next = b->after;
+    b->bytes += next->bytes;
+    b->after = next->after;
+    if (next->after != NULL)
+        next->after->before = b;
+    free(next);
+}
+
+tern_status tern_heap_create(const uint64_t *cut, size_t parts, tern_heap **heap) {
+    tern_heap *fresh = calloc(1, sizeof *fresh + parts * sizeof fresh->part[0]);
+    block *last = calloc(1, sizeof *last);
+    if (fresh == NULL || last == NULL) {
         free(fresh);
-        free(whole);
+        free(last);
         return tern_fail(TERN_ERR_MEMORY, "no memory for the books of a heap");
     }
-    *whole = (block){.offset = start, .bytes = bytes};
-    *fresh = (tern_heap){.start = start, .bytes = bytes, .first = whole};
-    if (!heap_insert(&fresh->spare, whole, by_size)) {
+    *last = (block){.offset = cut[0], .bytes = cut[parts] - cut[0]};
+    *fresh = (tern_heap){.bytes = last->bytes, .first = last, .parts = parts};
+    for (size_t i = 0; i < parts; i++)
+        fresh->part[i] = (heap_part){cut[i + 1], NULL};
+    bool good = true;
+    for (size_t i = 0; i < parts && good; i++) {
+        block *next = i + 1 < parts ? heap_divide(last, cut[i + 1] - cut[i]) : NULL;
+        good = heap_insert_spare(fresh, last) && (next != NULL || i + 1 == parts);
+        last = next;
+    }
+    if (!good) {
         tern_heap_destroy(fresh);
         return tern_fail(TERN_ERR_MEMORY, "no memory for the books of a heap");
     }
@@ -97,7 +157,8 @@ void tern_heap_destroy(tern_heap *heap) {
     if (heap == NULL)
         return;
     tdestroy(heap->taken, heap_keep);
-    tdestroy(heap->spare, heap_keep);
+    for (size_t i = 0; i < heap->parts; i++)
+        tdestroy(heap->part[i].spare, heap_keep);
     for (block *b = heap->first, *next; b != NULL; b = next) {
         next = b->after;
         free(b);
@@ -107,45 +168,46 @@ void tern_heap_destroy(tern_heap *heap) {
 
 /* Cuts b so that its first bytes stay in it; the rest becomes a spare block. */
 static bool heap_split(tern_heap *heap, block *b, uint64_t bytes) {
-    block *rest = malloc(sizeof *rest);
+    block *rest = heap_divide(b, bytes);
     if (rest == NULL)
         return false;
-    *rest = (block){b->offset + bytes, b->bytes - bytes, b, b->after, false, false};
-    if (!heap_insert(&heap->spare, rest, by_size)) {
-        free(rest);
+    rest->taken = false;
+    if (!heap_insert_spare(heap, rest)) {
+        heap_join(b);
         return false;
     }
-    if (b->after != NULL)
-        b->after->before = rest;
-    b->after = rest;
-    b->bytes = bytes;
     return true;
 }
 
-/* Joins b with the block after it; both are in no tree. */
-static void heap_join(block *b) {
-    block *next = b->after;
-    b->bytes += next->bytes;
-    b->after = next->after;
-    if (next->after != NULL)
-        next->after->before = b;
-    free(next);
+/* Makes b spare, joined with its spare neighbours of the same part. b is in no tree. The insertion
+ * cannot be undone sensibly; without memory for it the block is lost to the heap, but nothing else.
+ */
+static void heap_release_piece(tern_heap *heap, block *b) {
+    heap_part *part = heap_part_of(heap, b);
+    b->taken = false;
+    if (b->after != NULL && !b->after->taken && heap_part_of(heap, b->after) == part) {
+        heap_delete_spare(heap, b->after);
+        heap_join(b);
+    }
+    if (b->before != NULL && !b->before->taken && heap_part_of(heap, b->before) == part) {
+        b = b->before;
+        heap_delete_spare(heap, b);
+        heap_join(b);
+    }
+    heap_insert_spare(heap, b);
 }
 
-/* Makes b spare, joined with its spare neighbours. b is in no tree. The insertion cannot be undone
- * sensibly; without memory for it the block is lost to the heap, but nothing else. */
+/* The same, one piece in each of the parts that b lies in. Without memory for its pieces, b stays
+ * whole and belongs to the part in which it begins. */
 static void heap_release(tern_heap *heap, block *b) {
-    b->taken = false;
-    if (b->after != NULL && !b->after->taken) {
-        tdelete(b->after, &heap->spare, by_size);
-        heap_join(b);
+    const heap_part *part = heap_part_of(heap, b);
+    block *rest;
+    while (!heap_part_holds(part, b) && (rest = heap_divide(b, part->end - b->offset)) != NULL) {
+        heap_release_piece(heap, b);
+        b = rest;
+        part = heap_part_of(heap, b);
     }
-    if (b->before != NULL && !b->before->taken) {
-        b = b->before;
-        tdelete(b, &heap->spare, by_size);
-        heap_join(b);
-    }
-    heap_insert(&heap->spare, b, by_size);
+    heap_release_piece(heap, b);
 }
 
 /* The first count blocks that rest come back into use. */
@@ -160,11 +222,13 @@ static void join_resting(tern_heap *heap, size_t count) {
     memmove(heap->resting, heap->resting + count, heap->rests * sizeof heap->resting[0]);
 }
 
-/* A block that rests and fits exactly, or NULL. */
-static block *heap_wake(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
+/* A block of the part that rests and fits exactly, or NULL. */
+static block *heap_wake(tern_heap *heap, const heap_part *part, uint64_t bytes,
+                        uint64_t alignment) {
     for (size_t i = heap->rests; i > 0; i--) {
         block *b = heap->resting[i - 1];
-        if (b->bytes != bytes || b->offset % alignment != 0)
+        if (b->bytes != bytes || b->offset % alignment != 0 || heap_part_of(heap, b) != part ||
+            !heap_part_holds(part, b))
             continue;
         b->resting = false;
         heap->rests--;
@@ -176,26 +240,56 @@ static block *heap_wake(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
 }
 
 /* The best fit may happen to be aligned; else one that is large enough wherever it starts. */
-static block *heap_find(tern_heap *heap, uint64_t bytes, uint64_t alignment) {
-    block *b = best_fit(heap, bytes);
+static block *heap_find(heap_part *part, uint64_t bytes, uint64_t alignment) {
+    block *b = best_fit(part, bytes);
     if (b != NULL && align_up(b->offset, alignment) - b->offset > b->bytes - bytes)
-        b = best_fit(heap, bytes + alignment - TERN_HEAP_GRANULE);
+        b = best_fit(part, bytes + alignment - TERN_HEAP_GRANULE);
     return b;
 }
 
-/* Takes bytes of the spare block b. False: no memory for the books. */
-static bool heap_cut(tern_heap *heap, block *b, uint64_t bytes, uint64_t alignment, block **taken) {
-    uint64_t skip = align_up(b->offset, alignment) - b->offset;
-    tdelete(b, &heap->spare, by_size);
+/* Where a piece of b begins that does not begin before lowest. */
+static uint64_t piece_at(const block *b, uint64_t lowest, uint64_t alignment) {
+    return align_up(b->offset > lowest ? b->offset : lowest, alignment);
+}
+
+/* The first spare block with room from lowest on, which may lie in several parts and be made of
+ * spare blocks that touch; NULL: there is none. It looks at every block. */
+static block *heap_find_across(tern_heap *heap, uint64_t lowest, uint64_t bytes,
+                               uint64_t alignment) {
+    for (block *b = heap->first; b != NULL; b = b->after) {
+        const uint64_t from = piece_at(b, lowest, alignment), to = from + bytes;
+        if (b->taken || from >= b->offset + b->bytes)
+            continue;
+        block *last = b;
+        while (last->offset + last->bytes < to && last->after != NULL && !last->after->taken)
+            last = last->after;
+        if (last->offset + last->bytes < to) {
+            b = last;
+            continue;
+        }
+        heap_delete_spare(heap, b);
+        while (b->offset + b->bytes < to) {
+            heap_delete_spare(heap, b->after);
+            heap_join(b);
+        }
+        heap_insert_spare(heap, b);
+        return b;
+    }
+    return NULL;
+}
+
+/* Takes bytes of the spare block b, from the offset at on. False: no memory for the books. */
+static bool heap_cut(tern_heap *heap, block *b, uint64_t at, uint64_t bytes, block **taken) {
+    uint64_t skip = at - b->offset;
+    heap_delete_spare(heap, b);
     if (skip > 0) {
-        if (!heap_split(heap, b, skip)) {
+        block *rest = heap_divide(b, skip);
+        if (rest == NULL) {
             heap_release(heap, b);
             return false;
         }
-        block *rest = b->after;
-        heap_insert(&heap->spare, b, by_size);
+        heap_insert_spare(heap, b);
         b = rest;
-        tdelete(b, &heap->spare, by_size);
     }
     if ((b->bytes > bytes && !heap_split(heap, b, bytes)) ||
         !heap_insert(&heap->taken, b, by_offset)) {
@@ -215,22 +309,59 @@ static tern_status heap_full(const tern_heap *heap, uint64_t bytes) {
                      (unsigned long long)heap->bytes);
 }
 
-tern_status tern_heap_take(tern_heap *heap, uint64_t bytes, uint64_t alignment, uint64_t *offset) {
+static tern_status heap_books(void) {
+    return tern_fail(TERN_ERR_MEMORY, "no memory for the books of the segment");
+}
+
+/* From the first of so many parts that has room; if that may be any, also across them. */
+static tern_status heap_take(tern_heap *heap, size_t first, size_t parts, uint64_t bytes,
+                             uint64_t alignment, uint64_t *offset) {
     uint64_t wanted = align_up(bytes, TERN_HEAP_GRANULE);
     if (bytes == 0 || wanted < bytes || wanted > heap->bytes)
         return heap_full(heap, bytes);
-    block *taken = heap_wake(heap, wanted, alignment);
-    if (taken == NULL) {
-        block *b = heap_find(heap, wanted, alignment);
-        if (b == NULL) {
+    block *taken = NULL, *b = NULL;
+    for (size_t i = 0; i < parts && taken == NULL && b == NULL; i++) {
+        heap_part *part = &heap->part[(first + i) % heap->parts];
+        taken = heap_wake(heap, part, wanted, alignment);
+        if (taken == NULL)
+            b = heap_find(part, wanted, alignment);
+        if (taken == NULL && b == NULL) {
             join_resting(heap, heap->rests);
-            b = heap_find(heap, wanted, alignment);
+            b = heap_find(part, wanted, alignment);
         }
-        if (b == NULL)
-            return heap_full(heap, bytes);
-        if (!heap_cut(heap, b, wanted, alignment, &taken))
-            return tern_fail(TERN_ERR_MEMORY, "no memory for the books of the segment");
     }
+    if (taken == NULL && b == NULL && parts > 1)
+        b = heap_find_across(heap, 0, wanted, alignment);
+    if (taken == NULL && b == NULL)
+        return heap_full(heap, bytes);
+    if (taken == NULL && !heap_cut(heap, b, align_up(b->offset, alignment), wanted, &taken))
+        return heap_books();
+    heap->in_use += taken->bytes;
+    *offset = taken->offset;
+    return TERN_OK;
+}
+
+tern_status tern_heap_take_in(tern_heap *heap, size_t part, uint64_t bytes, uint64_t alignment,
+                              uint64_t *offset) {
+    return heap_take(heap, part, 1, bytes, alignment, offset);
+}
+
+tern_status tern_heap_take(tern_heap *heap, size_t part, uint64_t bytes, uint64_t alignment,
+                           uint64_t *offset) {
+    return heap_take(heap, part, heap->parts, bytes, alignment, offset);
+}
+
+tern_status tern_heap_take_from(tern_heap *heap, uint64_t lowest, uint64_t bytes,
+                                uint64_t alignment, uint64_t *offset) {
+    const uint64_t wanted = align_up(bytes, TERN_HEAP_GRANULE);
+    if (bytes == 0 || wanted < bytes || wanted > heap->bytes)
+        return heap_full(heap, bytes);
+    join_resting(heap, heap->rests);
+    block *b = heap_find_across(heap, lowest, wanted, alignment), *taken;
+    if (b == NULL)
+        return heap_full(heap, bytes);
+    if (!heap_cut(heap, b, piece_at(b, lowest, alignment), wanted, &taken))
+        return heap_books();
     heap->in_use += taken->bytes;
     *offset = taken->offset;
     return TERN_OK;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "rma/memory/owner_service.h"
+#include "rma/ring/doorbell.h"
 #include "rma/state.h"
 #include "src/context.h"
 
@@ -32,32 +33,37 @@ void tern_segment_get_info(const tern_context *context, tern_segment_info *info)
                                 .page_size = mine->transparent ? TERN_HUGE : mine->page,
                                 .parts = rma->parts};
     pthread_mutex_lock(&rma->heap_lock);
-    for (size_t i = 0; i < rma->parts; i++)
-        info->in_use += tern_heap_in_use(rma->heap[i]);
+    info->in_use = tern_heap_in_use(rma->heap);
     pthread_mutex_unlock(&rma->heap_lock);
 }
 
 tern_status tern_memory_take(tern_context *context, const tern_memory_request *request,
                              uint64_t *offset) {
     tern_rma *rma = tern_rma_of(context);
-    size_t part = request->near_worker % rma->parts;
-    if (request->numa != TERN_NUMA_ANY) {
-        for (part = 0; part < rma->parts && rma->numa[part] != request->numa; part++)
-            ;
-        if (part == rma->parts)
-            return tern_fail(TERN_ERR_UNSUPPORTED,
-                             "rank %u has no memory on NUMA node %d; use TERN_NUMA_ANY",
-                             context->rank, request->numa);
-    }
+    const bool named = request->numa != TERN_NUMA_ANY;
+    /* The board of this rank's own worker. */
+    const uint32_t near =
+        context->rank * context->workers + request->near_worker % context->workers;
+    size_t part = named ? tern_placement_find(&rma->placement, request->numa)
+                        : tern_doorbell_numa(tern_board(context, near)) % rma->parts;
+    if (part >= rma->parts)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "rank %u has no memory on NUMA node %d; use TERN_NUMA_ANY", context->rank,
+                         request->numa);
     pthread_mutex_lock(&rma->heap_lock);
-    tern_status status = TERN_ERR_MEMORY;
-    /* Near by preference; anywhere before nowhere, unless a node was asked for. */
-    for (size_t i = 0; i < rma->parts && status == TERN_ERR_MEMORY; i++) {
-        status = tern_heap_take(rma->heap[(part + i) % rma->parts], request->bytes,
-                                request->alignment, offset);
-        if (request->numa != TERN_NUMA_ANY)
-            break;
-    }
+    tern_status status =
+        named ? tern_heap_take_in(rma->heap, part, request->bytes, request->alignment, offset)
+              : tern_heap_take(rma->heap, part, request->bytes, request->alignment, offset);
+    pthread_mutex_unlock(&rma->heap_lock);
+    return status;
+}
+
+tern_status tern_memory_take_from(tern_context *context, uint64_t lowest,
+                                  const tern_memory_request *request, uint64_t *offset) {
+    tern_rma *rma = tern_rma_of(context);
+    pthread_mutex_lock(&rma->heap_lock);
+    tern_status status =
+        tern_heap_take_from(rma->heap, lowest, request->bytes, request->alignment, offset);
     pthread_mutex_unlock(&rma->heap_lock);
     return status;
 }
@@ -65,11 +71,21 @@ tern_status tern_memory_take(tern_context *context, const tern_memory_request *r
 tern_status tern_memory_give(tern_context *context, uint64_t offset) {
     tern_rma *rma = tern_rma_of(context);
     pthread_mutex_lock(&rma->heap_lock);
-    tern_status status = TERN_ERR_ARGUMENT;
-    for (size_t i = 0; i < rma->parts && status == TERN_ERR_ARGUMENT; i++)
-        status = tern_heap_give(rma->heap[i], offset);
+    tern_status status = tern_heap_give(rma->heap, offset);
     pthread_mutex_unlock(&rma->heap_lock);
     return status;
+}
+
+tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment,
+                              tern_domain domain) {
+    if (bytes == 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: 0 bytes; ask for 1 or more", name);
+    if ((alignment & (alignment - 1)) != 0 || alignment > TERN_ALIGNMENT_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: alignment %zu; use a power of two up to %zu", name,
+                         alignment, TERN_ALIGNMENT_MAX);
+    if ((unsigned)domain > TERN_DOMAIN_OWNER)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no atomic domain %d", name, (int)domain);
+    return TERN_OK;
 }
 
 static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, int numa,
@@ -83,24 +99,18 @@ static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, i
     if (target.rank >= context->size || target.index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no worker %u of rank %u",
                          target.index, target.rank);
-    if (bytes == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: 0 bytes; ask for 1 or more");
-    if ((alignment & (alignment - 1)) != 0 || alignment > TERN_ALIGNMENT_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_alloc: alignment %zu; use a power of two up to %zu", alignment,
-                         TERN_ALIGNMENT_MAX);
-    if ((unsigned)domain > TERN_DOMAIN_OWNER)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no atomic domain %d",
-                         (int)domain);
+    tern_status status = tern_memory_check("tern_alloc", bytes, alignment, domain);
+    if (status != TERN_OK)
+        return status;
     tern_memory_request request = {.bytes = bytes,
                                    .alignment = alignment < TERN_HEAP_GRANULE ? TERN_HEAP_GRANULE
                                                                               : alignment,
                                    .numa = numa,
                                    .near_worker = target.index};
     uint64_t offset = 0;
-    tern_status status = target.rank == context->rank
-                             ? tern_memory_take(context, &request, &offset)
-                             : tern_service_allocate(worker, target.rank, &request, &offset);
+    status = target.rank == context->rank
+                 ? tern_memory_take(context, &request, &offset)
+                 : tern_service_allocate(worker, target.rank, &request, &offset);
     if (status == TERN_OK)
         *p = (tern_ptr){target.rank, 0, (uint16_t)domain, TERN_PTR_ORIGIN + offset};
     return status;

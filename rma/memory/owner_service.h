@@ -20,7 +20,12 @@ typedef struct tern_memory_request {
 /* In this rank's own segment (rma/memory/memory.c). Any thread. */
 tern_status tern_memory_take(tern_context *context, const tern_memory_request *request,
                              uint64_t *offset);
+/* The piece with the lowest offset that is at least lowest, on any NUMA node. */
+tern_status tern_memory_take_from(tern_context *context, uint64_t lowest,
+                                  const tern_memory_request *request, uint64_t *offset);
 tern_status tern_memory_give(tern_context *context, uint64_t offset);
+/* TERN_ERR_ARGUMENT if nobody can have such a piece. name: the public function. */
+tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment, tern_domain domain);
 
 /* In the segment of another rank; wait for its progress. */
 tern_status tern_service_allocate(tern_worker *worker, uint32_t rank,

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hwloc.h>
 #include <linux/magic.h>
 #include <linux/memfd.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 #include "rma/reply.h"
 #include "rma/ring/ring.h"
 #include "src/log.h"
-#include "src/peer/topology.h"
 
 #define GIB ((size_t)1 << 30)
 
@@ -43,7 +41,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     if (l.ring_count > TERN_RINGS_MAX)
         l.ring_count = TERN_RINGS_MAX;
     l.regions = l.rings + l.ring_count * sizeof(tern_ring_header);
-    l.listeners = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_LINE);
+    l.places = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_LINE);
+    l.listeners = segment_round_up(l.places + 2 * ranks * sizeof(uint32_t), TERN_LINE);
     l.arena = segment_round_up(l.listeners + ranks * sizeof(tern_listener_address), TERN_PAGE);
     l.heap = segment_round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;
@@ -195,31 +194,16 @@ size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, si
     return before * page - layout->heap;
 }
 
-static void bind_parts(const tern_layout *layout, const tern_segment *segment, const int *numa,
-                       size_t parts) {
-    hwloc_topology_t topology;
-    if (tern_topology_load(&topology, false) != TERN_OK)
-        return;
-    bool several = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) > 1;
-    for (size_t i = 0; several && i < parts; i++) {
-        hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)numa[i]);
-        /* Whole pages: the first one holds the end of what comes before the heap, too. */
-        size_t from = layout->heap + tern_segment_cut(layout, segment->page, parts, i);
-        size_t to = layout->heap + tern_segment_cut(layout, segment->page, parts, i + 1);
-        from = from / segment->page * segment->page;
-        to = i + 1 == parts ? segment->bytes : to;
-        if (node != NULL &&
-            hwloc_set_area_membind(topology, segment->base + from, to - from, node->nodeset,
-                                   HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0)
-            tern_log(TERN_LOG_INFO, "part %zu of the heap could not be bound to NUMA node %d: %s",
-                     i, numa[i], strerror(errno));
-    }
-    hwloc_topology_destroy(topology);
+size_t tern_segment_arena_parts(const tern_layout *layout, size_t wanted) {
+    return wanted < layout->ring_count ? wanted : layout->ring_count;
 }
 
-void tern_segment_place(const tern_config *config, const tern_layout *layout,
-                        const tern_segment *segment, const int *numa, size_t parts) {
-    bind_parts(layout, segment, numa, parts);
+size_t tern_segment_arena_cut(const tern_layout *layout, size_t parts, size_t index) {
+    return layout->ring_count * index / parts;
+}
+
+void tern_segment_prefault(const tern_config *config, const tern_layout *layout,
+                           const tern_segment *segment) {
     char *heap = segment->base + layout->heap;
     for (size_t at = 0; config->prefault && at < layout->heap_bytes; at += TERN_PAGE)
         *(volatile char *)(heap + at) = 0;

@@ -9,7 +9,8 @@
  *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/memory/region.h)
- *     listeners  on the node's lowest rank: where each rank listens (src/peer/address.h)
+ *     places   on the node's lowest rank: which node and machine each rank is of
+ *     listeners  there too: where each rank listens (src/peer/address.h)
  *     arena    the rings' records
  *     heap     what tern_alloc hands out; the only part that tern_ptr names
  *
@@ -40,15 +41,17 @@ typedef struct tern_line {
 
 typedef struct tern_segment_header {
     uint64_t magic;
-    uint64_t nonce;       /* of the context */
-    tern_meeting meeting; /* rank 0 */
+    uint64_t nonce;               /* of the context */
+    _Atomic uint32_t arena_parts; /* NUMA nodes that the arena lies on */
+    tern_meeting meeting;         /* rank 0 */
     tern_activity activity;
 } tern_segment_header;
 
-/* What a far target has consumed of a ring. The complement tells a whole credit: a network may
- * write a word in pieces. Messages write the position alone. */
+/* What a far target has consumed of a ring. A network may write a word in pieces: the complement
+ * tells a whole credit. Messages have a word of their own, as an older one may come after a put. */
 typedef struct tern_credit {
     _Atomic uint64_t position, complement;
+    _Atomic uint64_t told;
 } tern_credit;
 
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */
@@ -61,7 +64,8 @@ typedef struct tern_layout {
     size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
-    size_t listeners; /* tern_listener_address[], by rank; the lowest rank of the node has it */
+    size_t places;    /* uint32_t[]: by rank its node, then by rank its machine */
+    size_t listeners; /* tern_listener_address[], by rank; the lowest rank of the node has both */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
     size_t bytes;
@@ -88,10 +92,14 @@ tern_status tern_segment_create(const tern_config *config, const tern_layout *la
 size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted);
 size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, size_t index);
 
-/* Binds part i of the heap to NUMA node numa[i], and touches the heap if config says so. Pages of a
- * NUMA node that has none left come from another one. */
-void tern_segment_place(const tern_config *config, const tern_layout *layout,
-                        const tern_segment *segment, const int *numa, size_t parts);
+/* The arena is cut between pieces, into as many parts. tern_segment_arena_cut: the ring with which
+ * part index begins. */
+size_t tern_segment_arena_parts(const tern_layout *layout, size_t wanted);
+size_t tern_segment_arena_cut(const tern_layout *layout, size_t parts, size_t index);
+
+/* Touches the heap if config says so. */
+void tern_segment_prefault(const tern_config *config, const tern_layout *layout,
+                           const tern_segment *segment);
 
 /* Maps the segment of another rank of the node; fd stays the caller's. */
 tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,

@@ -3,9 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "rma/transport/inbox.h"
-#include "rma/transport/posts.h"
-#include "rma/ring/ring.h"
+#include "rma/state.h"
 
 static size_t tables_place(size_t *at, size_t bytes) {
     size_t begin = *at;
@@ -13,7 +11,8 @@ static size_t tables_place(size_t *at, size_t bytes) {
     return begin;
 }
 
-void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_tables *tables) {
+void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool apart,
+                         tern_tables *tables) {
     size_t total = (size_t)ranks * workers, at = 0;
     tern_tables t;
     t.segment = tables_place(&at, ranks * sizeof(tern_segment));
@@ -22,8 +21,10 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_ta
     t.served = tables_place(&at, ranks * sizeof(uint64_t));
     t.inbox = tables_place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
     t.ins = tables_place(&at, rings * sizeof(tern_in));
-    t.workers = at;
+    const size_t unit = apart ? TERN_PAGE : TERN_LINE;
+    t.workers = (at + unit - 1) / unit * unit;
     at = 0;
+    t.worker = tables_place(&at, sizeof(tern_rma_worker));
     t.dirty = tables_place(&at, ranks * sizeof(tern_dirty));
     t.dirty_ranks = tables_place(&at, ranks * sizeof(uint32_t));
     t.posts = tables_place(&at, ranks * sizeof(tern_posts));
@@ -33,13 +34,18 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_ta
     t.in = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.loose = tables_place(&at, TERN_CHANNELS * total * sizeof(void *));
     t.active = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.worker_bytes = at;
+    t.spare = tables_place(&at, TERN_TABLE_SPARE);
+    t.worker_bytes = (at + unit - 1) / unit * unit;
     t.bytes = t.workers + workers * t.worker_bytes;
     *tables = t;
 }
 
 size_t tern_tables_touched(uint32_t ranks) {
     return ranks * (sizeof(tern_segment) + sizeof(tern_reach));
+}
+
+char *tern_tables_of_worker(const tern_tables *tables, char *base, uint32_t index) {
+    return base + tables->workers + index * tables->worker_bytes;
 }
 
 char *tern_tables_map(const tern_tables *tables) {

@@ -7,6 +7,7 @@
  * contact that is what ranks of the own node have in the tables of segments and reach.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ typedef struct tern_dirty {
     uint32_t what; /* TERN_DIRTY_*, rma/state.h */
     uint32_t at;   /* if there is something: its rank's place in the list */
 } tern_dirty;
+
+#define TERN_TABLE_SPARE ((size_t)26 << 10)
 
 /* Offsets in bytes from the start. */
 typedef struct tern_tables {
@@ -35,11 +38,18 @@ typedef struct tern_tables {
     size_t in;          /* tern_in *[], by line */
     size_t loose;       /* tern_loose *[], by line */
     size_t active;      /* tern_in *[], for each channel as many as there are workers */
+    size_t worker;      /* tern_rma_worker */
+    size_t spare;       /* TERN_TABLE_SPARE bytes for parts of collectives (rma/notify/parts.c) */
     size_t bytes;
 } tern_tables;
 
-/* rings: of this rank's arena. */
-void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, tern_tables *tables);
+/* rings: of this rank's arena. apart: the workers' tables have pages of their own, so that each can
+ * lie on another NUMA node. */
+void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool apart,
+                         tern_tables *tables);
+
+/* The tables of the worker with that index. */
+char *tern_tables_of_worker(const tern_tables *tables, char *base, uint32_t index);
 
 /* What of them is touched before first contact, if all ranks share memory. */
 size_t tern_tables_touched(uint32_t ranks);

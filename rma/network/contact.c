@@ -24,12 +24,9 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank) {
 
 /* For the key of a piece, and for a way to it unless there is one. */
 static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
-    const tern_port *port = tern_rma_worker_of(worker)->port;
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
     tern_contact_question question = {.piece = piece};
-    tern_status status =
-        to->reached ? TERN_OK
-                    : port->native->network->ops->offer(port->end, &to->peer, &question.offer);
+    tern_status status = to->reached ? TERN_OK : tern_way_offer(worker, to, &question.offer);
     if (status != TERN_OK)
         return status;
     to->asked = piece;
@@ -98,9 +95,7 @@ static tern_status greet(tern_worker *worker, tern_route *to) {
     return status;
 }
 
-tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece) {
-    if (to->met && (to->known >> piece & 1) != 0)
-        return TERN_OK;
+static tern_status meet(tern_worker *worker, tern_route *to, uint64_t piece) {
     tern_status status = tern_route_reach(worker, to);
     if (status == TERN_OK && !to->met)
         status = greet(worker, to);
@@ -110,8 +105,19 @@ tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece)
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
+tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece) {
+    tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_status status = port->leaves == to ? tern_way_leave(worker, port) : TERN_OK;
+    if (status != TERN_OK || (to->met && (to->known >> piece & 1) != 0))
+        return status;
+    status = meet(worker, to, piece);
+    if (status != TERN_ERR_AGAIN)
+        to->fresh = false; /* one that cannot be used is not waited for */
+    return status;
+}
+
 tern_status tern_port_settle(tern_worker *worker) {
-    const tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_port *port = tern_rma_worker_of(worker)->port;
     tern_wait_state wait = TERN_WAIT_IN("the answer of a rank that was asked for its memory");
     tern_status status = TERN_OK;
     for (tern_route *to = port == NULL ? NULL : port->routes; to != NULL; to = to->next)
@@ -121,5 +127,10 @@ tern_status tern_port_settle(tern_worker *worker) {
                 status =
                     tern_wait_round(worker->context, &wait, tern_progress_round(worker), to->rank);
         }
+    while (status == TERN_OK && port != NULL && port->farewells != NULL) {
+        const uint32_t rank = port->farewells->rank;
+        tern_farewells_poll(worker, port);
+        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
+    }
     return status;
 }

@@ -1,7 +1,8 @@
 #ifndef TERN_RMA_NETWORK_FLIGHT_H
 #define TERN_RMA_NETWORK_FLIGHT_H
 
-/* What the files of a port have in common: port.c, first contact (contact.c), memory (pool.c). */
+/* What the files of a port have in common: port.c, first contact (contact.c), memory (pool.c), ways
+ * that are left (eviction.c). */
 
 #include "rma/memory/rkey.h"
 #include "rma/network/port.h"
@@ -20,7 +21,10 @@ typedef struct tern_route {
     tern_flight *greeting; /* that read; NULL: not under way */
     uint64_t greeted[2];   /* magic and nonce of its segment */
     bool lost;             /* dead, and its flights are counted no more */
-    uint64_t peer;         /* reached */
+    bool held;             /* it has a way, or has offered one */
+    bool fresh;            /* which has not been used yet */
+    uint64_t used;         /* the port's count at the last use, or when it was offered */
+    uint64_t peer;         /* held */
     uint32_t under_way;    /* flights */
     tern_status failed;
     uint64_t known; /* a bit for each piece whose key is here */
@@ -70,6 +74,14 @@ typedef struct tern_block {
     tern_flight flight[TERN_BLOCK];
 } tern_block;
 
+/* What tells a process that a way to it was left. */
+typedef struct tern_farewell {
+    struct tern_farewell *next;
+    uint32_t rank;
+    tern_question question;
+    tern_contact answer;
+} tern_farewell;
+
 struct tern_port {
     tern_native *native;
     tern_network_end *end;
@@ -82,9 +94,14 @@ struct tern_port {
     tern_slab *slabs;
     tern_copy_buffer *free_copies;
     size_t copy_bytes;
-    bool bounces;      /* memory could not be registered: large moves go by copies, too */
-    tern_flight *lost; /* which the network has lost, to be tried again */
-    uint64_t next_try; /* at this time */
+    bool bounces;               /* memory could not be registered: large moves go by copies, too */
+    tern_flight *lost;          /* which the network has lost, to be tried again */
+    uint64_t next_try;          /* at this time */
+    uint64_t uses;              /* of its ways */
+    size_t ways;                /* that its routes hold */
+    tern_route *leaves;         /* takes no new flights, and is left once it has none; or NULL */
+    const tern_route *room_for; /* what it is left for, until that has it or leaves another */
+    tern_farewell *farewells;   /* under way */
 };
 
 /* pool.c: memory of flights and of copies, which is kept until the port closes. */
@@ -94,6 +111,19 @@ tern_flight *tern_flight_take(tern_port *port, bool copied);
 void tern_flight_give(tern_port *port, tern_flight *flight);
 void tern_flight_give_copy(tern_port *port, tern_flight *flight);
 void tern_flights_close(tern_port *port);
+
+/* eviction.c */
+
+/* [out] offer: of a way that the route holds then. TERN_ERR_AGAIN: another one is to be left first,
+ * or flights on the route's own one that has failed are under way. TERN_ERR_MEMORY: there is no
+ * other. */
+tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
+/* Leaves the way that is to be left. TERN_ERR_AGAIN: not before its flights are complete. */
+tern_status tern_way_leave(tern_worker *worker, tern_port *port);
+/* The route whose way is to be left rather than that of others, but for one; NULL: none. */
+tern_route *tern_way_choose(tern_route *routes, const tern_route *but);
+void tern_farewells_poll(tern_worker *worker, tern_port *port);
+void tern_farewells_close(tern_port *port);
 
 /* contact.c */
 

@@ -69,7 +69,8 @@ typedef struct tern_network_wish {
     const char *device; /* "": any */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;
-    size_t mtu; /* 0: the card's */
+    size_t mtu;         /* 0: the card's */
+    size_t queue_pairs; /* of an end, at most */
 } tern_network_wish;
 
 struct tern_network_ops;
@@ -82,6 +83,7 @@ typedef struct tern_network {
     bool one_sided;            /* says that it needs no help of the target's process */
     bool local_memory;         /* moves registered memory only, and registers other for each post */
     bool connects;             /* a way is of no use once an operation on it has failed */
+    size_t ways_max;           /* that an end may have at a time; 0: it manages them itself */
     size_t post_max;           /* bytes of one post */
     size_t inline_max;         /* bytes that a post carries itself */
     bool says_ordered;         /* of its writes to one process; tern relies on none */
@@ -95,10 +97,13 @@ typedef struct tern_network_ops {
     /* TERN_ERR_UNSUPPORTED: there is none here. */
     tern_status (*open)(const tern_network_wish *wish, tern_network **network);
     void (*close)(tern_network *network);
-    /* The lock is held, for these four. Lets an end of another process, worker `from`'s, reach this
-     * one. [out] name: what it needs for that. The same offer gets the same answer. */
+    /* The lock is held, for these five. Lets an end of another process, worker `from`'s, reach this
+     * one. [out] name: what it needs for that. The same offer gets the same answer.
+     * TERN_ERR_NETWORK: it is older than one that was welcomed. */
     tern_status (*welcome)(tern_network *network, uint64_t from, const tern_network_name *offer,
                            tern_network_name *name);
+    /* The worker has left the way that this offer began. Another one stays. */
+    void (*dismiss)(tern_network *network, uint64_t from, const tern_network_name *offer);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
                               tern_network_memory **memory, tern_network_key *key);
     void (*remove_memory)(tern_network *network, tern_network_memory *memory);
@@ -111,8 +116,12 @@ typedef struct tern_network_ops {
     tern_status (*add_local)(tern_network_end *end, void *base, size_t bytes,
                              tern_network_memory **memory);
     /* Begins a way to another process. peer: 0, or that of one that has failed. [out] peer, offer.
-     * TERN_ERR_AGAIN: not before operations on the failed one are complete. */
+     * TERN_ERR_AGAIN: not before operations on the failed one are complete. TERN_ERR_MEMORY: not
+     * before another one is left. */
     tern_status (*offer)(tern_network_end *end, uint64_t *peer, tern_network_name *offer);
+    /* Gives back a way that was offered, on which nothing is under way. peer: to be offered again.
+     * [out] offer: for the process that has welcomed it. */
+    void (*leave)(tern_network_end *end, uint64_t peer, tern_network_name *offer);
     /* Ends what the offer began. name: what the process has answered. */
     tern_status (*reach)(tern_network_end *end, const tern_network_name *name, uint64_t *peer);
     /* TERN_ERR_AGAIN: not before others are complete. TERN_ERR_MEMORY: `here` cannot be registered.

@@ -38,6 +38,7 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
 void tern_port_close(tern_port *port) {
     if (port == NULL)
         return;
+    tern_farewells_close(port);
     if (port->end != NULL)
         port->native->network->ops->close_end(port->end);
     tern_flights_close(port);
@@ -276,6 +277,7 @@ tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_mo
         return status;
     }
     flight->to = to;
+    to->used = ++port->uses;
     to->under_way++;
     port->under_way += !to->lost;
     if (*whole == NULL) {
@@ -353,6 +355,8 @@ size_t tern_port_poll(tern_worker *worker) {
         mine->port_polls = 0;
         tern_network_progress(network);
     }
+    if (port != NULL && port->farewells != NULL)
+        tern_farewells_poll(worker, port);
     if (!busy)
         return 0;
     if (port->lost != NULL)

@@ -64,7 +64,8 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
                                     .device = config->verbs_device,
                                     .gid_index = config->verbs_gid_index,
                                     .service_level = config->verbs_service_level,
-                                    .mtu = config->verbs_mtu};
+                                    .mtu = config->verbs_mtu,
+                                    .queue_pairs = config->verbs_queue_pairs};
     tern_status status = ops->open(&wish, &fresh->network);
     if (status == TERN_OK)
         *native = fresh;
@@ -128,8 +129,12 @@ void tern_native_tell(tern_context *context, uint64_t from, const tern_contact_q
         piece * native->piece_bytes >= native->bytes ||
         question->offer.bytes > TERN_NETWORK_NAME_MAX)
         return;
+    tern_status status = TERN_OK;
     pthread_mutex_lock(&native->network->lock);
-    tern_status status = tell_locked(native, from, question, contact);
+    if (question->leaves == 0)
+        status = tell_locked(native, from, question, contact);
+    else if (native->network->ops->dismiss != NULL)
+        native->network->ops->dismiss(native->network, from, &question->offer);
     pthread_mutex_unlock(&native->network->lock);
     if (status != TERN_OK)
         tern_log(TERN_LOG_ERROR, "memory of this rank is not reached: %s", tern_error_detail());

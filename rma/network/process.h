@@ -37,6 +37,7 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory);
 
 /* What a worker asks another rank. */
 typedef struct tern_contact_question {
+    uint64_t leaves;         /* 1: the way that the offer began is over, and nothing is asked for */
     uint64_t piece;          /* of the rank's segment */
     tern_network_name offer; /* 0 bytes: the way to it is known */
 } tern_contact_question;

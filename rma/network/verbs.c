@@ -21,6 +21,7 @@
 
 /* What one side of a way tells the other. */
 typedef struct verbs_name {
+    uint64_t number;         /* of the offer: a later one of the same process has a larger one */
     uint32_t queues, packet; /* numbers: of the queues, of the first packet */
     uint32_t mtu;            /* as enum ibv_mtu */
     uint16_t lid;            /* 0 over RoCE */
@@ -41,7 +42,7 @@ typedef struct verbs_network {
     tern_verbs_card card;
     struct ibv_pd *domain;
     uint8_t service_level;
-    uint32_t packets;
+    uint64_t names;
     struct ibv_cq *nothing; /* guests' queues complete nothing */
     verbs_guest *guests;
 } verbs_network;
@@ -104,8 +105,9 @@ static struct ibv_qp *make_queues(verbs_network *v, struct ibv_cq *completions, 
 
 static verbs_name name_queues(verbs_network *v, const struct ibv_qp *queues) {
     verbs_name name = {.mtu = v->card.mtu, .lid = v->card.lid, .gid = v->card.gid};
+    name.number = ++v->names;
     name.queues = queues->qp_num;
-    name.packet = ++v->packets * 0x9e3779u & 0xffffffu;
+    name.packet = (uint32_t)name.number * 0x9e3779u & 0xffffffu;
     return name;
 }
 
@@ -182,6 +184,7 @@ static tern_status verbs_open(const tern_network_wish *wish, tern_network **netw
     v->network.card = v->card.name;
     v->network.one_sided = v->network.local_memory = v->network.connects = true;
     v->network.says_ordered = true;
+    v->network.ways_max = wish->queue_pairs;
     v->network.post_max = POST_MAX;
     v->network.inline_max = INLINE_MAX;
     v->service_level = (uint8_t)wish->service_level;
@@ -206,17 +209,32 @@ static void close_guest(verbs_network *v, verbs_guest **link) {
     free(guest);
 }
 
-/* A worker that offers anew has lost its way. */
+static verbs_guest **find_guest(verbs_network *v, uint64_t from) {
+    verbs_guest **link = &v->guests;
+    while (*link != NULL && (*link)->from != from)
+        link = &(*link)->next;
+    return link;
+}
+
+static void verbs_dismiss(tern_network *network, uint64_t from, const tern_network_name *offer) {
+    verbs_network *v = verbs_of(network);
+    verbs_guest **link = find_guest(v, from);
+    verbs_name other;
+    if (get_name(offer, &other) && *link != NULL && (*link)->offer.number == other.number)
+        close_guest(v, link);
+}
+
+/* A worker that offers anew has lost its way, or left it. */
 static tern_status verbs_welcome(tern_network *network, uint64_t from,
                                  const tern_network_name *offer, tern_network_name *name) {
     verbs_network *v = verbs_of(network);
     verbs_name other;
     if (!get_name(offer, &other))
         return tern_fail(TERN_ERR_NETWORK, "verbs: an offer of a worker is malformed");
-    verbs_guest **link = &v->guests;
-    while (*link != NULL && (*link)->from != from)
-        link = &(*link)->next;
-    if (*link != NULL && memcmp(&(*link)->offer, &other, sizeof other) == 0) {
+    verbs_guest **link = find_guest(v, from);
+    if (*link != NULL && (*link)->offer.number > other.number)
+        return tern_fail(TERN_ERR_NETWORK, "verbs: an offer of a worker came late");
+    if (*link != NULL && (*link)->offer.number == other.number) {
         put_name(name, &(*link)->answer);
         return TERN_OK;
     }
@@ -318,7 +336,7 @@ static tern_status open_way(tern_network_end *end, verbs_way *way) {
         way->queues = make_queues(v, end->completions, DEPTH, 0);
     }
     if (way->queues == NULL)
-        return verbs_fail(TERN_ERR_NETWORK, "queues to a rank");
+        return verbs_fail(TERN_ERR_MEMORY, "queues to a rank");
     pthread_mutex_lock(&v->network.lock);
     way->self = name_queues(v, way->queues);
     pthread_mutex_unlock(&v->network.lock);
@@ -348,6 +366,15 @@ static tern_status verbs_offer(tern_network_end *end, uint64_t *peer, tern_netwo
     if (status == TERN_OK)
         put_name(offer, &way->self);
     return status;
+}
+
+static void verbs_leave(tern_network_end *end, uint64_t peer, tern_network_name *offer) {
+    verbs_way *way = (verbs_way *)(uintptr_t)peer;
+    put_name(offer, &way->self);
+    if (way->queues != NULL)
+        end->of->card.ibv.destroy_qp(way->queues);
+    way->queues = NULL;
+    way->connected = false;
 }
 
 static tern_status verbs_reach(tern_network_end *end, const tern_network_name *name,
@@ -441,12 +468,14 @@ const tern_network_ops tern_network_verbs = {
     .open = verbs_open,
     .close = verbs_close,
     .welcome = verbs_welcome,
+    .dismiss = verbs_dismiss,
     .add_memory = verbs_add_memory,
     .remove_memory = verbs_remove_memory,
     .open_end = verbs_open_end,
     .close_end = verbs_close_end,
     .add_local = verbs_add_local,
     .offer = verbs_offer,
+    .leave = verbs_leave,
     .reach = verbs_reach,
     .post = verbs_post,
     .complete = verbs_complete,

@@ -24,10 +24,10 @@ static tern_status open_ring(tern_worker *worker, uint32_t rank) {
 }
 
 /* Whether the caller may begin one. */
-static tern_status notified_check(const tern_worker *worker, uint32_t kind) {
+static tern_status notified_check(const tern_worker *worker, const char *name) {
     if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", tern_notified_names[kind]);
-    tern_status status = tern_worker_may_wait(worker, tern_notified_names[kind]);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    tern_status status = tern_worker_may_wait(worker, name);
     return status == TERN_OK ? tern_collective_may_begin(worker->context) : status;
 }
 
@@ -68,7 +68,7 @@ static tern_status notified_barrier(tern_worker *worker, uint32_t round) {
 
 tern_status tern_notify_barrier(tern_worker *worker) {
     TERN_COLLECTIVE(worker, tern_notified_names[TERN_NOTIFY_BARRIER]);
-    tern_status status = notified_check(worker, TERN_NOTIFY_BARRIER);
+    tern_status status = notified_check(worker, tern_notified_names[TERN_NOTIFY_BARRIER]);
     if (status != TERN_OK)
         return status;
     notified_begin(worker, TERN_NOTIFY_BARRIER, 0);
@@ -129,7 +129,7 @@ static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *
 
 tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
     TERN_COLLECTIVE(worker, tern_notified_names[TERN_NOTIFY_BROADCAST]);
-    tern_status status = notified_check(worker, TERN_NOTIFY_BROADCAST);
+    tern_status status = notified_check(worker, tern_notified_names[TERN_NOTIFY_BROADCAST]);
     if (status != TERN_OK)
         return status;
     const uint32_t size = worker->context->size;
@@ -256,8 +256,8 @@ static tern_status notified_allreduce(const reduction *r) {
 
 tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_reduction op,
                                   void *values, size_t count) {
-    TERN_COLLECTIVE(worker, tern_notified_names[TERN_NOTIFY_ALLREDUCE]);
-    tern_status status = notified_check(worker, TERN_NOTIFY_ALLREDUCE);
+    TERN_COLLECTIVE(worker, "tern_notify_allreduce");
+    tern_status status = notified_check(worker, "tern_notify_allreduce");
     if (status != TERN_OK)
         return status;
     if ((unsigned)type > TERN_DOUBLE || (unsigned)op > TERN_REDUCE_MAX)
@@ -283,7 +283,8 @@ tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_re
         r.most *= 2;
     if (is_small && count > 0)
         memcpy(words, values, bytes); /* values change on success only */
-    notified_begin(worker, TERN_NOTIFY_ALLREDUCE, bytes);
+    notified_begin(worker, TERN_NOTIFY_ALLREDUCE + (uint32_t)type * TERN_REDUCTIONS + (uint32_t)op,
+                   bytes);
     status = notified_end(worker, notified_allreduce(&r));
     if (is_small && status == TERN_OK && count > 0)
         memcpy(values, words, bytes);

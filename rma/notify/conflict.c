@@ -8,12 +8,12 @@
 /*
  * Ranks may be in different collectives. Then all come to a meeting (src/collective/collective.h),
  * where each learns what the others are in, and all count the collective over notifications as
- * ended. A rank that meets a part of another kind, or of a vector of another length, calls the
- * others there. No rank waits for ever: one that has waited for a while tells the rank that it
- * waits for what it is in. A rank answers that it waits in a meeting to which the other has not
- * come, or until it may come to one. So does a rank on which that collective has failed: it was in
- * a meeting with other workers of some ranks. What tells of meetings is a message
- * (rma/transport/inbox.h), which needs no memory.
+ * ended. All-reduces of other numbers or by another operation are other kinds. A rank that meets a
+ * part of another kind, or of a vector of another length, calls the others there. No rank waits for
+ * ever: one that has waited for a while tells the rank that it waits for what it is in. A rank
+ * answers that it waits in a meeting to which the other has not come, or until it may come to one.
+ * So does a rank on which that collective has failed: it was in a meeting with other workers of
+ * some ranks. What tells of meetings is a message (rma/transport/inbox.h), which needs no memory.
  *
  * Suppose that nobody meets another kind, and nobody waits in a meeting. Then all ranks that wait
  * for each other in a chain are in the same kind, and the first of them to stop waits for a rank
@@ -38,7 +38,18 @@ enum { REASON_MAX = 256 };
 const char *const tern_notified_names[TERN_NOTIFY_KINDS] = {
     [TERN_NOTIFY_BARRIER] = "tern_notify_barrier",
     [TERN_NOTIFY_BROADCAST] = "tern_notify_broadcast",
-    [TERN_NOTIFY_ALLREDUCE] = "tern_notify_allreduce",
+#define OF(type, op, text)                                                                         \
+    [TERN_NOTIFY_ALLREDUCE + (type)*TERN_REDUCTIONS + (op)] = "tern_notify_allreduce (" text ")"
+    OF(TERN_UINT64, TERN_REDUCE_SUM, "sum of TERN_UINT64"),
+    OF(TERN_UINT64, TERN_REDUCE_MIN, "minimum of TERN_UINT64"),
+    OF(TERN_UINT64, TERN_REDUCE_MAX, "maximum of TERN_UINT64"),
+    OF(TERN_INT64, TERN_REDUCE_SUM, "sum of TERN_INT64"),
+    OF(TERN_INT64, TERN_REDUCE_MIN, "minimum of TERN_INT64"),
+    OF(TERN_INT64, TERN_REDUCE_MAX, "maximum of TERN_INT64"),
+    OF(TERN_DOUBLE, TERN_REDUCE_SUM, "sum of TERN_DOUBLE"),
+    OF(TERN_DOUBLE, TERN_REDUCE_MIN, "minimum of TERN_DOUBLE"),
+    OF(TERN_DOUBLE, TERN_REDUCE_MAX, "maximum of TERN_DOUBLE"),
+#undef OF
 };
 
 uint64_t tern_notified_next_meeting(const tern_worker *worker) {

@@ -3,6 +3,7 @@
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/context.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
 /*
@@ -166,6 +167,8 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
         memcpy(event->cid, cid, event->cid_bytes);
     event_leave(worker, in, header);
     n->streak++;
+    if (__builtin_expect(n->profiled, 0))
+        tern_profile_note(worker, TERN_SPAN_NOTIFIED, event->bytes);
     return true;
 }
 
@@ -289,6 +292,8 @@ static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_
         }
         handler(worker, &event, cid, argument);
         event_leave(worker, in, header);
+        if (__builtin_expect(n->profiled, 0))
+            tern_profile_note(worker, TERN_SPAN_NOTIFIED, event.bytes);
         count++;
         header = tern_ring_peek(worker, in);
         if (tern_record_kind(header) != TERN_RECORD_NOTIFY)

@@ -28,7 +28,6 @@ static void notify_close_layer(tern_context *context) {
         tern_rendezvous_discard(worker);
         for (const tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next)
             free(out->requests);
-        free(n->spare);
         free(n->done);
         free(n);
         worker->layer[TERN_LAYER_NOTIFY] = &closed_notify;
@@ -50,6 +49,8 @@ static tern_status notify_open_layer(tern_context *context) {
         n->out = rings->out + tern_line_of(context, TERN_CHANNEL_NOTIFY, 0);
         n->reach = rma->reach;
         n->size = context->size;
+        n->profiled = worker->profile != NULL;
+        n->short_ranks = n->profiled ? 0 : context->size;
         n->workers = context->workers;
         n->packed_near = packed_max(context, context->config.packed_max);
         n->packed_far = packed_max(context, context->config.packed_max_far);
@@ -59,11 +60,7 @@ static tern_status notify_open_layer(tern_context *context) {
         n->heap = rma->mine + rma->layout.heap;
         n->heap_bytes = rma->layout.heap_bytes;
         worker->layer[TERN_LAYER_NOTIFY] = n;
-        tern_status status = tern_collectives_open(context, n);
-        if (status != TERN_OK) {
-            notify_close_layer(context);
-            return status;
-        }
+        tern_collectives_open(worker);
     }
     tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
     tern_record_handle(context, TERN_RECORD_RENDEZVOUS, tern_rendezvous_consume);

@@ -6,6 +6,7 @@
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/context.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
 /*
@@ -169,7 +170,7 @@ static tern_status notify_check(tern_worker *worker, const question *q) {
     return status;
 }
 
-static tern_status notify_ask(tern_worker *worker, const question *q) {
+static tern_status notify_ask_plainly(tern_worker *worker, const question *q) {
     tern_status status = notify_check(worker, q);
     if (status != TERN_OK)
         return status;
@@ -195,6 +196,16 @@ static tern_status notify_ask(tern_worker *worker, const question *q) {
     return notify_post(worker, &o);
 }
 
+static tern_status notify_ask(tern_worker *worker, const question *q) {
+    if (__builtin_expect(worker == NULL || worker->profile == NULL, 1))
+        return notify_ask_plainly(worker, q);
+    const tern_span span = tern_span_begin(
+        worker, q->is_get ? TERN_SPAN_NOTIFY_GET : TERN_SPAN_NOTIFY_PUT, TERN_NO_FUNCTION);
+    const tern_status status = notify_ask_plainly(worker, q);
+    tern_span_end(worker, &span, q->other.rank, q->bytes, status);
+    return status;
+}
+
 static inline __attribute__((always_inline)) void copy_words(char *to, const void *from,
                                                              size_t bytes) {
     if (bytes == 8)
@@ -209,7 +220,7 @@ static bool move_and_tell(tern_worker *worker, const question *q) {
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||
         (q->cid == NULL && q->cid_bytes > 0) || (q->flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
-        q->other.rank >= n->size || q->other.index >= n->workers ||
+        q->other.rank >= n->short_ranks || q->other.index >= n->workers ||
         q->place.rank != q->other.rank || q->place.segment != 0 ||
         (!q->is_get && q->bytes <= n->packed_near))
         return false;
@@ -251,9 +262,10 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
                             size_t cid_bytes, unsigned flags) {
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (__builtin_expect(n == NULL || bytes - 1 >= n->packed_near || cid_bytes > TERN_CID_MAX ||
-                             (flags & ~TERN_NOTIFY_NO_LOCAL) != 0 || target.rank >= n->size ||
-                             target.index >= n->workers || to.rank != target.rank ||
-                             to.segment != 0 || from == NULL || (cid == NULL && cid_bytes > 0),
+                             (flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
+                             target.rank >= n->short_ranks || target.index >= n->workers ||
+                             to.rank != target.rank || to.segment != 0 || from == NULL ||
+                             (cid == NULL && cid_bytes > 0),
                          0))
         goto slowly;
     uint64_t place = to.offset - TERN_PTR_ORIGIN, reach = n->reach[to.rank].bytes;

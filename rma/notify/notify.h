@@ -17,12 +17,19 @@
 
 #include "rma/transport/message.h"
 #include "rma/ring/ring.h"
+#include "tern/collective.h"
 #include "tern/notify.h"
 
 enum { TERN_NOTICE_PURE, TERN_NOTICE_PACKED, TERN_NOTICE_PUT, TERN_NOTICE_GET };
 
 /* Kinds of collectives (rma/notify/collectives.h). */
-enum { TERN_NOTIFY_BARRIER, TERN_NOTIFY_BROADCAST, TERN_NOTIFY_ALLREDUCE, TERN_NOTIFY_KINDS };
+enum {
+    TERN_NOTIFY_BARRIER,
+    TERN_NOTIFY_BROADCAST,
+    TERN_NOTIFY_ALLREDUCE, /* + type * TERN_REDUCTIONS + operation */
+    TERN_REDUCTIONS = TERN_REDUCE_MAX + 1,
+    TERN_NOTIFY_KINDS = TERN_NOTIFY_ALLREDUCE + (TERN_DOUBLE + 1) * TERN_REDUCTIONS
+};
 
 /* A local event; a worker's events of all peers wait in one queue. */
 typedef struct tern_done {
@@ -37,6 +44,7 @@ typedef struct tern_notify {
     tern_out **out; /* by worker number */
     const tern_reach *reach;
     uint32_t size, workers;
+    uint32_t short_ranks; /* size; or 0: the short ways are shut (src/profile/profile.h) */
     uint64_t packed_near, packed_far; /* the largest packed data */
     /* Local events [head, tail), positions that only grow; promised ones are of requests that wait.
      * used + promised < room before anything is accepted; room is at most TERN_NOTIFY_EVENTS. */
@@ -52,7 +60,8 @@ typedef struct tern_notify {
     uint32_t misses;
     bool in_handler; /* of tern_probe_each */
     bool relaxed;
-    char *heap; /* this rank's */
+    bool profiled; /* the worker has a profile */
+    char *heap;    /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/notify/collectives.h). */
     uint64_t sequence; /* of the one that it is in */
@@ -78,7 +87,7 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
 
 /* Parts of collectives: records that progress consumes (rma/notify/collectives.h). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
-tern_status tern_collectives_open(tern_context *context, tern_notify *n);
+void tern_collectives_open(tern_worker *worker);
 void tern_collectives_discard(tern_worker *worker);
 
 /* Serves a message that tells of a meeting; the MPI lock is held. False: it is malformed. */

@@ -16,12 +16,15 @@
 
 /* No more parts of one collective come to a rank that counts in 20 bits, if vectors are short. */
 enum { SPARES = 24, SPARE_BYTES = sizeof(tern_notified_part) + TERN_NOTIFIED_SMALL };
+_Static_assert(SPARES *SPARE_BYTES <= TERN_TABLE_SPARE, "a worker's tables have room for them");
 
-tern_status tern_collectives_open(tern_context *context, tern_notify *n) {
+void tern_collectives_open(tern_worker *worker) {
+    const tern_rma *rma = tern_rma_of(worker->context);
+    tern_notify *n = tern_notify_of(worker);
     /* A quarter of a ring: one part is written while another is read. */
-    n->part_max = (context->config.ring_size / 4 - 64) & ~(size_t)7;
-    n->spare = malloc((size_t)SPARES * SPARE_BYTES);
-    return n->spare != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
+    n->part_max = (worker->context->config.ring_size / 4 - 64) & ~(size_t)7;
+    n->spare =
+        tern_tables_of_worker(&rma->tables, rma->table_base, worker->index) + rma->tables.spare;
 }
 
 static tern_notified_part *take_spare(tern_notify *n) {

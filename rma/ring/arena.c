@@ -1,6 +1,7 @@
 #include "rma/ring/ring.h"
 
 #include "base/error.h"
+#include "rma/ring/doorbell.h"
 #include "rma/state.h"
 
 static bool arena_take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
@@ -19,12 +20,35 @@ static bool arena_take(tern_context *context, uint32_t rank, uint32_t line, uint
     return true;
 }
 
+/* The pieces of a rank that lie on one NUMA node. */
+typedef struct arena_part {
+    uint32_t from, count;
+} arena_part;
+
+/* The part of the target worker's NUMA node, or one of those after it, in a circle. False: that is
+ * all. Another rank could write to what these numbers are read from. */
+static bool arena_find_part(const tern_context *context, uint32_t target, uint32_t index,
+                            arena_part *part) {
+    const tern_rma *rma = tern_rma_of(context);
+    tern_segment_header *header = (void *)rma->segment[tern_rank_of(context, target)].base;
+    /* R9: make_segment */
+    uint32_t parts = atomic_load_explicit(&header->arena_parts, memory_order_relaxed);
+    if (parts == 0 || parts > rma->layout.ring_count)
+        parts = 1;
+    if (index >= parts)
+        return false;
+    const uint32_t at = (tern_doorbell_numa(tern_board(context, target)) % parts + index) % parts;
+    part->from = (uint32_t)tern_segment_arena_cut(&rma->layout, parts, at);
+    part->count = (uint32_t)tern_segment_arena_cut(&rma->layout, parts, at + 1) - part->from;
+    return true;
+}
+
 /* A pair's first ring: anywhere, beginning with the half that is kept for such. */
-static bool take_first(tern_context *context, uint32_t rank, uint32_t line, uint32_t *ring) {
-    uint32_t count = (uint32_t)tern_rma_of(context)->layout.ring_count;
-    uint32_t kept = count - count / 2, begin = count / 2 + line % kept;
+static bool take_first(tern_context *context, uint32_t rank, uint32_t line, arena_part part,
+                       uint32_t *ring) {
+    uint32_t count = part.count, kept = count - count / 2, begin = count / 2 + line % kept;
     for (uint32_t i = 0; i < count; i++) {
-        *ring = (begin + i) % count;
+        *ring = part.from + (begin + i) % count;
         if (arena_take(context, rank, line, *ring, 1))
             return true;
     }
@@ -32,20 +56,24 @@ static bool take_first(tern_context *context, uint32_t rank, uint32_t line, uint
 }
 
 static bool take_grown(tern_context *context, uint32_t rank, uint32_t line, uint32_t pieces,
-                       uint32_t *ring) {
-    uint32_t groups = (uint32_t)tern_rma_of(context)->layout.ring_count / 2 / pieces;
+                       arena_part part, uint32_t *ring) {
+    uint32_t groups = part.count / 2 / pieces;
     for (uint32_t i = 0; i < groups; i++) {
-        *ring = (line + i) % groups * pieces;
+        *ring = part.from + (line + i) % groups * pieces;
         if (arena_take(context, rank, line, *ring, pieces))
             return true;
     }
     return false;
 }
 
-tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line, uint32_t pieces,
+tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t line, uint32_t pieces,
                              uint64_t start, uint32_t *ring) {
-    bool taken = pieces == 1 ? take_first(context, rank, line, ring)
-                             : take_grown(context, rank, line, pieces, ring);
+    const uint32_t rank = tern_rank_of(context, target);
+    bool taken = false;
+    arena_part part;
+    for (uint32_t i = 0; !taken && arena_find_part(context, target, i, &part); i++)
+        taken = pieces == 1 ? take_first(context, rank, line, part, ring)
+                            : take_grown(context, rank, line, pieces, part, ring);
     if (!taken)
         return tern_fail(TERN_ERR_MEMORY,
                          "the memory for rings into rank %u, %zu of TERN_RING_SIZE, is used up; "

@@ -76,8 +76,12 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
  * apart, only the books of what is dirty do. */
 tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
-    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
-    return out->via->flush(worker, rank);
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
+    mine->settling++;
+    tern_status status = out->via->flush(worker, rank);
+    mine->settling--;
+    return status;
 }
 
 /* If the target is dead, the memory is not written again. */

@@ -14,6 +14,9 @@ typedef struct tern_doorbell {
     _Atomic uint64_t any;      /* something has rung */
     _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */
     _Atomic uint32_t rounds;   /* of progress that the worker has begun (rma/rounds.h) */
+    /* Where the worker's thread runs: an index among the NUMA nodes of its rank
+     * (rma/memory/placement.h). */
+    _Atomic uint32_t numa;
 } tern_doorbell;
 
 static inline tern_doorbell *tern_doorbell_of(char *board) {
@@ -50,6 +53,16 @@ static inline void tern_doorbell_no_message(char *board) {
 static inline uint64_t tern_doorbell_messages(char *board) {
     /* R4 */
     return atomic_load_explicit(&tern_doorbell_of(board)->messages, memory_order_relaxed);
+}
+
+static inline void tern_doorbell_set_numa(char *board, uint32_t index) {
+    /* R4 */
+    atomic_store_explicit(&tern_doorbell_of(board)->numa, index, memory_order_relaxed);
+}
+
+static inline uint32_t tern_doorbell_numa(char *board) {
+    /* R4 */
+    return atomic_load_explicit(&tern_doorbell_of(board)->numa, memory_order_relaxed);
 }
 
 static inline bool tern_doorbell_rung(char *board) {

@@ -13,6 +13,16 @@
 
 static bool is_batched(const tern_out *out) { return out->via->reads_own_batches; }
 
+/* Of the ring that follows. */
+static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
+    return out->ring == TERN_RING_NONE ? worker->context->config.ring_size
+                                       : (out->lane.mask + 1) * 2;
+}
+
+static bool is_to_near_rank(const tern_worker *worker, const tern_out *out) {
+    return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
+}
+
 /* What the MOVED record takes. */
 static uint64_t move_bytes(const tern_out *out) {
     return 8 + (is_batched(out) ? TERN_BATCH_BYTES : 0);
@@ -21,8 +31,10 @@ static uint64_t move_bytes(const tern_out *out) {
 static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
-    if (out->lane.first_header != 0 || out->ring == TERN_RING_NONE ||
-        size >= config->ring_size * config->ring_growth)
+    const bool allowed = out->ring == TERN_RING_NONE
+                             ? tern_loose_wants_ring(out)
+                             : size < config->ring_size * config->ring_growth;
+    if (out->lane.first_header != 0 || !allowed)
         return false;
     if (is_batched(out) && (size - at < move_bytes(out) || out->lane.write / size != out->lap))
         return false;
@@ -32,10 +44,10 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
 /* Asks for the larger ring, or takes it where the memory is mapped. TERN_ERR_AGAIN: not asked. */
 static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    uint64_t bytes = (out->lane.mask + 1) * 2, start = out->lane.write + move_bytes(out);
+    const uint64_t bytes = next_bytes(worker, out), start = out->lane.write + move_bytes(out);
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
-    if (out->near)
-        return tern_arena_claim(context, tern_rank_of(context, out->target),
+    if (is_to_near_rank(worker, out))
+        return tern_arena_claim(context, out->target,
                                 tern_line_of(context, out->channel, out->origin), pieces, start,
                                 &out->next_ring);
     if (out->next_data == NULL)
@@ -61,26 +73,29 @@ static void commit_move(tern_out *out) {
 /* The target goes to the new ring once it has read all of the old one; here that is at once. */
 static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    if (out->near) {
+    const uint64_t bytes = next_bytes(worker, out);
+    const bool is_first = bytes == context->config.ring_size;
+    /* MPI may still read the old staging memory. */
+    tern_status status = is_batched(out) ? tern_batch_settle(worker, out) : TERN_OK;
+    if (status != TERN_OK)
+        return status;
+    if (!out->near)
+        free(out->lane.data);
+    if (is_to_near_rank(worker, out)) {
         tern_ring_use_near(context, out, out->next_ring);
     } else {
-        /* MPI may still read the old staging memory. */
-        tern_status status = is_batched(out) ? tern_batch_settle(worker, out) : TERN_OK;
-        if (status != TERN_OK)
-            return status;
-        free(out->lane.data);
         out->lane.data = out->next_data;
         out->next_data = NULL;
         out->ring = out->next_ring;
     }
-    uint64_t bytes = (out->lane.mask + 1) * 2;
-    worker->stats.rings_outgrown += bytes / 2 == context->config.ring_size;
+    out->via = tern_way_to(context, tern_rank_of(context, out->target));
+    worker->stats.rings_outgrown += bytes == context->config.ring_size * 2;
     out->lane.mask = bytes - 1;
     out->limit = out->lane.write + bytes;
     out->lap = out->lane.write / bytes;
     out->growth = TERN_GROWTH_NONE;
     tern_ring_open_lane(worker, out);
-    worker->stats.rings_grown++;
+    worker->stats.rings_grown += !is_first;
     return TERN_OK;
 }
 
@@ -99,7 +114,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         out->growth = TERN_GROWTH_ASKED;
     }
     if (out->growth == TERN_GROWTH_ASKED) {
-        if (status == TERN_OK && !out->near)
+        if (status == TERN_OK && !is_to_near_rank(worker, out))
             status = tern_far_ring_asked(worker, out, &out->next_ring);
         if (status == TERN_ERR_AGAIN)
             return status;
@@ -109,7 +124,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
             free(out->next_data);
             out->next_data = NULL;
             out->growth = TERN_GROWTH_NONE;
-            out->grow_wait = GROW_AGAIN;
+            out->grow_wait = out->ring == TERN_RING_NONE ? 0 : GROW_AGAIN;
             return TERN_ERR_AGAIN;
         }
         commit_move(out);
@@ -129,16 +144,22 @@ void tern_ring_leave_old(tern_context *context, tern_in *in) {
 bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_context *context = worker->context;
     uint32_t ring = tern_record_id(header);
-    uint64_t bytes = (in->mask + 1) * 2;
+    const bool loose = in->ring == TERN_RING_NONE;
+    const uint64_t bytes = loose ? context->config.ring_size : (in->mask + 1) * 2;
     uint32_t line = tern_line_of(context, in->channel, in->origin);
-    if (!tern_ring_check(in, header) || in->ring == TERN_RING_NONE ||
+    if (!tern_ring_check(in, header) ||
         !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
         return false;
     tern_ring_advance(in, header);
-    in->left = in->ring;
-    in->left_bytes = in->mask + 1;
-    if (!in->via->reads_own_batches)
-        tern_ring_leave_old(context, in);
+    if (loose) {
+        in->via = tern_way_to(context, in->origin_id.rank);
+        in->limit = in->via->reads_own_batches ? in->position : UINT64_MAX;
+    } else {
+        in->left = in->ring;
+        in->left_bytes = in->mask + 1;
+        if (!in->via->reads_own_batches)
+            tern_ring_leave_old(context, in);
+    }
     in->ring = ring;
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = bytes - 1;

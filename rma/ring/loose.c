@@ -3,72 +3,137 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/ring/sleep.h"
 #include "rma/state.h"
+
+enum { PATIENCE = 64 }; /* batches */
 
 struct tern_loose {
     tern_ring_header header;
-    tern_in in;
-    tern_loose *next; /* of the process */
-    _Alignas(TERN_LINE) char data[];
+    _Atomic(char *) data; /* NULL: no record yet */
+    uint64_t begin;
+    _Atomic bool begun; /* and not taken yet */
+    uint64_t nothing;   /* read where there is no record yet */
+    tern_loose *next;   /* of the process */
 };
 
-tern_status tern_loose_open(tern_worker *worker, tern_out *out) {
-    if (out->lane.data == NULL)
-        out->lane.data = malloc(out->lane.mask + 1);
-    if (out->lane.data == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
-    tern_error_clear();
+void tern_loose_go(tern_worker *worker, tern_out *out) {
+    const uint64_t bytes = worker->context->config.ring_size;
+    out->near = false;
     out->via = &tern_transport_p2p;
     out->ring = TERN_RING_NONE;
-    out->limit = out->lane.mask + 1;
+    out->lane.data = NULL;
+    out->lane.mask = bytes - 1;
+    out->lane.limit = 0;
+    out->limit = out->lane.write;
+    out->loose_sent = 0;
     worker->stats.rings_loose++;
+}
+
+tern_status tern_loose_stage(tern_out *out) {
+    out->lane.data = malloc(out->lane.mask + 1);
+    if (out->lane.data == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
+    out->limit = out->lane.write + out->lane.mask + 1;
     return TERN_OK;
 }
 
-static tern_loose *loose_make(tern_context *context, uint32_t line) {
-    const uint64_t bytes = context->config.ring_size;
-    const uint32_t total = context->size * context->workers, origin = line % total;
-    tern_loose *loose = aligned_alloc(TERN_LINE, sizeof *loose + bytes);
+bool tern_loose_wants_ring(const tern_out *out) { return out->loose_sent >= PATIENCE; }
+
+void tern_loose_published(tern_worker *worker, tern_out *out) {
+    out->loose_sent++;
+    if (!tern_loose_wants_ring(out) || out->growth != TERN_GROWTH_NONE)
+        return;
+    (void)tern_ring_grow(worker, out);
+    out->loose_sent = 0;
+}
+
+static tern_loose *loose_make(tern_context *context) {
+    tern_loose *loose = aligned_alloc(TERN_LINE, sizeof *loose);
     if (loose == NULL)
         return NULL;
     memset(loose, 0, sizeof *loose);
-    memset(loose->data, 0, 8); /* where the first record will lie */
-    atomic_init(&loose->header.idle, 1);
-    loose->in = (tern_in){.data = loose->data,
-                          .mask = bytes - 1,
-                          .limit = UINT64_MAX,
-                          .channel = line / total,
-                          .ring = TERN_RING_NONE,
-                          .origin = origin,
-                          .origin_id = {origin / context->workers, origin % context->workers},
-                          .header = &loose->header,
-                          .via = &tern_transport_p2p};
     loose->next = tern_rma_of(context)->loose;
     tern_rma_of(context)->loose = loose;
     return loose;
 }
 
-bool tern_loose_place(tern_context *context, uint32_t target_index, uint32_t line,
-                      tern_ring_place *place) {
+bool tern_loose_begin(tern_context *context, uint32_t target_index, uint32_t line,
+                      uint64_t position) {
     _Atomic(tern_loose *) *at = &tern_rma_worker_of(context->worker[target_index])->loose[line];
     /* R9: tern_mpi_lock */
     tern_loose *loose = atomic_load_explicit(at, memory_order_relaxed);
-    if (loose == NULL) {
-        loose = loose_make(context, line);
-        if (loose == NULL)
-            return false;
-        /* R1: tern_loose_in */
-        atomic_store_explicit(at, loose, memory_order_release);
-    }
-    *place = (tern_ring_place){&loose->header, loose->data, loose->in.mask + 1, line, target_index};
+    if (loose == NULL && (loose = loose_make(context)) == NULL)
+        return false;
+    char *data = atomic_load_explicit(&loose->data, memory_order_relaxed);
+    if (data != NULL)
+        /* R9: tern_loose_take; before its release store */
+        atomic_store_explicit(tern_ring_word(data, context->config.ring_size - 1, position), 0,
+                              memory_order_relaxed);
+    /* R9: tern_mpi_lock */
+    atomic_store_explicit(&loose->header.idle, 1, memory_order_relaxed);
+    loose->begin = position;
+    /* R1: tern_loose_has_begun */
+    atomic_store_explicit(&loose->begun, true, memory_order_release);
+    /* R1: tern_loose_has_begun */
+    atomic_store_explicit(at, loose, memory_order_release);
     return true;
 }
 
-tern_in *tern_loose_in(tern_worker *worker, uint32_t line) {
+bool tern_loose_place(tern_context *context, uint32_t target_index, uint32_t line,
+                      tern_ring_place *place) {
+    const uint64_t bytes = context->config.ring_size;
+    _Atomic(tern_loose *) *at = &tern_rma_worker_of(context->worker[target_index])->loose[line];
+    /* R9: tern_mpi_lock */
+    tern_loose *loose = atomic_load_explicit(at, memory_order_relaxed);
+    if (loose == NULL && !tern_loose_begin(context, target_index, line, 0))
+        return false;
+    loose = atomic_load_explicit(at, memory_order_relaxed);
+    char *data = atomic_load_explicit(&loose->data, memory_order_relaxed);
+    if (data == NULL) {
+        data = calloc(1, bytes);
+        if (data == NULL)
+            return false;
+        /* R1: tern_loose_look */
+        atomic_store_explicit(&loose->data, data, memory_order_release);
+    }
+    *place = (tern_ring_place){&loose->header, data, bytes, line, target_index};
+    return true;
+}
+
+static tern_loose *loose_of(const tern_worker *worker, uint32_t line) {
+    /* R1: tern_loose_begin */
+    return atomic_load_explicit(&tern_rma_worker_of(worker)->loose[line], memory_order_acquire);
+}
+
+bool tern_loose_has_begun(const tern_worker *worker, uint32_t line) {
+    tern_loose *loose = loose_of(worker, line);
+    /* R1: tern_loose_begin */
+    return loose != NULL && atomic_load_explicit(&loose->begun, memory_order_acquire);
+}
+
+void tern_loose_look(const tern_worker *worker, uint32_t line, tern_in *in) {
+    tern_loose *loose = loose_of(worker, line);
     /* R1: tern_loose_place */
-    tern_loose *loose =
-        atomic_load_explicit(&tern_rma_worker_of(worker)->loose[line], memory_order_acquire);
-    return loose == NULL ? NULL : &loose->in;
+    char *data = atomic_load_explicit(&loose->data, memory_order_acquire);
+    in->data = data != NULL ? data : (char *)&loose->nothing;
+    in->mask = (data != NULL ? worker->context->config.ring_size : sizeof loose->nothing) - 1;
+}
+
+bool tern_loose_take(const tern_worker *worker, uint32_t line, tern_in *in) {
+    tern_loose *loose = loose_of(worker, line);
+    if (in->position != loose->begin)
+        return false;
+    /* R4; the origin tells of another one only after it had a ring again */
+    atomic_store_explicit(&loose->begun, false, memory_order_relaxed);
+    in->ring = TERN_RING_NONE;
+    in->header = &loose->header;
+    in->via = &tern_transport_p2p;
+    in->limit = UINT64_MAX;
+    in->sleep = TERN_SLEEP_AWAKE;
+    in->reported = in->position;
+    tern_loose_look(worker, line, in);
+    return true;
 }
 
 void tern_loose_close(tern_context *context) {
@@ -76,6 +141,7 @@ void tern_loose_close(tern_context *context) {
     while (rma->loose != NULL) {
         tern_loose *loose = rma->loose;
         rma->loose = loose->next;
+        free(loose->data);
         free(loose);
     }
 }

@@ -1,8 +1,11 @@
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "rma/answer.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/ring/loose.h"
+#include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
 #include "rma/rounds.h"
@@ -17,6 +20,8 @@
  * round grows with active senders, not with ranks.
  */
 
+#define RECLAIM_ROUNDS 64u /* rings are asked for in one of these */
+
 /* Far rings whose origin does not answer are looked at this rarely, unless there are few. */
 #define RARE_ROUNDS 64u
 
@@ -28,48 +33,60 @@ static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
+/* The ring from a line, that has begun at position 0. NULL: no memory; the doorbell rings again. */
+static tern_in *make_in(tern_worker *worker, uint32_t line) {
+    tern_context *context = worker->context;
+    tern_rma *rma = tern_rma_of(context);
+    const uint32_t total = context->size * context->workers, origin = line % total;
+    /* R4 */
+    const uint32_t at = atomic_fetch_add_explicit(&rma->ins_used, 1, memory_order_relaxed);
+    tern_in *in =
+        at < rma->layout.ring_count ? &rma->ins[at] : aligned_alloc(TERN_LINE, sizeof(tern_in));
+    if (in == NULL) {
+        tern_doorbell_ring(tern_rma_worker_of(worker)->board, rma->layout.doorbells, line);
+        return NULL;
+    }
+    *in = (tern_in){.channel = line / total,
+                    .origin = origin,
+                    .origin_id = {origin / context->workers, origin % context->workers},
+                    .is_allocated = at >= rma->layout.ring_count};
+    tern_reclaim_list(worker, in);
+    return tern_rma_worker_of(worker)->in[line] = in;
+}
+
 /* Meets the ring that an origin has announced. The entry comes from shared memory: it is read once
  * and checked. */
 static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
-    uint32_t total = worker->context->size * worker->context->workers, origin = line % total;
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
-    tern_rma_worker *mine = tern_rma_worker_of(worker);
-    _Atomic uint64_t *table = (void *)(mine->board + rma->layout.table);
+    _Atomic uint64_t *table = (void *)(tern_rma_worker_of(worker)->board + rma->layout.table);
     /* R1: ring_announce, tern_ring_grant */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
-    if (entry == 0)
-        return mine->in[line] = tern_loose_in(worker, line);
+    tern_in *in = NULL;
+    if (entry == 0) {
+        if (tern_loose_has_begun(worker, line) && (in = make_in(worker, line)) != NULL)
+            tern_loose_take(worker, line, in);
+        return in;
+    }
     uint32_t ring = (uint32_t)(entry - 1);
     tern_ring_header *header =
         entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
     /* R6: take */
     if (header == NULL || atomic_load(&header->owner) != (uint64_t)line + 1) {
         worker->stats.records_malformed++;
-        tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own", origin,
-                 (unsigned long long)entry);
+        tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own",
+                 line % (context->size * context->workers), (unsigned long long)entry);
         return NULL;
     }
-    /* A line has a ring to itself as long as it lives, so there is one for each. */
-    /* R4 */
-    const uint32_t at = atomic_fetch_add_explicit(&rma->ins_used, 1, memory_order_relaxed);
-    if (at >= rma->layout.ring_count) {
-        worker->stats.records_malformed++;
-        tern_log(TERN_LOG_ERROR, "worker %u announced a ring, and all rings have an origin",
-                 origin);
+    in = make_in(worker, line);
+    if (in == NULL)
         return NULL;
-    }
-    tern_in *in = &rma->ins[at];
     in->data = tern_ring_data_at(context, context->rank, ring);
     in->mask = context->config.ring_size - 1;
     in->header = header;
     in->ring = ring;
-    in->channel = line / total;
-    in->origin = origin;
-    in->origin_id = (tern_worker_id){origin / context->workers, origin % context->workers};
     in->via = tern_way_to(context, in->origin_id.rank);
     in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
-    mine->in[line] = in;
     return in;
 }
 
@@ -100,6 +117,7 @@ static void hear_doorbells(tern_worker *worker) {
             /* R4 */
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
             tern_sleep_woken(in);
+            tern_reclaim_hear(worker, in);
             poll_activate(mine, in);
         }
     }
@@ -123,6 +141,8 @@ static bool may_sleep(tern_worker *worker, tern_in *in) {
 static bool is_credit_due(const tern_in *in) { return in->position - in->reported > in->mask / 2; }
 
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
+    if (in->ending)
+        tern_reclaim_leave(worker, in);
     if (in->empty < worker->context->config.idle_polls) {
         in->empty++;
         return false;
@@ -194,6 +214,9 @@ size_t tern_ring_poll(tern_worker *worker) {
     uint32_t round = mine->rounds++;
     tern_rounds_count(mine->board, mine->rounds);
     hear_doorbells(worker);
+    tern_reclaim_close(worker);
+    if (round % RECLAIM_ROUNDS == 0)
+        tern_reclaim_ask(worker);
     tern_in **ring = mine->active[TERN_CHANNEL_CALLS].ring;
     size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;
     for (size_t i = 0; i < *count; i++) {

@@ -30,16 +30,17 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
                             uint32_t target_index, uint32_t pieces, uint64_t start,
                             uint32_t *ring) {
     uint32_t line = tern_line_of(context, channel, origin);
-    char *board = tern_board(context, context->rank * context->workers + target_index);
+    const uint32_t target = context->rank * context->workers + target_index;
+    char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
-    /* A larger one is named by the ring that it follows. One that is asked for twice, which is rare
-     * (rma/network/question.h), takes memory twice. */
-    if (pieces > 1)
-        return tern_arena_claim(context, context->rank, line, pieces, start, ring);
+    /* One that follows another is named by that. If it is asked for twice, which is rare
+     * (rma/network/question.h), it takes memory twice. */
+    if (start > 0)
+        return tern_arena_claim(context, target, line, pieces, start, ring);
     /* R4; the answer is a number */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_relaxed);
     if (entry == 0) {
-        tern_status status = tern_arena_claim(context, context->rank, line, 1, start, ring);
+        tern_status status = tern_arena_claim(context, target, line, 1, start, ring);
         if (status != TERN_OK)
             return status;
         /* R1: accept_ring; the table first, then the doorbell */
@@ -55,6 +56,7 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
 
 void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring) {
     uint32_t rank = tern_rank_of(context, out->target);
+    out->near = true;
     out->ring = ring;
     out->lane.data = tern_ring_data_at(context, rank, ring);
     out->header = tern_ring_header_at(context, rank, ring);
@@ -64,19 +66,19 @@ void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t rin
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint32_t line = tern_line_of(context, out->channel, out->origin), ring;
-    tern_status status =
-        tern_arena_claim(context, tern_rank_of(context, out->target), line, 1, 0, &ring);
-    if (status != TERN_OK)
-        return tern_loose_open(worker, out);
+    tern_status status = tern_arena_claim(context, out->target, line, 1, 0, &ring);
+    if (status != TERN_OK) {
+        tern_error_clear();
+        tern_loose_go(worker, out);
+        return TERN_OK;
+    }
     tern_ring_use_near(context, out, ring);
-    out->near = true;
     out->limit = out->lane.mask + 1;
     ring_announce(context, out->target, line, ring);
     return TERN_OK;
 }
 
-/* In the place of lent rings: shut, and never written. It has no transport. */
-static tern_out lent_ring;
+tern_out tern_lent_ring;
 
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
     if (!out->opening)
@@ -120,7 +122,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         mine->outs = fresh;
         worker->stats.rings_opened++;
     }
-    if (fresh == &lent_ring)
+    if (fresh == &tern_lent_ring)
         return tern_fail(TERN_ERR_AGAIN, "calls to worker %u wait for room; let progress run",
                          target);
     *out = fresh;
@@ -188,6 +190,8 @@ static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t si
 static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     if (out->growth != TERN_GROWTH_NONE)
         return TERN_ERR_AGAIN;
+    if (out->lane.data == NULL && tern_loose_stage(out) != TERN_OK)
+        return TERN_ERR_MEMORY;
     return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
                                        : reserve_plain(worker, out, size);
 }
@@ -196,9 +200,10 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
     uint64_t size = tern_record_size(bytes);
     tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
-        /* What is not published can never be consumed. */
+        /* What is not published can never be consumed. A loose ring may get a ring by that. */
+        const uint32_t before = out->ring;
         tern_ring_publish(worker, out);
-        status = tern_ring_grow(worker, out);
+        status = out->ring != before ? TERN_OK : tern_ring_grow(worker, out);
         if (status == TERN_OK)
             status = ring_reserve(worker, out, size);
     }
@@ -236,6 +241,8 @@ void tern_ring_published(tern_worker *worker, tern_out *out) {
     worker->stats.batches_sent++;
     if (out->via->reads_own_batches)
         tern_sleep_published(worker, out);
+    if (out->ring == TERN_RING_NONE)
+        tern_loose_published(worker, out);
     if (out->wake_due)
         leave_to_progress(worker, out);
 }
@@ -274,7 +281,7 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
     tern_batch_hand_over(worker, out);
     /* R1: tern_sleep_answer */
     __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)],
-                     &lent_ring, __ATOMIC_RELEASE);
+                     &tern_lent_ring, __ATOMIC_RELEASE);
 }
 
 void tern_ring_give_back(tern_worker *worker, tern_out *out) {

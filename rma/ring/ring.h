@@ -113,10 +113,13 @@ typedef struct tern_out {
     uint32_t next_ring;             /* the larger one */
     char *next_data;                /* far: its staging */
     struct tern_requests *requests; /* notified operations that wait (rma/notify/request.h) */
+    _Atomic uint64_t wanted;        /* ring + 1 that its target wants back (rma/ring/reclaim.h) */
+    struct tern_out *next_wanted;
+    uint32_t loose_sent; /* batches since it asked for a ring (rma/ring/loose.h) */
 } tern_out;
 
-/* The target's side. It lies in the rank's tables: a rank that lacks memory still takes what comes.
- */
+/* The target's side. As many as there are rings lie in the rank's tables: a rank that lacks memory
+ * still takes what comes. */
 typedef struct tern_in {
     _Alignas(TERN_LINE) char *data;
     uint64_t mask;
@@ -128,7 +131,8 @@ typedef struct tern_in {
     uint32_t ring;   /* index of its first piece in the arena */
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
-    bool active, closed;
+    bool active, closed, is_allocated;
+    bool ending;    /* goes on as a loose one, once it is consumed: rma/ring/reclaim.h */
     bool streaming; /* near, another worker's: the last poll found records too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *via;
@@ -139,6 +143,9 @@ typedef struct tern_in {
     uint32_t sleep;             /* TERN_SLEEP_*, rma/ring/sleep.h */
     uint64_t sleep_at;          /* TERN_SLEEP_ALLOWED: from this position on */
     struct tern_sleep_ask *ask; /* TERN_SLEEP_ASKED */
+    struct tern_in *next;       /* of the worker */
+    uint64_t seen;         /* its position, and the loose batches of the process, when it was */
+    uint64_t seen_batches; /* last seen to carry something (rma/ring/reclaim.h) */
 } tern_in;
 
 /* A handler consumes records of its kind from the head of in, at least one unless the head has to
@@ -235,6 +242,9 @@ tern_status tern_ring_settle(tern_worker *worker);
 void tern_ring_lend(tern_worker *worker, tern_out *out);
 void tern_ring_give_back(tern_worker *worker, tern_out *out);
 
+/* In the place of lent rings: shut, and never written. */
+extern tern_out tern_lent_ring;
+
 /* Goes on with an opening that is under way. TERN_ERR_AGAIN: it still is. */
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
 
@@ -316,13 +326,14 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
  * arena.c: the ring memory of a rank, in pieces of TERN_RING_SIZE, each with a header line that
  * names the line which has it. A ring is one piece at first and 2, 4, ... adjacent ones when it has
  * grown. Pieces are taken by CAS of their owners, so a rank killed half-way keeps no more than it
- * has taken and blocks nobody. Rings that grow take pieces of one half only: pairs that have not
- * met yet find theirs in the other.
+ * has taken and blocks nobody. The arena has a part on each NUMA node of its rank, and a ring takes
+ * pieces where the target worker's thread runs, if there are some left. Of each part, rings that
+ * grow take pieces of one half only: pairs that have not met yet find theirs in the other.
  */
 
-/* Takes a ring in the memory of a rank whose segment is mapped and makes it ready for records from
+/* Takes a ring to worker target, whose segment is mapped, and makes it ready for records from
  * position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
-tern_status tern_arena_claim(tern_context *context, uint32_t rank, uint32_t line, uint32_t pieces,
+tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t line, uint32_t pieces,
                              uint64_t start, uint32_t *ring);
 
 /* Gives a ring of this rank back. Nobody writes into it any more. */
@@ -336,16 +347,17 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
 
 /*
  * growth.c: a ring that is full is followed by one of twice the size, up to TERN_RING_GROWTH times
- * the first. A record of the kind MOVED, whose id names the new ring, ends the old one; positions
- * go on in the new one, so order and credit stay as they are. Room for that record is always kept
- * free.
+ * the first, and a loose one by a first one. A record of the kind MOVED, whose id names the new
+ * ring, ends the old one; positions go on in the new one, so order and credit stay as they are.
+ * Room for that record is always kept free.
  */
 
 /* Bytes that a far reservation leaves free: the record, with its batch header over rma, or with the
  * zero behind it over p2p. A near ring has the word that ends its content. */
 #define TERN_MOVE_ROOM 32u
 
-/* For a full ring. TERN_OK: a larger, empty one has taken its place. TERN_ERR_AGAIN: not now. */
+/* For a full ring, or a loose one that is due. TERN_OK: a larger, empty one has taken its place.
+ * TERN_ERR_AGAIN: not now. */
 tern_status tern_ring_grow(tern_worker *worker, tern_out *out);
 
 /* Gives back the memory of the ring that in was before it grew. */

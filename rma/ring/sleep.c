@@ -27,7 +27,9 @@ static tern_message message_for(const tern_worker *worker, tern_message_kind kin
 /* False: not now. */
 static bool ask(tern_worker *worker, tern_in *in) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (mine->asking == ASKS_MAX)
+    /* Nobody would wait for an answer any more once tern_context_destroy has settled what was
+     * asked. */
+    if (mine->asking == ASKS_MAX || worker->context->closing)
         return false;
     tern_sleep_ask *a = malloc(sizeof *a);
     if (a == NULL)
@@ -78,6 +80,10 @@ bool tern_sleep_rest(tern_worker *worker, tern_in *in) {
     return in->sleep == TERN_SLEEP_ALLOWED && (int64_t)(in->position - in->sleep_at) >= 0;
 }
 
+bool tern_sleep_answered(tern_worker *worker, tern_in *in) {
+    return in->ask == NULL || look_for_answer(worker, in);
+}
+
 void tern_sleep_woken(tern_in *in) {
     if (in->sleep == TERN_SLEEP_ASKED)
         in->ask->woken = true;
@@ -91,7 +97,7 @@ tern_status tern_sleep_settle(tern_worker *worker) {
     tern_status status = TERN_OK;
     while (mine->asks != NULL && status == TERN_OK) {
         tern_in *in = mine->asks->in;
-        if (look_for_answer(worker, in))
+        if (tern_sleep_answered(worker, in))
             continue;
         tern_progress_round(worker);
         status = tern_wait_step(worker->context, &wait, in->origin_id.rank);
@@ -139,8 +145,9 @@ bool tern_sleep_answer(tern_context *context, const tern_message *message, uint6
     /* R1: tern_ring_open_channel */
     tern_out *out = __atomic_load_n(&origin->out[line], __ATOMIC_ACQUIRE);
     answer[0] = answer[1] = 0;
-    /* No ring yet, or one that is lent, which has no transport in this table: it stays awake. */
-    if (out == NULL || out->via == NULL || !out->via->reads_own_batches)
+    /* No ring yet, or one that is lent: it stays awake. */
+    if (out == NULL || out == &tern_lent_ring ||
+        !tern_way_to(context, message->origin / context->workers)->reads_own_batches)
         return true;
     /* R3: tern_sleep_published */
     atomic_store_explicit(&out->asleep, 1, memory_order_relaxed);

@@ -33,6 +33,8 @@ enum { TERN_SLEEP_AWAKE, TERN_SLEEP_ASKED, TERN_SLEEP_ALLOWED };
  * tern_sleep_woken. */
 bool tern_sleep_rest(tern_worker *worker, struct tern_in *in);
 void tern_sleep_woken(struct tern_in *in);
+/* Whether no answer for in is under way any more. */
+bool tern_sleep_answered(tern_worker *worker, struct tern_in *in);
 /* Waits for the answers that are under way. TERN_ERR_PEER. */
 tern_status tern_sleep_settle(tern_worker *worker);
 

@@ -114,7 +114,7 @@ static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_i
     const tern_message message = {.kind = TERN_MESSAGE_INBOX,
                                   .origin = worker->id,
                                   .target = target,
-                                  .offset = entry->id,
+                                  .offset = entry->what,
                                   .bytes = entry->bytes,
                                   .operand = {entry->origin.index, entry->lane}};
     return send_message(worker, &message, payload, entry->bytes);
@@ -143,13 +143,14 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
     return status;
 }
 
-tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
-                            size_t bytes) {
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
+                            const void *payload, size_t bytes) {
     const tern_inbox_message entry = {.origin = {worker->context->rank, worker->index},
-                                      .id = id,
+                                      .what = what,
                                       .bytes = (uint32_t)bytes,
-                                      .lane = worker->in_progress ? TERN_INBOX_OF_HANDLERS
-                                                                  : TERN_INBOX_OF_OTHERS};
+                                      .lane = worker->in_progress && !tern_is_nobody(worker)
+                                                  ? TERN_INBOX_OF_HANDLERS
+                                                  : TERN_INBOX_OF_OTHERS};
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
@@ -170,7 +171,7 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
     if (!*good)
         return true;
     const tern_inbox_message entry = {.origin = {source, (uint32_t)index},
-                                      .id = (uint32_t)message->offset,
+                                      .what = (uint32_t)message->offset,
                                       .bytes = (uint32_t)bytes,
                                       .lane = (tern_inbox_lane)lane};
     tern_worker *to = context->worker[message->target % context->workers];

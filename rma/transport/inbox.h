@@ -31,7 +31,7 @@ typedef enum tern_inbox_lane {
 typedef struct tern_inbox_message {
     struct tern_inbox_message *next;
     tern_worker_id origin; /* index TERN_NO_WORKER: a thread without one */
-    uint32_t id;           /* for the consumer */
+    uint32_t what;         /* the low half of a record's header: kind and function */
     uint32_t bytes;
     tern_inbox_lane lane;
     _Alignas(8) char payload[];
@@ -59,8 +59,8 @@ static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
 
 /* Sends, once. worker: of the calling thread, or tern_context_nobody. TERN_ERR_AGAIN: the window is
  * full, or there is no buffer; messages have been served then. TERN_ERR_PEER, TERN_ERR_MEMORY. */
-tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t id, const void *payload,
-                            size_t bytes);
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
+                            const void *payload, size_t bytes);
 
 /* The head of a lane of the worker's inbox, or NULL; it stays there until tern_inbox_end, which
  * frees it. */

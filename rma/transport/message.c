@@ -198,7 +198,9 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
 
 /* A round of a wait for a far rank: progress, or at least service for others. */
 static tern_status message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
-    size_t found = tern_progress_round(worker) + tern_rma_of(worker->context)->far->poll(worker);
+    size_t found = tern_is_nobody(worker) ? tern_message_poll(worker)
+                                          : tern_progress_round(worker) +
+                                                tern_rma_of(worker->context)->far->poll(worker);
     return tern_wait_round(worker->context, wait, found, rank);
 }
 

@@ -33,7 +33,9 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_MEETING,
     TERN_MESSAGE_CONTACT,
     TERN_MESSAGE_SLEEP,
-    TERN_MESSAGE_WAKE
+    TERN_MESSAGE_WAKE,
+    TERN_MESSAGE_RECLAIM,
+    TERN_MESSAGE_CLOSED
 } tern_message_kind;
 
 /* What every message begins with. */

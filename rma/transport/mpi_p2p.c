@@ -140,7 +140,12 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
     tern_status status = tern_far_ring_asked(worker, out, &out->ring);
     if (status == TERN_OK)
         out->limit = out->lane.mask + 1;
-    return status == TERN_ERR_MEMORY ? tern_loose_open(worker, out) : status;
+    if (status != TERN_ERR_MEMORY)
+        return status;
+    tern_error_clear();
+    free(out->lane.data);
+    tern_loose_go(worker, out);
+    return TERN_OK;
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
@@ -169,7 +174,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
 /* Pairs with serve_credit: what is told to be consumed has been read. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     /* R1: serve_credit; what is told to be consumed has been read */
-    return atomic_load_explicit(&tern_far_credit(worker, out)->position, memory_order_acquire);
+    return atomic_load_explicit(&tern_far_credit(worker, out)->told, memory_order_acquire);
 }
 
 tern_status tern_far_report(tern_worker *worker, tern_in *in) {

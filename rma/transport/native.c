@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "rma/network/port.h"
+#include "rma/ring/loose.h"
 #include "rma/ring/batch.h"
 #include "rma/state.h"
 #include "rma/transport/remote.h"
@@ -237,16 +238,16 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? tern_port_failed(worker, rank) : status;
 }
 
-/* With the ring comes the way to it. */
+/* With the ring comes the way to it. Loose ones need none. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_status status = tern_port_meet(worker, rank, 0);
     if (status == TERN_OK)
         status = tern_far_open_ring(worker, out);
-    return status == TERN_OK
-               ? tern_port_meet(worker, rank, layout->arena + out->ring * layout->ring_bytes)
-               : status;
+    if (status != TERN_OK || out->ring == TERN_RING_NONE)
+        return status;
+    return tern_port_meet(worker, rank, layout->arena + out->ring * layout->ring_bytes);
 }
 
 /* One put a batch; its staging memory stays as it is until the lap is settled. */
@@ -269,18 +270,24 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* One credit of a ring is under way at a time: an older one never comes behind a newer. */
-static tern_status native_report(tern_worker *worker, tern_in *in) {
-    const tern_context *context = worker->context;
+bool tern_native_credit_ended(tern_worker *worker, tern_in *in) {
     if (in->credit != NULL && !tern_flight_landed(in->credit))
         tern_port_poll(worker);
     if (in->credit != NULL && !tern_flight_landed(in->credit))
-        return TERN_ERR_AGAIN;
+        return false;
     if (in->credit != NULL && tern_flight_end(worker, in->credit) != TERN_OK)
-        tern_error_clear(); /* this one says more */
+        tern_error_clear(); /* the next one says more */
     in->credit = NULL;
+    return true;
+}
+
+/* One credit of a ring is under way at a time: an older one never comes behind a newer. */
+static tern_status native_report(tern_worker *worker, tern_in *in) {
+    const tern_context *context = worker->context;
+    if (!tern_native_credit_ended(worker, in))
+        return TERN_ERR_AGAIN;
     uint64_t words[2] = {in->position, ~in->position};
-    _Static_assert(sizeof words == sizeof(tern_credit), "they are a credit");
+    _Static_assert(sizeof words == offsetof(tern_credit, told), "they are a credit");
     const tern_move move = {
         .act = TERN_NETWORK_WRITE,
         .copied = true,

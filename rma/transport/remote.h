@@ -33,6 +33,9 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
  * that an older one has overwritten is never made again. */
 tern_status tern_far_report(tern_worker *worker, tern_in *in);
 
+/* Whether the credit that was put last into the origin's board is there. Over a network. */
+bool tern_native_credit_ended(tern_worker *worker, tern_in *in);
+
 /* What the target of a ring has told, in the origin's board. */
 static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
     const tern_context *context = worker->context;

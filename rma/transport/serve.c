@@ -2,12 +2,14 @@
 #include "rma/network/question.h"
 #include "rma/network/process.h"
 #include "rma/ring/loose.h"
+#include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
 #include "rma/transport/inbox.h"
 #include "rma/transport/message.h"
 #include "rma/notify/notify.h"
 #include "rma/state.h"
+#include "rma/thread_reply.h"
 #include "src/log.h"
 
 /*
@@ -172,7 +174,8 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
         return false;
     const uint32_t line = tern_line_of(context, (uint32_t)channel, message->origin);
     tern_ring_place place;
-    if ((uint32_t)message->operand[0] == TERN_RING_NONE)
+    const bool loose = (uint32_t)message->operand[0] == TERN_RING_NONE;
+    if (loose)
         *served = tern_loose_place(context, message->target % context->workers, line, &place);
     else if (!find_ring(context, message, line, &place))
         return false;
@@ -181,6 +184,8 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
     if (bytes > place.bytes - message->offset % place.bytes)
         return false;
     tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
+    /* R4 */
+    atomic_fetch_add_explicit(&tern_rma_of(context)->loose_batches, loose, memory_order_relaxed);
     tern_inbox_count(context, source, message);
     return true;
 }
@@ -193,7 +198,7 @@ static bool serve_credit(tern_context *context, uint32_t source, const tern_mess
         (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
     uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
     /* R1: tern_far_consumed */
-    atomic_store_explicit(&credits[line].position, message->offset, memory_order_release);
+    atomic_store_explicit(&credits[line].told, message->offset, memory_order_release);
     tern_inbox_count(context, source, message);
     return true;
 }
@@ -206,10 +211,10 @@ static bool serve_sleep(tern_worker *worker, uint32_t source, const tern_message
     return true;
 }
 
-static bool serve_reply(tern_context *context, const tern_message *message, const char *payload,
-                        size_t bytes) {
+static bool serve_reply(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes) {
     uint64_t cell = message->offset;
-    if (!own_worker(context, message->target) || cell >= TERN_CALL_REQUESTS ||
+    if (!own_worker(context, message->target) || cell > TERN_CELL_OF_THREAD ||
         bytes > TERN_RESULT_MAX)
         return false;
     tern_cell image;
@@ -217,6 +222,11 @@ static bool serve_reply(tern_context *context, const tern_message *message, cons
     image.status = (uint32_t)message->operand[1];
     image.bytes = (uint32_t)bytes;
     memcpy(image.payload, payload, bytes);
+    if (cell == TERN_CELL_OF_THREAD) {
+        tern_thread_reply_receive(context, &image);
+        tern_inbox_count(context, source, message);
+        return true;
+    }
     tern_reply_receive(context->worker[message->target % context->workers], (uint32_t)cell, &image);
     return true;
 }
@@ -255,8 +265,14 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_WAKE:
         good = tern_sleep_serve_wake(context, message);
         break;
+    case TERN_MESSAGE_RECLAIM:
+        good = tern_reclaim_serve_ask(context, source, message);
+        break;
+    case TERN_MESSAGE_CLOSED:
+        good = tern_reclaim_serve_closed(context, source, message, &served);
+        break;
     case TERN_MESSAGE_REPLY:
-        good = serve_reply(context, message, payload, bytes);
+        good = serve_reply(context, source, message, payload, bytes);
         break;
     case TERN_MESSAGE_KEY:
         serve_key(worker, source, message);

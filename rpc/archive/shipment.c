@@ -104,10 +104,9 @@ static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_ch
 }
 
 /* How much of an archive goes in a record, with so many chunks. */
-static size_t archive_max(const tern_context *context, size_t count) {
-    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(count);
-    if (most > TERN_ARGUMENTS_MAX)
-        most = TERN_ARGUMENTS_MAX;
+static size_t archive_max(const tern_context *context, size_t count, bool by_message) {
+    size_t most = tern_outgoing_max(context, by_message);
+    size_t rest = sizeof(tern_extension) + list_bytes(count);
     return most > rest + 8 ? most - rest - 8 : 0;
 }
 
@@ -118,7 +117,7 @@ static bool is_short(const tern_worker *worker, tern_status status) {
 }
 
 typedef struct parcel {
-    uint32_t target; /* worker number */
+    tern_route to;
     uint64_t header;
     const void *archive;
     size_t bytes;
@@ -129,12 +128,13 @@ typedef struct parcel {
 } parcel;
 
 static bool goes_aside(const tern_context *context, const parcel *p) {
-    return p->bytes > archive_max(context, p->count);
+    return p->bytes > archive_max(context, p->count, p->to.by_message);
 }
 
 /* All limits, before anything is done. */
 static tern_status shipment_check(const tern_context *context, const parcel *p) {
-    size_t most = tern_ring_record_max(context), rest = sizeof(tern_extension) + list_bytes(0);
+    size_t most = tern_outgoing_max(context, p->to.by_message);
+    size_t rest = sizeof(tern_extension) + list_bytes(0);
     size_t count = p->count + goes_aside(context, p);
     most = most > rest ? (most - rest) / sizeof(tern_chunk_source) : 0;
     if (most > TERN_CALL_CHUNKS_MAX)
@@ -170,7 +170,7 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
     tern_shipment *s = shipment_make(p->count + aside);
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
-    s->rank = tern_rank_of(worker->context, p->target);
+    s->rank = tern_rank_of(worker->context, p->to.target);
     tern_status status = shipment_expect(worker, p, s); /* first: it costs no copy */
     if (status != TERN_OK) {
         shipment_drop(s);
@@ -230,7 +230,7 @@ static tern_status shipment_send(tern_worker *worker, const parcel *p, const ter
         .answer = s->answer,
     };
     uint32_t id = tern_record_id(p->header);
-    tern_outgoing call = {p->target,
+    tern_outgoing call = {p->to,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
                           {{&e, sizeof e}, {p->archive, e.arguments}, {s->list, e.buffer_bytes}}};
     return tern_outgoing_send(worker, &call, o->full);
@@ -260,7 +260,7 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
         return status;
     }
     if (p->answer != NULL)
-        *p->answer = tern_answer_expect(worker, p->target, &s->answer);
+        *p->answer = tern_answer_expect(worker, p->to.target, &s->answer);
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->shipments == NULL)
         mine->shipments_end = &mine->shipments;
@@ -292,19 +292,24 @@ static tern_status call_shipping(tern_worker *worker, const parcel *p) {
 static tern_status shipment_address(tern_worker *worker, tern_worker_id target,
                                     const tern_function *function, const tern_writer *writer,
                                     parcel *p) {
-    p->header = tern_call_header(worker, target, function, "", 0);
+    p->header = tern_call_header(worker, target, function, "", 0, &p->to);
     if (p->header == 0)
         return tern_call_refuse(worker, target, function, "", 0);
     tern_status status = tern_writer_finish(writer, &p->archive, &p->bytes);
     if (status != TERN_OK)
         return status;
-    p->target = tern_worker_number(worker->context, target);
     p->chunks = tern_writer_chunks(writer, &p->count);
+    if (p->count > 0 && tern_is_nobody(worker))
+        return tern_fail(
+            TERN_ERR_UNSUPPORTED,
+            "%zu chunks in a call by a thread without a worker, which has none to keep "
+            "them until they are fetched; write without tern_writer_share",
+            p->count);
     return shipment_check(worker->context, p);
 }
 
 static bool is_plain(const tern_worker *worker, const parcel *p) {
-    return p->count == 0 && !goes_aside(worker->context, p);
+    return p->count == 0 && (tern_is_nobody(worker) || !goes_aside(worker->context, p));
 }
 
 tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,

@@ -4,37 +4,43 @@
 #include "rma/answer.h"
 #include "rma/state.h"
 #include "rpc/lent/lent.h"
+#include "src/profile/profile.h"
 
 tern_answer tern_answer_expect(tern_worker *worker, uint32_t target,
                                const tern_return_address *back) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    mine->awaited |= (uint64_t)1 << back->cell;
-    mine->sequence[back->cell] = back->sequence;
+    if (back->cell != TERN_CELL_OF_THREAD) {
+        mine->awaited |= (uint64_t)1 << back->cell;
+        mine->sequence[back->cell] = back->sequence;
+    }
     return (tern_answer){back->sequence, back->cell, target};
 }
 
 tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_answer *answer) {
-    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    tern_route route;
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &route);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
-    const uint32_t number = tern_worker_number(worker->context, target);
     tern_return_address back;
-    if (bytes > tern_outgoing_max(worker->context) - sizeof back)
-        return tern_call_large(worker, number, header, arguments, bytes, TERN_FULL_WAIT, answer);
+    if (bytes > tern_outgoing_max(worker->context, route.by_message) - sizeof back)
+        return tern_call_large(worker, route, header, arguments, bytes, TERN_FULL_WAIT, answer);
     tern_status status = tern_reply_expect(worker, &back);
     if (status != TERN_OK)
         return status;
-    tern_outgoing call = {number,
+    tern_outgoing call = {route,
                           tern_record_header(TERN_RECORD_CALL_RETURN, tern_record_id(header), 0),
                           {{&back, sizeof back}, {arguments, bytes}}};
     status = tern_outgoing_send(worker, &call, TERN_FULL_WAIT);
-    if (status == TERN_OK)
-        *answer = tern_answer_expect(worker, number, &back);
-    else
+    if (status != TERN_OK) {
         tern_reply_release(worker, &back);
-    return status;
+        return status;
+    }
+    *answer = tern_answer_expect(worker, route.target, &back);
+    if (__builtin_expect(worker->profile != NULL, 0) && back.cell < TERN_PROFILE_ANSWERS)
+        worker->profile->answer[back.cell] = tern_record_id(header);
+    return TERN_OK;
 }
 
 static tern_return_address address_of(const tern_answer *answer) {
@@ -71,7 +77,8 @@ static tern_status cell_take(tern_worker *worker, const tern_cell *cell, uint32_
 
 /* Nobody waits for it any more. */
 static void answer_forget(tern_worker *worker, const tern_answer *answer) {
-    tern_rpc_worker_of(worker)->awaited &= ~((uint64_t)1 << answer->cell);
+    if (answer->cell != TERN_CELL_OF_THREAD)
+        tern_rpc_worker_of(worker)->awaited &= ~((uint64_t)1 << answer->cell);
 }
 
 static void answer_give_up(tern_worker *worker, const tern_answer *answer) {
@@ -92,8 +99,8 @@ static tern_status answer_take(tern_worker *worker, const tern_answer *answer, v
     return status;
 }
 
-tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
-                             size_t capacity, size_t *result_bytes) {
+static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
+                               size_t capacity, size_t *result_bytes) {
     const tern_return_address back = address_of(answer);
     const uint32_t rank = tern_rank_of(worker->context, answer->target);
     tern_wait_state wait = TERN_WAIT_START;
@@ -101,11 +108,24 @@ tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, voi
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
-        status = tern_answer_round(worker, &wait, tern_progress_round(worker), rank, answer->target,
-                                   &back);
+        status =
+            tern_answer_round(worker, &wait, tern_call_round(worker), rank, answer->target, &back);
     if (status == TERN_OK)
         return answer_take(worker, answer, result, capacity, result_bytes);
     answer_give_up(worker, answer);
+    return status;
+}
+
+/* What is waited for is the function's, which was called before. */
+tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
+                             size_t capacity, size_t *result_bytes) {
+    tern_profile *profile = worker->profile;
+    if (__builtin_expect(profile == NULL, 1) || answer->cell >= TERN_PROFILE_ANSWERS)
+        return answer_wait(worker, answer, result, capacity, result_bytes);
+    const uint32_t outer = profile->function;
+    profile->function = profile->answer[answer->cell];
+    const tern_status status = answer_wait(worker, answer, result, capacity, result_bytes);
+    profile->function = outer;
     return status;
 }
 
@@ -152,6 +172,8 @@ static bool answer_is_plain(const tern_cell *cell, const tern_request *request) 
 static bool answer_request_look(tern_worker *worker, tern_request *request) {
     const tern_answer answer = answer_of(request);
     const tern_return_address back = address_of(&answer);
+    if (tern_is_nobody(worker))
+        tern_message_poll(worker);
     if (!tern_reply_arrived(worker, &back)) {
         if (request->own[FLAGS] & FAILED)
             return true;
@@ -214,7 +236,7 @@ tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
                              void *result, size_t capacity, size_t *result_bytes) {
     if (worker == NULL || (result == NULL && capacity > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_return: NULL argument");
-    tern_status status = tern_worker_may_wait(worker, "tern_call_return");
+    tern_status status = tern_call_may_wait(worker, "tern_call_return");
     tern_answer answer;
     if (status == TERN_OK)
         status = tern_answer_ask(worker, target, function, arguments, bytes, &answer);

@@ -12,13 +12,13 @@
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
                                 const tern_function *function, const void *arguments, size_t bytes,
                                 tern_full full) {
-    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    tern_route route;
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &route);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
-    const uint32_t number = tern_worker_number(worker->context, target);
-    if (bytes > tern_outgoing_max(worker->context))
-        return tern_call_large(worker, number, header, arguments, bytes, full, NULL);
-    tern_outgoing call = {number, header, {{arguments, bytes}}};
+    if (bytes > tern_outgoing_max(worker->context, route.by_message))
+        return tern_call_large(worker, route, header, arguments, bytes, full, NULL);
+    tern_outgoing call = {route, header, {{arguments, bytes}}};
     return tern_outgoing_send(worker, &call, full);
 }
 

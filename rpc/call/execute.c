@@ -187,25 +187,33 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
         tern_counter_lower(worker, loan.counter, 1); /* nobody will take it */
 }
 
+tern_status tern_call_answer_one(tern_worker *worker, tern_worker_id origin, uint32_t id,
+                                 const char *payload, size_t bytes) {
+    const uint32_t workers = worker->context->workers;
+    tern_return_address back;
+    tern_read_once(&back, payload, sizeof back);
+    tern_call_info info = {.origin = origin};
+    tern_status status =
+        tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back, true);
+    if (status == TERN_ERR_AGAIN)
+        return status;
+    const uint32_t to = origin.rank * workers + (origin.index < workers ? origin.index : 0);
+    tern_call_reply(worker, to, id, &back, status, &info);
+    return status;
+}
+
 size_t tern_call_answer(tern_worker *worker, tern_in *in) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
     uint64_t header = tern_ring_peek(worker, in);
     uint32_t id = tern_record_id(header);
     size_t bytes = tern_record_bytes(header);
-    tern_return_address back;
-    if (!tern_ring_check(in, header) || id >= rpc->count || bytes < sizeof back) {
+    if (!tern_ring_check(in, header) || id >= rpc->count || bytes < sizeof(tern_return_address)) {
         tern_ring_refuse(worker, in, header, bad_call);
         return 0;
     }
-    /* The payload begins with the address of the answer. */
-    const char *payload = tern_ring_payload(in);
-    tern_read_once(&back, payload, sizeof back);
-    tern_call_info info = {.origin = in->origin_id};
-    tern_status status =
-        tern_function_run(worker, &info, id, payload + sizeof back, bytes - sizeof back, true);
-    if (status == TERN_ERR_AGAIN)
+    if (tern_call_answer_one(worker, in->origin_id, id, tern_ring_payload(in), bytes) ==
+        TERN_ERR_AGAIN)
         return 0;
-    tern_call_reply(worker, in->origin, id, &back, status, &info);
     tern_ring_advance(in, header);
     tern_count(&worker->stats.calls_executed, 1);
     return 1;

@@ -17,8 +17,11 @@ enum { CALLS_A_ROUND = 8 };
 
 typedef struct tern_call_task {
     struct tern_call_task *next;
-    tern_in *in; /* at whose head the record lies; NULL: it is here */
-    char *record;
+    const void *head; /* the ring at whose head the record lies, or its message; NULL: it is here */
+    tern_in *in;      /* the ring; NULL: it is at `lies` */
+    const char *lies;
+    char *record; /* tern's own memory for it */
+    bool counted; /* as fetched memory */
     uint64_t header;
     tern_extension e;     /* checked: where the record lies its origin could still change it */
     tern_passing passing; /* of a broadcast */
@@ -46,8 +49,8 @@ static bool extended_well_formed(const tern_worker *worker, const tern_extension
                                  uint64_t left) {
     const tern_context *context = worker->context;
     if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
-        e->origin >= context->size * context->workers || e->answer.cell >= TERN_CALL_REQUESTS ||
-        left > TERN_CHUNK_MAX ||
+        e->origin >= context->size * context->workers || e->answer.cell > TERN_CELL_OF_THREAD ||
+        left > TERN_CHUNK_MAX || e->flags > (TERN_CALL_OF_THREAD | TERN_CALL_BY_MESSAGE) ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
     return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
@@ -261,7 +264,9 @@ static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
     const tern_extension *e = &t->e;
     uint32_t id = tern_record_id(t->header);
     const uint32_t workers = worker->context->workers;
-    tern_call_info call = {.origin = {e->origin / workers, e->origin % workers}};
+    const bool of_thread = (e->flags & TERN_CALL_OF_THREAD) != 0;
+    tern_call_info call = {
+        .origin = {e->origin / workers, of_thread ? TERN_NO_WORKER : e->origin % workers}};
     const bool is_awaited = e->answer.sequence != 0;
     size_t bytes = e->arguments;
     if (t->status != TERN_OK) {
@@ -295,7 +300,7 @@ static void extended_let_go(tern_worker *worker, tern_call_task *t) {
 
 /* As far as it goes now; whether the call is over. */
 static bool extended_advance(tern_worker *worker, tern_call_task *t) {
-    const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->record;
+    const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->lies;
     const tern_extension *e = &t->e;
     const char *rest = payload + sizeof *e;
     const size_t bytes = tern_record_bytes(t->header) - sizeof *e;
@@ -336,17 +341,19 @@ static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     return true;
 }
 
-static void extended_end(tern_call_task **link) {
+static void extended_end(tern_worker *worker, tern_call_task **link) {
     tern_call_task *t = *link;
     *link = t->next;
+    if (t->counted)
+        give_memory(worker, tern_record_bytes(t->header), &t->record);
     free(t->record);
     free(t);
 }
 
-/* The link to the task of the record at the head of in, or to NULL. */
-static tern_call_task **task_of(tern_worker *worker, const tern_in *in) {
+/* The link to the task of a record that lies at head, or to NULL. */
+static tern_call_task **task_of(tern_worker *worker, const void *head) {
     tern_call_task **link = &tern_rpc_worker_of(worker)->tasks;
-    while (*link != NULL && (*link)->in != in)
+    while (*link != NULL && (*link)->head != head)
         link = &(*link)->next;
     return link;
 }
@@ -358,46 +365,64 @@ static void prefetch_next(const tern_in *in, uint64_t header) {
         __builtin_prefetch(in->data + (at & in->mask));
 }
 
-/* Begins one at *link. False: no memory, or the record is refused. */
-static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
-    uint64_t header = tern_ring_peek(worker, in);
+/* Makes the task of a record whose payload lies there. NULL: no memory, or, with *refused set to
+ * why, the record is bad. */
+static tern_call_task *extended_make(tern_worker *worker, uint64_t header, const char *payload,
+                                     const char **refused) {
     size_t bytes = tern_record_bytes(header);
     tern_extension e;
-    if (!tern_ring_check(in, header) || bytes < sizeof e ||
-        tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
-        tern_ring_refuse(worker, in, header, "a bad length or an unknown function");
-        return false;
+    if (bytes < sizeof e || tern_record_id(header) >= tern_rpc_of(worker->context)->count) {
+        *refused = "a bad length or an unknown function";
+        return NULL;
     }
-    tern_read_once(&e, tern_ring_payload(in), sizeof e);
+    tern_read_once(&e, payload, sizeof e);
     tern_loan loan = {TERN_NULL, bytes - sizeof e};
     bool good = e.lent == 0 || loan.bytes == sizeof loan;
     if (good && e.lent != 0) {
-        tern_read_once(&loan, (const char *)tern_ring_payload(in) + sizeof e, sizeof loan);
+        tern_read_once(&loan, payload + sizeof e, sizeof loan);
         good = loan.counter.rank == e.origin / worker->context->workers;
     }
     if (!good || !extended_well_formed(worker, &e, loan.bytes)) {
-        tern_ring_refuse(worker, in, header, "a call with a bad extension");
-        return false;
+        *refused = "a call with a bad extension";
+        return NULL;
     }
     /* Not calloc, which would not use what free has kept. */
     tern_call_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
+    if (t != NULL)
+        *t = (tern_call_task){.header = header, .e = e, .loan = loan, .lies = payload};
+    return t;
+}
+
+/* Begins one at *link. False: no memory, or the record is refused. */
+static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
+    uint64_t header = tern_ring_peek(worker, in);
+    const char *refused = NULL;
+    tern_call_task *t = NULL;
+    if (!tern_ring_check(in, header))
+        refused = "a bad length or an unknown function";
+    else
+        t = extended_make(worker, header, tern_ring_payload(in), &refused);
+    if (refused != NULL)
+        tern_ring_refuse(worker, in, header, refused);
     if (t == NULL)
         return false;
-    *t = (tern_call_task){.in = in, .header = header, .e = e, .loan = loan};
-    if (has_chunks(&e))
+    t->head = t->in = in;
+    if (has_chunks(&t->e))
         prefetch_next(in, header);
     *link = t;
     return true;
 }
 
-/* Lets the ring go on without the call; whether it could. */
+/* Lets the ring, or the messages, go on without the call; whether it could. */
 static bool set_aside(tern_call_task *t) {
     size_t bytes = tern_record_bytes(t->header);
-    t->record = malloc(bytes);
+    if (t->record == NULL)
+        t->record = malloc(bytes);
     if (t->record == NULL)
         return false;
-    memcpy(t->record, tern_ring_payload(t->in), bytes);
-    t->in = NULL;
+    memcpy(t->record, t->in != NULL ? tern_ring_payload(t->in) : t->lies, bytes);
+    t->lies = t->record;
+    t->head = t->in = NULL;
     return true;
 }
 
@@ -409,11 +434,51 @@ static bool call_one(tern_worker *worker, tern_in *in) {
     t = *link;
     uint64_t header = t->header;
     if (extended_advance(worker, t))
-        extended_end(link);
+        extended_end(worker, link);
     else if (!is_aside(&t->e) || t->stage != FETCHING || !set_aside(t))
         return false;
     tern_ring_advance(in, header);
     return true;
+}
+
+/* A broadcast is in no order with other calls. While its children have no room it lets the messages
+ * behind it run, as far as memory goes: else two workers that pass broadcasts on to each other
+ * could wait for each other's windows for ever. */
+static bool set_broadcast_aside(tern_worker *worker, tern_call_task *t) {
+    if (t->e.arity == 0 || (t->stage != PASS_ON && t->stage != LANDED))
+        return false;
+    if (take_memory(worker, tern_record_bytes(t->header), false, &t->record) != TERN_OK) {
+        tern_error_clear();
+        return false;
+    }
+    t->counted = true;
+    return set_aside(t);
+}
+
+bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *message) {
+    tern_call_task **link = task_of(worker, message);
+    if (*link == NULL) {
+        const char *refused = NULL;
+        tern_call_task *t = extended_make(worker, (uint64_t)message->bytes << 32 | message->what,
+                                          message->payload, &refused);
+        if (refused != NULL) {
+            worker->stats.records_malformed++;
+            tern_log(TERN_LOG_ERROR, "a message from rank %u is %s; it is dropped",
+                     message->origin.rank, refused);
+            return true; /* and was not counted as sent by any call */
+        }
+        if (t == NULL)
+            return false;
+        t->head = message;
+        *link = t;
+    }
+    tern_call_task *t = *link;
+    if (extended_advance(worker, t)) {
+        extended_end(worker, link);
+        return true;
+    }
+    return (is_aside(&t->e) && t->stage == FETCHING && set_aside(t)) ||
+           set_broadcast_aside(worker, t);
 }
 
 /* More than one, as they come, for a round of progress costs as much as a call. */
@@ -438,8 +503,8 @@ size_t tern_tasks_advance(tern_worker *worker) {
         tern_fetch_spare_drop(worker);
     mine->spare_used = false;
     while (*link != NULL) {
-        if ((*link)->in == NULL && extended_advance(worker, *link)) {
-            extended_end(link);
+        if ((*link)->head == NULL && extended_advance(worker, *link)) {
+            extended_end(worker, link);
             over++;
         } else {
             link = &(*link)->next;
@@ -457,7 +522,7 @@ void tern_tasks_discard(tern_worker *worker) {
         if ((*first)->stage != BORROWING)
             free((*first)->borrowed);
         tern_fetch_end(worker, (*first)->fetch);
-        extended_end(first);
+        extended_end(worker, first);
     }
     tern_fetch_spare_drop(worker);
 }

@@ -15,6 +15,7 @@
  * the pair's order is kept; one whose buffer is got aside is copied, and the ring goes on.
  */
 
+#include "rma/transport/inbox.h"
 #include "rpc/state.h"
 
 typedef struct tern_extension {
@@ -24,12 +25,18 @@ typedef struct tern_extension {
     uint64_t buffer_bytes;
     uint32_t arguments; /* bytes */
     uint32_t origin;    /* worker number of who made the call */
-    uint16_t way;       /* tern_buffer_way */
+    uint8_t way;        /* tern_buffer_way */
+    uint8_t flags;      /* TERN_CALL_OF_THREAD and the like */
     uint8_t notify;     /* tern_notify_on */
     uint8_t lent;       /* 1: a tern_loan follows */
     uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
     tern_return_address answer; /* of who waits for the result; sequence 0: nobody */
 } tern_extension;
+
+enum {
+    TERN_CALL_OF_THREAD = 1, /* a thread without a worker made it, in the origin's process */
+    TERN_CALL_BY_MESSAGE = 2 /* a broadcast is passed on by messages */
+};
 
 /* Ways that only tern_call_archive takes: a list of chunks follows the arguments
  * (rpc/archive/fetch.h). */
@@ -37,6 +44,10 @@ enum { TERN_WAY_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_WAY_CHUNKS_ASIDE };
 
 /* Consumes one from the head of in. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in);
+
+/* Goes on with one that has come by message, as far as it goes now; whether the message is not
+ * needed any more. */
+bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *message);
 
 /* Goes on with those that were copied; how many are over. The progress of the layer. */
 size_t tern_tasks_advance(tern_worker *worker);

@@ -1,15 +1,24 @@
 #include "tern/message.h"
 
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "rma/state.h"
+#include "rpc/call/extended.h"
 #include "rpc/call/send.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 
-/* Calls by message: what goes into an inbox, and what is taken out of an inbox and run. */
+/* Calls by message: what goes into an inbox, and what is taken out of an inbox and run. A message
+ * holds what a ring's record holds. */
 
 enum { RUN_MOST = 256 }; /* in a round of progress, so that rings get their turn */
+enum { SMALL = 1024 };   /* bytes of a call that are put together on the stack */
+
+tern_worker *tern_context_caller(tern_context *context) {
+    return context != NULL ? tern_context_nobody(context) : NULL;
+}
 
 /* Before it can run: quiesce relies on it. Threads without a worker share a counter. Relaxed: the
  * message, which is handed over later, orders it before its run. */
@@ -18,86 +27,74 @@ static void count_sent(tern_worker *worker, int64_t by) {
     __atomic_fetch_add(&worker->stats.calls_sent, (uint64_t)by, __ATOMIC_RELAXED);
 }
 
-/* A round of a wait. Nobody makes no progress; what it tried has served messages. */
-static tern_status call_message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
-    size_t found = worker->index == TERN_NO_WORKER ? 0 : tern_progress_round(worker);
-    return tern_wait_round(worker->context, wait, found, rank);
-}
-
-static tern_status call_message_send(tern_worker *worker, tern_worker_id target,
-                                     const tern_function *function, const void *arguments,
-                                     size_t bytes, bool may_wait) {
-    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
-    if (header == 0)
-        return tern_call_refuse(worker, target, function, arguments, bytes);
-    if (bytes > TERN_MESSAGE_MAX)
-        return tern_fail(TERN_ERR_RANGE,
-                         "%zu bytes in a call by message, which takes %zu; tern_call takes more",
-                         bytes, TERN_MESSAGE_MAX);
-    uint32_t number = tern_worker_number(worker->context, target);
-    tern_wait_state wait = TERN_WAIT_START;
+static tern_status message_send_payload(tern_worker *worker, const tern_outgoing *c,
+                                        const void *payload, size_t bytes, bool may_wait) {
+    const uint32_t rank = tern_rank_of(worker->context, c->to.target);
+    tern_wait_state wait = TERN_WAIT_IN("tern_call (for a window of messages)");
     tern_status status;
     count_sent(worker, 1);
     do
-        status = tern_inbox_send(worker, number, tern_record_id(header), arguments, bytes);
-    while (status == TERN_ERR_AGAIN && may_wait && !worker->in_progress &&
-           (status = call_message_step(worker, &wait, target.rank)) == TERN_OK);
+        status = tern_inbox_send(worker, c->to.target, (uint32_t)c->header, payload, bytes);
+    while (status == TERN_ERR_AGAIN && may_wait &&
+           (status = tern_wait_round(worker->context, &wait, tern_call_round(worker), rank)) ==
+               TERN_OK);
     /* A rank that tries for ever is told, too. MPI has been asked just now, which costs more than
      * this. */
-    if (status == TERN_ERR_AGAIN &&
-        tern_peer_look(&worker->context->peers, target.rank) == TERN_PEER_DEAD)
-        status = tern_peer_fail(target.rank);
+    if (status == TERN_ERR_AGAIN && tern_peer_look(&worker->context->peers, rank) == TERN_PEER_DEAD)
+        status = tern_peer_fail(rank);
     if (status != TERN_OK)
         count_sent(worker, -1);
     return status;
 }
 
-tern_status tern_call_message(tern_worker *worker, tern_worker_id target,
-                              const tern_function *function, const void *arguments, size_t bytes) {
-    return call_message_send(worker, target, function, arguments, bytes, true);
-}
-
-tern_status tern_call_message_try(tern_worker *worker, tern_worker_id target,
-                                  const tern_function *function, const void *arguments,
-                                  size_t bytes) {
-    return call_message_send(worker, target, function, arguments, bytes, false);
-}
-
-static tern_status call_by_nobody(tern_context *context, tern_worker_id target,
-                                  const tern_function *function, const void *arguments,
-                                  size_t bytes, bool may_wait, const char *name) {
-    if (context == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: context is NULL", name);
-    tern_status status = tern_mpi_check_thread(name);
+tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing *c,
+                                       tern_full full) {
+    char small[SMALL], *together = small;
+    const size_t bytes = tern_outgoing_bytes(c);
+    const bool nobody = tern_is_nobody(worker), is_one = bytes == c->piece[0].bytes;
+    if (!tern_outgoing_fits(worker->context, c))
+        return tern_fail(TERN_ERR_RANGE, "%zu bytes in one message; %zu are the limit", bytes,
+                         TERN_MESSAGE_MAX);
+    tern_status status = nobody ? tern_mpi_check_thread("a call") : TERN_OK;
     if (status != TERN_OK)
         return status;
-    return call_message_send(tern_context_nobody(context), target, function, arguments, bytes,
-                             may_wait);
+    if (!is_one && bytes > sizeof small && (together = malloc(bytes)) == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a message of %zu bytes", bytes);
+    if (!is_one)
+        tern_outgoing_write(c, together);
+    status = message_send_payload(worker, c, is_one ? c->piece[0].data : together, bytes,
+                                  full == TERN_FULL_WAIT && (nobody || !worker->in_progress));
+    if (together != small)
+        free(together);
+    return status;
 }
 
-tern_status tern_context_call(tern_context *context, tern_worker_id target,
-                              const tern_function *function, const void *arguments, size_t bytes) {
-    return call_by_nobody(context, target, function, arguments, bytes, true, "tern_context_call");
-}
-
-tern_status tern_context_call_try(tern_context *context, tern_worker_id target,
-                                  const tern_function *function, const void *arguments,
-                                  size_t bytes) {
-    return call_by_nobody(context, target, function, arguments, bytes, false,
-                          "tern_context_call_try");
+/* And was not counted as sent by any call. */
+static bool message_refuse(tern_worker *worker, const tern_inbox_message *entry) {
+    worker->stats.records_malformed++;
+    tern_log(TERN_LOG_ERROR, "a message from rank %u with %u bytes calls %#x, which is unknown",
+             entry->origin.rank, entry->bytes, entry->what);
+    return true;
 }
 
 /* Whether it is over. */
-static bool call_message_run(tern_worker *worker, const tern_inbox_message *entry) {
-    if (entry->id >= tern_rpc_of(worker->context)->count) {
-        worker->stats.records_malformed++;
-        tern_log(TERN_LOG_ERROR, "a message from rank %u calls function %u, which is unknown",
-                 entry->origin.rank, entry->id);
-        return true; /* and was not counted as sent by any call */
+static bool message_run(tern_worker *worker, const tern_inbox_message *entry) {
+    const uint32_t id = tern_record_id(entry->what);
+    const unsigned kind = tern_record_kind(entry->what);
+    tern_status status;
+    if (kind == TERN_RECORD_CALL_EXTENDED)
+        return tern_call_extended_message(worker, entry);
+    if (id >= tern_rpc_of(worker->context)->count)
+        return message_refuse(worker, entry);
+    if (kind == TERN_RECORD_CALL) {
+        tern_call_info call = {.origin = entry->origin};
+        status = tern_function_run(worker, &call, id, entry->payload, entry->bytes, false);
+    } else if (kind == TERN_RECORD_CALL_RETURN && entry->bytes >= sizeof(tern_return_address)) {
+        status = tern_call_answer_one(worker, entry->origin, id, entry->payload, entry->bytes);
+    } else {
+        return message_refuse(worker, entry);
     }
-    tern_call_info call = {.origin = entry->origin};
-    if (tern_function_run(worker, &call, entry->id, entry->payload, entry->bytes, false) ==
-        TERN_ERR_AGAIN)
+    if (status == TERN_ERR_AGAIN)
         return false;
     /* After the calls that the handler made were counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
@@ -108,7 +105,7 @@ static size_t run_lane(tern_worker *worker, tern_inbox_lane lane) {
     size_t calls = 0;
     const tern_inbox_message *entry;
     for (; calls < RUN_MOST && (entry = tern_inbox_take(worker, lane)) != NULL; calls++) {
-        if (!call_message_run(worker, entry))
+        if (!message_run(worker, entry))
             break;
         tern_inbox_end(worker, lane);
     }

@@ -73,7 +73,7 @@ static tern_status overflow_push(tern_worker *worker, const tern_outgoing *outgo
                          "raise TERN_OVERFLOW_MEMORY",
                          mine->overflow_bytes);
     tern_pending_call *call = malloc(cost);
-    tern_overflow *queue = call != NULL ? open_queue(worker, outgoing->target) : NULL;
+    tern_overflow *queue = call != NULL ? open_queue(worker, outgoing->to.target) : NULL;
     if (queue == NULL) {
         free(call);
         return tern_fail(TERN_ERR_MEMORY, "no memory to queue a call of %zu bytes",

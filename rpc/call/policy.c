@@ -8,10 +8,20 @@
  * the ring is full is a choice of tern_outgoing_send.
  */
 
+/* Threads without a worker have no rings. */
+static tern_status policy_check_worker(const tern_worker *worker, const char *function) {
+    if (worker != NULL && !tern_is_nobody(worker))
+        return TERN_OK;
+    return tern_fail(TERN_ERR_ARGUMENT, "%s: %s", function,
+                     worker == NULL ? "worker is NULL"
+                                    : "calls of tern_context_caller have no ring");
+}
+
 static tern_status policy_check(const tern_worker *worker, tern_worker_id target,
                                 const char *function) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
+    tern_status status = policy_check_worker(worker, function);
+    if (status != TERN_OK)
+        return status;
     const tern_context *context = worker->context;
     if (target.rank >= context->size || target.index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", function,
@@ -63,18 +73,19 @@ tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
 }
 
 void tern_call_cork(tern_worker *worker) {
-    if (worker != NULL)
+    if (worker != NULL && !tern_is_nobody(worker))
         tern_ring_cork(worker);
 }
 
 void tern_call_uncork(tern_worker *worker) {
-    if (worker != NULL)
+    if (worker != NULL && !tern_is_nobody(worker))
         tern_ring_uncork(worker);
 }
 
 tern_status tern_call_flush_all(tern_worker *worker) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_flush_all: worker is NULL");
+    tern_status status = policy_check_worker(worker, "tern_call_flush_all");
+    if (status != TERN_OK)
+        return status;
     (void)tern_overflow_drain(worker);
     tern_ring_publish_all(worker);
     bool left =

@@ -27,6 +27,10 @@ static void remote_spell(FILE *text, const tern_remote_parameter *p) {
         fputs("string", text);
         return;
     }
+    if (p->kind == TERN_REMOTE_PART) {
+        fprintf(text, "part of %s", p->spelled);
+        return;
+    }
     spell_type(text, p);
     if (p->kind == TERN_REMOTE_ARRAY)
         fprintf(text, "[%zu]", p->count);
@@ -87,7 +91,7 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
 
 /* Whether content of so many bytes becomes a chunk; without a worker the call will be refused. */
 static bool remote_shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
-    return worker != NULL && count <= TERN_ITEM_COUNT_MAX &&
+    return worker != NULL && !tern_is_nobody(worker) && count <= TERN_ITEM_COUNT_MAX &&
            element * count >= tern_place_threshold(worker) &&
            tern_writer_share(writer, worker, 0) == TERN_OK;
 }
@@ -141,7 +145,7 @@ tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id targe
     if (worker == NULL || result == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function->name);
     tern_request request = {0};
-    tern_status status = tern_worker_may_wait(worker, function->name);
+    tern_status status = tern_call_may_wait(worker, function->name);
     if (status == TERN_OK)
         status =
             tern_remote_start_archive(worker, target, function, writer, result, capacity, &request);
@@ -173,6 +177,16 @@ tern_status tern_remote_start_archive(tern_worker *worker, tern_worker_id target
 tern_status tern_remote_refuse(const tern_function *function, size_t bytes, size_t wanted) {
     return tern_fail(TERN_ERR_MISMATCH, "%s was called with %zu bytes of arguments; it takes %zu",
                      function->name, bytes, wanted);
+}
+
+void *tern_remote_part(const tern_call_info *call, const tern_function *function, const char *kind,
+                       uint64_t id, tern_status *status) {
+    void *data = tern_part_find(call->worker, kind, id);
+    if (data == NULL)
+        *status = tern_fail(
+            TERN_ERR_STATE, "%s: rank %u has no part of that %s (any more); see tern/part.h",
+            function->name, tern_context_rank(tern_worker_context(call->worker)), kind);
+    return data;
 }
 
 /* Memory that this rank has registered; NULL: it is not all there. It may be deregistered while the

@@ -5,6 +5,7 @@
 #include "rma/state.h"
 #include "rpc/call/overflow.h"
 #include "src/context.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
 tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
@@ -14,9 +15,9 @@ tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
     const tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_call");
-    if (target.rank >= context->size || target.index >= context->workers)
+    if (target.rank >= context->size || tern_by_ring(target).index >= context->workers)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
-                         target.index, target.rank);
+                         tern_by_ring(target).index, target.rank);
     return tern_fail(TERN_ERR_NOT_FOUND,
                      "%s was not registered when the context was created; register functions "
                      "before",
@@ -31,8 +32,8 @@ size_t tern_outgoing_bytes(const tern_outgoing *c) {
     return bytes;
 }
 
-size_t tern_outgoing_max(const tern_context *context) {
-    const size_t most = tern_ring_record_max(context);
+size_t tern_outgoing_max(const tern_context *context, bool by_message) {
+    const size_t most = by_message ? TERN_MESSAGE_MAX : tern_ring_record_max(context);
     return most < TERN_ARGUMENTS_MAX ? most : TERN_ARGUMENTS_MAX;
 }
 
@@ -48,7 +49,7 @@ void tern_outgoing_write(const tern_outgoing *c, void *to) {
 }
 
 bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
-    const size_t most = tern_outgoing_max(context);
+    const size_t most = tern_outgoing_max(context, c->to.by_message);
     for (size_t i = 0; i < TERN_PIECES; i++) /* a sum may have wrapped */
         if (c->piece[i].bytes > most)
             return false;
@@ -59,9 +60,9 @@ bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
 static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
     tern_out *out = NULL;
     void *room = NULL;
-    if (!tern_overflow_clear(worker, c->target))
+    if (!tern_overflow_clear(worker, c->to.target))
         return TERN_ERR_AGAIN;
-    tern_status status = tern_ring_open(worker, c->target, &out);
+    tern_status status = tern_ring_open(worker, c->to.target, &out);
     if (status == TERN_OK)
         status = tern_ring_try(worker, out, bytes, &room);
     if (status != TERN_OK)
@@ -84,27 +85,40 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
                      bytes, worker->context->config.ring_size, most);
 }
 
-tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+static tern_status outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+    if (c->to.by_message)
+        return tern_outgoing_send_message(worker, c, full);
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
     size_t bytes = tern_outgoing_bytes(c);
     if (!tern_outgoing_fits(worker->context, c))
-        return refuse_size(worker, bytes, tern_outgoing_max(worker->context));
+        return refuse_size(worker, bytes, tern_outgoing_max(worker->context, false));
     if (full == TERN_FULL_WAIT && worker->in_progress)
         full = TERN_FULL_QUEUE; /* a handler may not wait */
     for (;;) {
         tern_status status = put_call(worker, c, bytes);
-        if (status == TERN_ERR_AGAIN && (full == TERN_FULL_QUEUE || send_keeps(worker, c->target)))
+        if (status == TERN_ERR_AGAIN &&
+            (full == TERN_FULL_QUEUE || send_keeps(worker, c->to.target)))
             status = tern_overflow_push(worker, c, bytes);
         else if (status == TERN_ERR_AGAIN && full == TERN_FULL_FAIL)
             return tern_fail(status,
                              "the ring to worker %u is full; let progress run, or raise "
                              "TERN_RING_SIZE",
-                             c->target);
+                             c->to.target);
         if (status != TERN_ERR_AGAIN || full != TERN_FULL_WAIT)
             return status;
         status = tern_answer_round(worker, &wait, tern_progress_round(worker),
-                                   tern_rank_of(worker->context, c->target), c->target, NULL);
+                                   tern_rank_of(worker->context, c->to.target), c->to.target, NULL);
         if (status != TERN_OK)
             return status;
     }
+}
+
+tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return outgoing_send(worker, c, full);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_CALL, tern_record_id(c->header));
+    const tern_status status = outgoing_send(worker, c, full);
+    tern_span_end(worker, &span, tern_rank_of(worker->context, c->to.target),
+                  tern_outgoing_bytes(c), status);
+    return status;
 }

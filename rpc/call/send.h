@@ -1,9 +1,17 @@
 #ifndef TERN_RPC_CALL_SEND_H
 #define TERN_RPC_CALL_SEND_H
 
-/* Sending: a call of any kind goes into its ring, waits for room, or is left to the overflow. */
+/* Sending: a call of any kind goes into its ring, waits for room, or is left to the overflow; or it
+ * goes by message (tern/message.h). */
 
+#include "rma/transport/message.h"
 #include "rpc/state.h"
+#include "tern/message.h"
+
+typedef struct tern_route {
+    uint32_t target; /* worker number */
+    bool by_message;
+} tern_route;
 
 typedef struct tern_call_piece {
     const void *data;
@@ -15,7 +23,7 @@ enum { TERN_PIECES = 3 };
 /* A call that is complete but for its place. Its payload is the pieces, each from a multiple of 8
  * bytes on. */
 typedef struct tern_outgoing {
-    uint32_t target; /* worker number */
+    tern_route to;
     uint64_t header; /* but for the length */
     tern_call_piece piece[TERN_PIECES];
 } tern_outgoing;
@@ -23,7 +31,7 @@ typedef struct tern_outgoing {
 size_t tern_outgoing_bytes(const tern_outgoing *call);
 
 /* The most that they may be, and whether they are no more. */
-size_t tern_outgoing_max(const tern_context *context);
+size_t tern_outgoing_max(const tern_context *context, bool by_message);
 bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *call);
 
 /* The same for a payload that is copied to `to`. */
@@ -33,18 +41,36 @@ void tern_outgoing_write(const tern_outgoing *call, void *to);
  * TERN_ERR_MEMORY, TERN_ERR_PEER as in tern/call.h. */
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *call, tern_full full);
 
+/* The same of a call by message (rpc/call/message.c). There is no queue: TERN_FULL_QUEUE is
+ * TERN_FULL_FAIL. */
+tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing *call,
+                                       tern_full full);
+
+/* A round of a wait for a call: of the worker's progress, or, of a thread without a worker, of
+ * service for others. How much it found. */
+static inline size_t tern_call_round(tern_worker *worker) {
+    return tern_is_nobody(worker) ? tern_message_poll(worker) : tern_progress_round(worker);
+}
+
+/* tern_worker_may_wait, or TERN_OK for a thread without a worker. */
+static inline tern_status tern_call_may_wait(const tern_worker *worker, const char *name) {
+    return tern_is_nobody(worker) ? TERN_OK : tern_worker_may_wait(worker, name);
+}
+
 /* The header of the function's calls, but for the length; 0 if anything about the call is wrong,
- * and tern_call_refuse says what. */
+ * and tern_call_refuse says what. [out] route. */
 static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_id target,
                                         const tern_function *function, const void *arguments,
-                                        size_t bytes) {
+                                        size_t bytes, tern_route *route) {
     if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
         return 0;
     const tern_context *context = worker->context;
     const tern_rpc *rpc = tern_rpc_of(context);
-    if (target.rank >= context->size || target.index >= context->workers ||
-        function->id >= rpc->ids)
+    const tern_worker_id plain = tern_by_ring(target);
+    if (target.rank >= context->size || plain.index >= context->workers || function->id >= rpc->ids)
         return 0;
+    *route = (tern_route){tern_worker_number(context, plain),
+                          plain.index != target.index || tern_is_nobody(worker)};
     return rpc->header[function->id];
 }
 

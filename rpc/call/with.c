@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "rma/state.h"
+#include "rma/thread_transfer.h"
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 
@@ -39,14 +40,16 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
 }
 
 static tern_extension call_with_extend(const tern_worker *worker, const tern_call_options *o,
-                                       size_t bytes, uint32_t arity) {
+                                       size_t bytes, uint32_t arity, bool by_message) {
     tern_extension e = {.counter = o->synchronizer != NULL ? o->synchronizer->counter : TERN_NULL,
                         .from = o->from,
                         .place = o->place,
                         .buffer_bytes = o->way != TERN_BUFFER_NONE ? o->buffer_bytes : 0,
                         .arguments = (uint32_t)bytes,
                         .origin = worker->id,
-                        .way = (uint16_t)o->way,
+                        .way = (uint8_t)o->way,
+                        .flags = (tern_is_nobody(worker) ? TERN_CALL_OF_THREAD : 0) |
+                                 (by_message ? TERN_CALL_BY_MESSAGE : 0),
                         .notify = (uint8_t)o->notify,
                         .arity = arity};
     if (o->notify == TERN_ON_SENT && !is_got(o))
@@ -54,21 +57,23 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
     return e;
 }
 
-/* Over rma the puts are flushed in front of the call. */
-static tern_status put_buffer(tern_worker *worker, tern_worker_id target,
-                              const tern_call_options *o) {
-    if (o->place.rank != target.rank)
+/* Where batches are put the fence is a flush, so the put is there before a call by message, too. */
+static tern_status put_buffer(tern_worker *worker, tern_route to, const tern_call_options *o) {
+    const uint32_t rank = tern_rank_of(worker->context, to.target);
+    if (o->place.rank != rank)
         return tern_fail(TERN_ERR_ARGUMENT, "a place on rank %u for a call of rank %u",
-                         o->place.rank, target.rank);
+                         o->place.rank, rank);
+    if (tern_is_nobody(worker))
+        return tern_thread_put(worker->context, o->place, o->buffer, o->buffer_bytes);
     tern_status status = TERN_OK;
-    if (worker->in_progress && tern_way_to(worker->context, target.rank)->reads_own_batches)
+    if (worker->in_progress && tern_way_to(worker->context, rank)->reads_own_batches)
         status = tern_worker_may_wait(worker, "a put in front of a call");
     if (status == TERN_OK)
         status = tern_put(worker, o->place, o->buffer, o->buffer_bytes);
-    return status == TERN_OK ? tern_fence(worker, target.rank) : status;
+    return status == TERN_OK ? tern_fence(worker, rank) : status;
 }
 
-static tern_status send_extended(tern_worker *worker, tern_worker_id target, uint64_t header,
+static tern_status send_extended(tern_worker *worker, tern_route to, uint64_t header,
                                  const void *arguments, size_t bytes, const tern_call_options *o,
                                  uint32_t arity) {
     const tern_context *context = worker->context;
@@ -81,11 +86,11 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
         return status;
     /* Of a broadcast everybody puts it on from its own place. It may lie here already. */
     if (o->way == TERN_BUFFER_PUT && arity == 0)
-        status = put_buffer(worker, target, o);
+        status = put_buffer(worker, to, o);
     else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
         memmove(place_at_home(worker, o), o->buffer, o->buffer_bytes);
-    tern_extension e = call_with_extend(worker, o, bytes, arity);
-    tern_outgoing call = {tern_worker_number(context, target),
+    tern_extension e = call_with_extend(worker, o, bytes, arity, to.by_message);
+    tern_outgoing call = {to,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}, {NULL, 0}}};
     if (o->way == TERN_BUFFER_INSIDE)
@@ -96,8 +101,10 @@ static tern_status send_extended(tern_worker *worker, tern_worker_id target, uin
         return status;
     if (status != TERN_OK)
         tern_counter_lower(worker, o->synchronizer->counter, runs);
+    else if (known_here && to.by_message) /* a message has left at once */
+        tern_counter_lower(worker, o->synchronizer->counter, 1);
     else if (known_here)
-        tern_counter_lower_when_sent(worker, o->synchronizer->counter, call.target);
+        tern_counter_lower_when_sent(worker, o->synchronizer->counter, to.target);
     return status;
 }
 
@@ -106,17 +113,20 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
                            const tern_call_options *options) {
     static const tern_call_options usual;
     const tern_call_options *o = options != NULL ? options : &usual;
-    uint64_t header = tern_call_header(worker, target, function, arguments, bytes);
+    tern_route to;
+    uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &to);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
     tern_status status = call_with_check(worker, o, false);
     if (status != TERN_OK)
         return status;
     const bool inside = o->way == TERN_BUFFER_INSIDE;
+    if (inside && to.by_message)
+        return send_extended(worker, to, header, arguments, bytes, o, 0);
     if (inside)
         header = tern_record_header(TERN_RECORD_CALL_BUFFER, tern_record_id(header), 0);
     const uint64_t own = bytes;
-    tern_outgoing call = {tern_worker_number(worker->context, target),
+    tern_outgoing call = {to,
                           header,
                           {{&own, inside ? sizeof own : 0},
                            {arguments, bytes},
@@ -124,7 +134,7 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE) &&
         tern_outgoing_fits(worker->context, &call))
         return tern_outgoing_send(worker, &call, o->full);
-    return send_extended(worker, target, header, arguments, bytes, o, 0);
+    return send_extended(worker, to, header, arguments, bytes, o, 0);
 }
 
 tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
@@ -133,16 +143,19 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
     const tern_call_options *o = options != NULL ? options : &usual;
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_broadcast: worker is NULL");
-    tern_worker_id self = tern_worker_self(worker);
-    uint64_t header = tern_call_header(worker, self, function, arguments, bytes);
+    tern_worker_id self = tern_is_nobody(worker) ? (tern_worker_id){worker->context->rank, 0}
+                                                 : tern_worker_self(worker);
+    tern_route to;
+    uint64_t header = tern_call_header(worker, o->by_message ? tern_by_message(self) : self,
+                                       function, arguments, bytes, &to);
     if (header == 0)
         return tern_call_refuse(worker, self, function, arguments, bytes);
     tern_status status = call_with_check(worker, o, true);
     uint32_t arity = o->arity > 0 ? o->arity : (uint32_t)worker->context->config.broadcast_arity;
     if (status == TERN_OK)
-        status = send_extended(worker, self, header, arguments, bytes, o, arity);
+        status = send_extended(worker, to, header, arguments, bytes, o, arity);
     /* Here and now it is passed on, unless this is a handler. */
-    if (status == TERN_OK)
+    if (status == TERN_OK && !to.by_message)
         tern_ignore(tern_call_flush(worker, self));
     if (status == TERN_OK)
         (void)tern_progress_round(worker);

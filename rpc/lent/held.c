@@ -27,6 +27,25 @@ void tern_held_drop(tern_worker *worker, tern_held *held) {
     free(held);
 }
 
+/* The list of threads without a worker is used by several. */
+static void held_lock(const tern_worker *worker) {
+    if (tern_is_nobody(worker))
+        pthread_mutex_lock(&tern_rpc_of(worker->context)->threads_lock);
+}
+
+static void held_unlock(const tern_worker *worker) {
+    if (tern_is_nobody(worker))
+        pthread_mutex_unlock(&tern_rpc_of(worker->context)->threads_lock);
+}
+
+/* Tells the workers of the process whether threads lend anything. The lock is held. */
+static void held_note(const tern_worker *worker) {
+    if (tern_is_nobody(worker))
+        /* R4 */
+        atomic_store_explicit(&tern_rpc_of(worker->context)->threads_lend,
+                              tern_rpc_worker_of(worker)->held != NULL, memory_order_relaxed);
+}
+
 /* Whether every reader has let go, or the only one has died. */
 static bool held_is_over(tern_worker *worker, const tern_held *held) {
     /* R8: tern_counter_lower; what the readers did with the memory comes before its next use */
@@ -38,8 +57,9 @@ static bool held_is_over(tern_worker *worker, const tern_held *held) {
 /* Gives back what is over: all, or as far as the first that is not, which is the oldest. */
 static size_t held_sweep(tern_worker *worker, bool all) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    tern_held **link = &mine->held;
     size_t over = 0;
+    held_lock(worker);
+    tern_held **link = &mine->held;
     while (*link != NULL) {
         tern_held *held = *link;
         if (held_is_over(worker, held)) {
@@ -56,34 +76,60 @@ static size_t held_sweep(tern_worker *worker, bool all) {
             break;
         }
     }
+    if (over > 0)
+        held_note(worker);
+    held_unlock(worker);
     return over;
 }
 
 /* A look takes the counter's line from the reader that is about to lower it. */
 size_t tern_held_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    if (tern_is_nobody(worker))
+        return held_sweep(worker, true);
     return mine->held != NULL ? held_sweep(worker, mine->held_looks++ % LOOKS == 0) : 0;
 }
 
 uint32_t tern_held_reader(const tern_worker *worker) {
+    held_lock(worker);
     const tern_held *held = tern_rpc_worker_of(worker)->held;
     while (held != NULL && (!held->is_call || held->rank == TERN_ANYBODY))
         held = held->next;
-    return held != NULL ? held->rank : TERN_ANYBODY;
+    const uint32_t rank = held != NULL ? held->rank : TERN_ANYBODY;
+    held_unlock(worker);
+    return rank;
+}
+
+uint32_t tern_held_calls(const tern_worker *worker) {
+    held_lock(worker);
+    const uint32_t calls = tern_rpc_worker_of(worker)->calls_lent;
+    held_unlock(worker);
+    return calls;
+}
+
+uint64_t tern_held_over(const tern_worker *worker) {
+    held_lock(worker);
+    const uint64_t over = tern_rpc_worker_of(worker)->held_over;
+    held_unlock(worker);
+    return over;
 }
 
 bool tern_held_reclaim(tern_worker *worker) { return held_sweep(worker, true) > 0; }
+
+static tern_status held_allocate(tern_worker *worker, size_t bytes, tern_ptr *counter) {
+    const tern_worker_id near = {worker->context->rank, tern_is_nobody(worker) ? 0 : worker->index};
+    return tern_alloc_on_worker(worker, near, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, counter);
+}
 
 tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held) {
     tern_held *made = malloc(sizeof *made);
     if (made == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory to keep track of %zu bytes", bytes);
     *made = (tern_held){.bytes = bytes};
-    tern_status status =
-        tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
+    tern_status status = held_allocate(worker, bytes, &made->counter);
     if (status == TERN_ERR_MEMORY && tern_held_reclaim(worker)) {
         tern_error_clear();
-        status = tern_alloc(worker, FRONT + bytes, FRONT, TERN_DOMAIN_OWNER, &made->counter);
+        status = held_allocate(worker, bytes, &made->counter);
     }
     if (status != TERN_OK) {
         free(made);
@@ -105,18 +151,22 @@ tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uin
     held->rank = rank;
     /* R9: tern_reply_store, tern_ring_publish_near; before anybody knows of it */
     __atomic_store_n(held_counter(worker, held), readers, __ATOMIC_RELAXED);
+    held_lock(worker);
+    mine->calls_lent += held->is_call;
     if (mine->held == NULL)
         mine->held_end = &mine->held;
     held->next = NULL;
     *mine->held_end = held;
     mine->held_end = &held->next;
-    return (tern_loan){held->counter, bytes};
+    const tern_loan loan = {held->counter, bytes};
+    held_note(worker);
+    held_unlock(worker);
+    return loan;
 }
 
 tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
                               uint32_t rank) {
     held->is_call = true;
-    tern_rpc_worker_of(worker)->calls_lent++;
     return tern_held_lend(worker, held, held->bytes, readers, rank);
 }
 

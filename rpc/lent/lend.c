@@ -9,13 +9,13 @@
 
 /* Until memory that was lent has come back. */
 static tern_status await_memory(tern_worker *worker) {
-    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    const uint64_t over = mine->held_over;
+    const uint64_t over = tern_held_over(worker);
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for memory of earlier calls)");
     tern_status status = TERN_OK;
-    while (mine->held_over == over && status == TERN_OK)
-        status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
-                                 tern_held_reader(worker));
+    while (tern_held_over(worker) == over && status == TERN_OK) {
+        const size_t found = tern_call_round(worker) + tern_held_advance(worker);
+        status = tern_wait_round(worker->context, &wait, found, tern_held_reader(worker));
+    }
     if (status != TERN_ERR_PEER || !tern_held_reclaim(worker))
         return status;
     tern_error_clear(); /* the memory of a reader that has died is free */
@@ -27,9 +27,9 @@ static tern_status create_held(tern_worker *worker, size_t bytes, tern_full full
                                tern_held **held) {
     for (;;) {
         tern_status status = tern_held_create(worker, bytes, held);
-        if (status != TERN_ERR_MEMORY || tern_rpc_worker_of(worker)->calls_lent == 0)
+        if (status != TERN_ERR_MEMORY || tern_held_calls(worker) == 0)
             return status;
-        if (full != TERN_FULL_WAIT || worker->in_progress)
+        if (full != TERN_FULL_WAIT || (worker->in_progress && !tern_is_nobody(worker)))
             return tern_fail(TERN_ERR_AGAIN,
                              "calls that have not been fetched leave no memory for %zu bytes; let "
                              "progress run, or raise TERN_SEGMENT_SIZE",
@@ -55,8 +55,9 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     if (status != TERN_OK)
         return status;
     tern_outgoing_write(&rest, tern_held_data(worker, held));
-    worker->stats.bytes_staged += bytes;
-    const uint32_t rank = tern_rank_of(worker->context, call->target);
+    if (!tern_is_nobody(worker))
+        worker->stats.bytes_staged += bytes;
+    const uint32_t rank = tern_rank_of(worker->context, call->to.target);
     const tern_loan loan =
         tern_held_lend_call(worker, held, readers, readers > 1 ? TERN_ANYBODY : rank);
     e->lent = 1;
@@ -75,11 +76,13 @@ tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_ex
     return send_lent(worker, call, e, full, readers);
 }
 
-tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
+tern_status tern_call_large(tern_worker *worker, tern_route route, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
                             tern_answer *answer) {
-    tern_extension e = {.arguments = (uint32_t)bytes, .origin = worker->id};
-    tern_outgoing call = {target,
+    tern_extension e = {.arguments = (uint32_t)bytes,
+                        .origin = worker->id,
+                        .flags = tern_is_nobody(worker) ? TERN_CALL_OF_THREAD : 0};
+    tern_outgoing call = {route,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}}};
     tern_status status = answer != NULL ? tern_reply_expect(worker, &e.answer) : TERN_OK;
@@ -87,7 +90,7 @@ tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t heade
         return status;
     status = tern_extended_send(worker, &call, &e, full, 1);
     if (status == TERN_OK && answer != NULL)
-        *answer = tern_answer_expect(worker, target, &e.answer);
+        *answer = tern_answer_expect(worker, route.target, &e.answer);
     else if (answer != NULL)
         tern_reply_release(worker, &e.answer);
     return status;

@@ -12,6 +12,9 @@
  * lowers the counter as it lowers a synchronizer's (rpc/synchronizer.h). The holder's progress
  * gives the memory back when the counter is 0. So a reader alone writes to its own memory, and one
  * that gives up has nothing to fear from the holder.
+ *
+ * What threads without a worker lend is in one list of the process, under a lock. The progress of
+ * every worker of the process gives it back.
  */
 
 #include "rpc/call/await.h"
@@ -56,6 +59,10 @@ void tern_loan_end(tern_worker *worker, const tern_loan *loan);
 /* The only reader of the oldest call's memory that has only one, or TERN_ANYBODY. */
 uint32_t tern_held_reader(const tern_worker *worker);
 
+/* How many loans of calls have not ended, and how many loans have. */
+uint32_t tern_held_calls(const tern_worker *worker);
+uint64_t tern_held_over(const tern_worker *worker);
+
 /* Gives back all that is no longer needed. False: there was nothing. */
 bool tern_held_reclaim(tern_worker *worker);
 
@@ -79,7 +86,7 @@ tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_ex
 
 /* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; [out] answer:
  * of the result; or NULL. */
-tern_status tern_call_large(tern_worker *worker, uint32_t target, uint64_t header,
+tern_status tern_call_large(tern_worker *worker, tern_route route, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
                             tern_answer *answer);
 

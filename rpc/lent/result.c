@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "rma/state.h"
+#include "rma/thread_transfer.h"
 #include "rpc/archive/archive.h"
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
@@ -75,6 +76,8 @@ static tern_status get_by_piece(tern_worker *worker, tern_ptr from, char *to, ui
 
 /* Straight into memory of a segment or a region, which the caller leaves alone after a failure. */
 static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint64_t bytes) {
+    if (tern_is_nobody(worker))
+        return tern_thread_get(worker->context, to, from, bytes);
     if (tern_is_near(worker->context, from.rank) ||
         !tern_ptr_is_null(tern_place_of(worker, to, bytes)))
         return tern_get(worker, to, from, bytes);
@@ -83,6 +86,11 @@ static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint
 
 static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     const uint32_t rank = loan->counter.rank;
+    if (tern_is_nobody(worker)) {
+        if (!tern_peer_is_dead(&worker->context->peers, rank))
+            tern_counter_lower_now(worker, loan->counter, 1);
+        return;
+    }
     tern_wait_state wait = TERN_WAIT_IN("tern_wait of a result");
     tern_status status = TERN_OK;
     while (status == TERN_OK && !tern_notices_have_room(worker))

@@ -13,6 +13,7 @@
 typedef enum tern_callee_kind {
     TERN_CALLEE_TABLE,
     TERN_CALLEE_QUEUE,
+    TERN_CALLEE_ENDING, /* of a distributed queue */
     TERN_CALLEE_LOCKS,
     TERN_CALLEE_PART
 } tern_callee_kind;

@@ -57,7 +57,7 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
         if (!context->peers.known && wait.began != 0)
             tern_siblings_look(context, tern_now() - wait.began);
         waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
-                                 context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY);
+                                 context->peers.count == 0 ? TERN_NOBODY : TERN_ANYBODY);
     }
 }
 
@@ -134,6 +134,16 @@ tern_status tern_collective_allgather(tern_context *context, tern_worker *worker
             memcpy((char *)gathered + r * bytes + at, context->room + r * piece, piece);
     }
     return status;
+}
+
+tern_status tern_collective_gather(tern_context *context, const void *mine, size_t bytes,
+                                   void *gathered) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    tern_status status = tern_collective_may_begin(context);
+    if (status == TERN_OK)
+        status = TERN_MPI(PMPI_Igather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE,
+                                       0, context->comm, &request));
+    return status == TERN_OK ? collective_finish(context, NULL, &request) : status;
 }
 
 /* Of numbers of 64 bits, in place. */

@@ -58,6 +58,11 @@ tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered);
 
+/* To rank 0, in place of size * bytes at gathered. Both pieces of memory are left to MPI if this
+ * does not return TERN_OK. */
+tern_status tern_collective_gather(tern_context *context, const void *mine, size_t bytes,
+                                   void *gathered);
+
 /* Takes the memory that collectives work in (src/collective/room.h), before any other of them.
  * before: whether this rank could do what it has to before that. If not, or if there is no memory,
  * no rank gets TERN_OK. */

@@ -20,7 +20,7 @@ static tern_status requests_test(const tern_mpi_requests *r, int *done) {
 /* A death ends the wait, but not before one more test: what the dead sent may have come. */
 static tern_status requests_wait(tern_worker *worker, const tern_mpi_requests *r) {
     tern_context *context = worker->context;
-    const uint32_t anybody = context->peers.watch == NULL ? TERN_NOBODY : TERN_ANYBODY;
+    const uint32_t anybody = context->peers.count == 0 ? TERN_NOBODY : TERN_ANYBODY;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status waited = TERN_OK;
     for (;;) {

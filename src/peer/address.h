@@ -11,8 +11,8 @@
 
 #include "src/context.h"
 
-#define TERN_ADDRESS_V4 6u
-#define TERN_ADDRESS_V6 2u
+#define TERN_ADDRESS_V4 4u
+#define TERN_ADDRESS_V6 1u
 #define TERN_ADDRESS_PLACES (1u + TERN_ADDRESS_V4 + TERN_ADDRESS_V6)
 #define TERN_NO_PLACE 255u
 
@@ -27,7 +27,7 @@ typedef struct tern_listener_address {
     uint8_t v6[TERN_ADDRESS_V6][16]; /* no link-local ones */
 } tern_listener_address;
 
-_Static_assert(sizeof(tern_listener_address) == 64, "it is exchanged and kept for every rank");
+_Static_assert(sizeof(tern_listener_address) == 40, "it is exchanged and kept for every rank");
 
 /* Adds the addresses of this machine's interfaces that are up. */
 void tern_address_find(tern_listener_address *mine);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "src/context.h"
 #include "src/log.h"
 #include "src/peer/listener.h"
+
+#define LOOK_AT_ONCE 256u
 
 /* Where a process identifier means something, one boot of one machine and one namespace; and where
  * processes can share memory, one boot, one name of the host and one network. */
@@ -76,17 +79,40 @@ static int open_pidfd(int64_t pid) { return (int)syscall(SYS_pidfd_open, (pid_t)
 void tern_peer_mark_dead(tern_peers *peers, uint32_t rank) {
     uint32_t nobody = TERN_NOBODY;
     /* R4 */
-    atomic_store_explicit(&peers->dead[rank], 1, memory_order_relaxed);
+    atomic_fetch_or_explicit(&peers->dead[rank / 64], (uint64_t)1 << rank % 64,
+                             memory_order_relaxed);
     if (atomic_compare_exchange_strong(&peers->first, &nobody, rank) && peers->listener != NULL)
         tern_listener_wake(peers->listener);
 }
 
+tern_sibling *tern_peer_sibling(tern_peers *peers, uint32_t rank) {
+    tern_sibling *found = tern_peer_find(peers, rank);
+    if (found != NULL)
+        return found;
+    if (peers->sibling_count == peers->sibling_room) {
+        const uint32_t room = peers->sibling_room == 0 ? 16 : peers->sibling_room * 2;
+        tern_sibling *larger = realloc(peers->siblings, room * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        peers->siblings = larger;
+        peers->sibling_room = room;
+    }
+    uint32_t at = peers->sibling_count++;
+    for (; at > 0 && peers->siblings[at - 1].rank > rank; at--)
+        peers->siblings[at] = peers->siblings[at - 1];
+    peers->siblings[at] = (tern_sibling){.rank = rank, .fd = -1};
+    return &peers->siblings[at];
+}
+
 bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid) {
-    if (peers->watch[rank].fd >= 0)
-        close(peers->watch[rank].fd);
-    peers->pid[rank] = pid;
-    peers->watch[rank].fd = open_pidfd(pid);
-    if (peers->watch[rank].fd >= 0)
+    tern_sibling *sibling = tern_peer_sibling(peers, rank);
+    if (sibling == NULL)
+        return false;
+    if (sibling->fd >= 0)
+        close(sibling->fd);
+    sibling->pid = pid;
+    sibling->fd = open_pidfd(pid);
+    if (sibling->fd >= 0)
         return true;
     if (errno == EMFILE)
         return false;
@@ -98,23 +124,15 @@ bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid) {
 }
 
 tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
-    if (peers->watch != NULL)
+    if (peers->count != 0)
         return TERN_OK;
-    struct pollfd *watch = calloc(size, sizeof *watch);
-    peers->pid = calloc(size, sizeof *peers->pid);
-    peers->dead = calloc(size, sizeof *peers->dead);
+    peers->dead = calloc((size + 63) / 64, sizeof *peers->dead);
     peers->machine = calloc(size, sizeof *peers->machine);
-    peers->call_at = calloc(size, sizeof *peers->call_at);
-    if (watch == NULL || peers->pid == NULL || peers->dead == NULL || peers->machine == NULL ||
-        peers->call_at == NULL) {
-        free(watch);
+    if (peers->dead == NULL || peers->machine == NULL) {
         tern_peers_close(peers);
         return tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
     }
-    for (uint32_t r = 0; r < size; r++)
-        watch[r] = (struct pollfd){-1, POLLIN, 0};
     peers->count = size;
-    peers->watch = watch;
     atomic_init(&peers->call, TERN_NO_CALL);
     return TERN_OK;
 }
@@ -135,18 +153,18 @@ tern_status tern_peers_open(tern_context *context) {
     if (status != TERN_OK)
         goto out;
     find_machines(all, size, peers->machine);
-    for (uint32_t r = 0; r < size; r++)
-        peers->call_at[r] = all[r].call_at;
     peers->all_watched = true;
     for (uint32_t r = 0; r < size; r++)
         peers->all_watched = peers->all_watched && same_processes(&all[r], &all[0]);
-    for (uint32_t r = 0; r < size; r++)
-        if (r != context->rank && same_processes(&all[r], &me) &&
-            !tern_peer_watch(peers, r, all[r].pid)) {
+    for (uint32_t r = 0; status == TERN_OK && r < size; r++) {
+        if (r == context->rank || !same_processes(&all[r], &me))
+            continue;
+        if (tern_peer_watch(peers, r, all[r].pid))
+            tern_peer_find(peers, r)->call_at = all[r].call_at;
+        else
             status = tern_fail_system("watching the ranks of this node, for each of which a file "
                                       "stays open");
-            break;
-        }
+    }
     status = tern_collective_agree(context, NULL, status, "watching peers");
     peers->known = true;
 out:
@@ -155,25 +173,23 @@ out:
 }
 
 void tern_peers_close(tern_peers *peers) {
-    for (uint32_t r = 0; peers->watch != NULL && r < peers->count; r++)
-        if (peers->watch[r].fd >= 0)
-            close(peers->watch[r].fd);
-    free(peers->watch);
-    free(peers->pid);
+    for (uint32_t i = 0; i < peers->sibling_count; i++)
+        if (peers->siblings[i].fd >= 0)
+            close(peers->siblings[i].fd);
+    free(peers->siblings);
     free(peers->machine);
-    free(peers->call_at);
     free((void *)peers->dead);
-    peers->watch = NULL;
-    peers->pid = NULL;
+    peers->siblings = NULL;
+    peers->sibling_count = peers->sibling_room = peers->count = 0;
     peers->machine = NULL;
-    peers->call_at = NULL;
     peers->dead = NULL;
 }
 
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
-    struct pollfd one = peers->watch[rank];
-    if (one.fd < 0)
+    const tern_sibling *sibling = tern_peer_find(peers, rank);
+    if (sibling == NULL || sibling->fd < 0)
         return TERN_PEER_UNKNOWN;
+    struct pollfd one = {sibling->fd, POLLIN, 0};
     if (poll(&one, 1, 0) <= 0)
         return TERN_PEER_ALIVE;
     tern_peer_mark_dead(peers, rank);
@@ -181,16 +197,18 @@ tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
 }
 
 void tern_peers_look(tern_peers *peers) {
-    /* Several workers may look at once: each polls a copy, and marks of death only go up. */
-    for (uint32_t at = 0; at < peers->count; at += 256) {
-        struct pollfd some[256];
-        uint32_t count = peers->count - at < 256 ? peers->count - at : 256;
-        memcpy(some, peers->watch + at, count * sizeof some[0]);
+    /* Several workers may look at once: marks of death only go up. */
+    for (uint32_t at = 0; at < peers->sibling_count; at += LOOK_AT_ONCE) {
+        struct pollfd some[LOOK_AT_ONCE];
+        const uint32_t left = peers->sibling_count - at;
+        const uint32_t count = left < LOOK_AT_ONCE ? left : LOOK_AT_ONCE;
+        for (uint32_t i = 0; i < count; i++)
+            some[i] = (struct pollfd){peers->siblings[at + i].fd, POLLIN, 0};
         if (poll(some, count, 0) <= 0)
             continue;
         for (uint32_t i = 0; i < count; i++)
             if (some[i].revents != 0)
-                tern_peer_mark_dead(peers, at + i);
+                tern_peer_mark_dead(peers, peers->siblings[at + i].rank);
     }
 }
 

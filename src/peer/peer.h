@@ -7,9 +7,9 @@
  * are watched over TCP while somebody waits for them (src/peer/watch.h).
  */
 
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tern/status.h"
@@ -17,12 +17,20 @@
 #define TERN_NOBODY UINT32_MAX
 #define TERN_NO_CALL UINT64_MAX
 
+/* A rank of the same machine and PID namespace. */
+typedef struct tern_sibling {
+    uint32_t rank;
+    int fd; /* its pidfd; -1: it is not watched, or dead */
+    int64_t pid;
+    uint64_t call_at; /* the address of its tern_peers.call */
+} tern_sibling;
+
 typedef struct tern_peers {
-    struct pollfd *watch;   /* one per watched rank; fd -1: not watched or dead */
-    int64_t *pid;           /* of each rank; means something here if it is watched */
+    tern_sibling *siblings; /* in the order of their ranks */
+    uint32_t sibling_count, sibling_room;
+    uint32_t count;         /* ranks; 0: nothing is made yet */
     uint32_t *machine;      /* by rank: the lowest rank of the same machine */
-    uint32_t count;         /* ranks */
-    _Atomic uint32_t *dead; /* by rank: 1 once its death was seen */
+    _Atomic uint64_t *dead; /* a bit for each rank whose death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
     bool known;             /* the ranks have told each other who they are */
     bool all_watched;       /* each rank has a pidfd of each other: the same on every rank */
@@ -32,7 +40,6 @@ typedef struct tern_peers {
     uint32_t looks;        /* for siblings before that (src/peer/sibling.c) */
     _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
     uint32_t calls;        /* so many have begun; under the MPI lock */
-    uint64_t *call_at;     /* by rank: the address of its call */
 } tern_peers;
 
 struct tern_context;
@@ -46,9 +53,11 @@ void tern_peers_close(tern_peers *peers);
 /* Watches a process as rank, in place of the one that was watched. The process is known to have
  * been that rank: if it is gone, the rank is dead. False, with errno: too many files are open. */
 bool tern_peer_watch(tern_peers *peers, uint32_t rank, int64_t pid);
+/* Of a rank that need not be a sibling yet. NULL, with errno: no memory. */
+tern_sibling *tern_peer_sibling(tern_peers *peers, uint32_t rank);
 void tern_peer_mark_dead(tern_peers *peers, uint32_t rank);
 
-/* Looks for deaths; a system call. */
+/* Looks for deaths; a system call for 256 siblings. */
 void tern_peers_look(tern_peers *peers);
 
 typedef enum tern_peer_state { TERN_PEER_ALIVE, TERN_PEER_DEAD, TERN_PEER_UNKNOWN } tern_peer_state;
@@ -64,7 +73,27 @@ static inline uint32_t tern_peers_dead(const tern_peers *peers) {
 
 static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {
     /* R4 */
-    return atomic_load_explicit(&peers->dead[rank], memory_order_relaxed) != 0;
+    return (atomic_load_explicit(&peers->dead[rank / 64], memory_order_relaxed) >> rank % 64 & 1) !=
+           0;
+}
+
+/* The rank as a sibling, or NULL. */
+static inline tern_sibling *tern_peer_find(const tern_peers *peers, uint32_t rank) {
+    uint32_t low = 0, high = peers->sibling_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (peers->siblings[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < peers->sibling_count && peers->siblings[low].rank == rank ? &peers->siblings[low]
+                                                                           : NULL;
+}
+
+static inline bool tern_peer_is_watched(const tern_peers *peers, uint32_t rank) {
+    const tern_sibling *sibling = tern_peer_find(peers, rank);
+    return sibling != NULL && sibling->fd >= 0;
 }
 
 /* Whether all ranks are on one machine. */

@@ -235,14 +235,15 @@ static void watch_found(tern_context *context, const sibling_search *s, bool fir
         const uint32_t rank = s->rank[i];
         if (rank == TERN_NOBODY || rank == context->rank || tern_peer_is_dead(peers, rank))
             continue;
-        if (peers->watch[rank].fd >= 0)
+        tern_sibling *sibling = tern_peer_find(peers, rank);
+        if (sibling != NULL && sibling->fd >= 0)
             continue;
         if (s->pid[i] > 0)
             (void)tern_peer_watch(peers, rank, s->pid[i]); /* tern_peers_open fails */
-        else if (s->pid[i] == 0 && tells && peers->pid[rank] == MISSED)
+        else if (s->pid[i] == 0 && tells && sibling != NULL && sibling->pid == MISSED)
             tern_peer_mark_dead(peers, rank);
-        else if (s->pid[i] == 0 && tells)
-            peers->pid[rank] = MISSED;
+        else if (s->pid[i] == 0 && tells && (sibling = tern_peer_sibling(peers, rank)) != NULL)
+            sibling->pid = MISSED;
     }
 }
 

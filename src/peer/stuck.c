@@ -13,8 +13,9 @@ static uint64_t read_word(tern_peers *peers, uint32_t rank) {
     if (tern_peer_look(peers, rank) != TERN_PEER_ALIVE)
         return TERN_NO_CALL;
     struct iovec here = {&word, sizeof word};
-    struct iovec there = {(void *)(uintptr_t)peers->call_at[rank], sizeof word};
-    if (process_vm_readv((pid_t)peers->pid[rank], &here, 1, &there, 1, 0) != sizeof word)
+    const tern_sibling *sibling = tern_peer_find(peers, rank);
+    struct iovec there = {(void *)(uintptr_t)sibling->call_at, sizeof word};
+    if (process_vm_readv((pid_t)sibling->pid, &here, 1, &there, 1, 0) != sizeof word)
         return TERN_NO_CALL;
     return word;
 }
@@ -26,7 +27,7 @@ tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t ra
         tern_peers_dead(peers) == TERN_NOBODY)
         return TERN_OK;
     const uint64_t before = wait->call_since != 0 ? wait->call : TERN_NO_CALL;
-    const uint64_t word = peers->watch[rank].fd >= 0
+    const uint64_t word = tern_peer_is_watched(peers, rank)
                               ? read_word(peers, rank)
                               : tern_watches_call(context, rank, now, before);
     const uint32_t target = (uint32_t)word;

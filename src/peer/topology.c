@@ -30,6 +30,16 @@ size_t tern_topology_numa(hwloc_topology_t topology, hwloc_const_cpuset_t bindin
     return count;
 }
 
+int tern_topology_numa_of(hwloc_topology_t topology, hwloc_const_cpuset_t processors) {
+    hwloc_obj_t object = NULL;
+    if (hwloc_bitmap_iszero(processors))
+        return -1;
+    while ((object = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, object)) != NULL)
+        if (object->cpuset != NULL && hwloc_bitmap_isincluded(processors, object->cpuset))
+            return (int)object->logical_index;
+    return -1;
+}
+
 int tern_topology_nic(hwloc_topology_t topology) {
     static const hwloc_obj_osdev_type_t wanted[] = {HWLOC_OBJ_OSDEV_OPENFABRICS,
                                                     HWLOC_OBJ_OSDEV_NETWORK};

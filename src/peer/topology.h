@@ -18,6 +18,10 @@
 size_t tern_topology_numa(hwloc_topology_t topology, hwloc_const_cpuset_t binding,
                           int numa[TERN_NUMA_MAX]);
 
+/* Logical index of the NUMA node that all these processors belong to, the first one if they belong
+ * to several; -1: there is none, or no processor. */
+int tern_topology_numa_of(hwloc_topology_t topology, hwloc_const_cpuset_t processors);
+
 /* The NUMA node nearest to the first network card (OpenFabrics first, then network), or -1. */
 int tern_topology_nic(hwloc_topology_t topology);
 

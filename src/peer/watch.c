@@ -362,7 +362,8 @@ static bool watches_grow(tern_watches *watches) {
 static void watch_want(const tern_context *context, uint32_t rank, uint64_t since, uint64_t now) {
     const tern_peers *peers = &context->peers;
     tern_watches *watches = peers->watches;
-    if (rank == context->rank || peers->watch[rank].fd >= 0 || tern_peer_is_dead(peers, rank))
+    if (rank == context->rank || tern_peer_is_watched(peers, rank) ||
+        tern_peer_is_dead(peers, rank))
         return;
     for (uint32_t i = 0; i < watches->count; i++)
         if (watches->watch[i].rank == rank) {

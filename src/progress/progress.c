@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/error.h"
+#include "src/profile/profile.h"
 #include "src/progress/progress.h"
 #include "src/progress/task.h"
 #include "src/progress/wait.h"
@@ -54,9 +55,7 @@ void tern_progress_pass(const tern_context *context) {
     }
 }
 
-size_t tern_progress_round(tern_worker *worker) {
-    if (worker->in_progress)
-        return 0;
+static inline __attribute__((always_inline)) size_t round_run(tern_worker *worker) {
     round_begin(worker);
     const uint32_t failures = tern_failures_here.count;
     size_t events = 0;
@@ -80,6 +79,23 @@ size_t tern_progress_round(tern_worker *worker) {
     return events;
 }
 
+/* Rounds that find nothing are not counted. */
+static __attribute__((noinline)) size_t profiled_round(tern_worker *worker) {
+    tern_profile_use(worker);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_PROGRESS, TERN_NO_FUNCTION);
+    const size_t events = round_run(worker);
+    tern_span_end(worker, &span, TERN_NOBODY, 0, events > 0 ? TERN_OK : TERN_ERR_EMPTY);
+    return events;
+}
+
+size_t tern_progress_round(tern_worker *worker) {
+    if (worker->in_progress)
+        return 0;
+    if (__builtin_expect(worker->profile != NULL, 0))
+        return profiled_round(worker);
+    return round_run(worker);
+}
+
 size_t tern_progress_process(tern_worker *worker) {
     const tern_context *context = worker->context;
     size_t events = tern_progress_round(worker);
@@ -90,6 +106,8 @@ size_t tern_progress_process(tern_worker *worker) {
         events += tern_progress_round(other);
         tern_worker_give_back(other);
     }
+    if (__builtin_expect(worker->profile != NULL, 0))
+        tern_profile_use(worker); /* the others are not this thread's any more */
     return events;
 }
 

@@ -49,7 +49,7 @@ tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
     if (status != TERN_OK)
         return status;
     bool over = request_look(worker, request);
-    if (!over) {
+    if (!over && !tern_is_nobody(worker)) {
         (void)tern_progress_round(worker);
         tern_look_vainly(worker);
         over = !tern_request_is_under_way(request);
@@ -58,11 +58,16 @@ tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
     return TERN_OK;
 }
 
+/* Threads without a worker wait for calls by message. */
+static tern_status request_may_wait(const tern_worker *worker, const char *function) {
+    return tern_is_nobody(worker) ? TERN_OK : tern_worker_may_wait(worker, function);
+}
+
 static tern_status request_wait(tern_worker *worker, tern_request *request, const char *function) {
     tern_status status;
     if (!tern_request_is_under_way(request))
         status = tern_request_tell(request);
-    else if ((status = tern_worker_may_wait(worker, function)) == TERN_OK)
+    else if ((status = request_may_wait(worker, function)) == TERN_OK)
         status = request->kind->wait(worker, request);
     request->told = !tern_request_is_under_way(request);
     return status;
@@ -119,7 +124,7 @@ tern_status tern_wait_any(tern_worker *worker, tern_request *requests, size_t co
         requests_look(worker, requests, count, &over, &first);
         if (over < count || first == count)
             break;
-        status = tern_worker_may_wait(worker, name);
+        status = request_may_wait(worker, name);
         if (status != TERN_OK)
             return status;
         if (tern_wait_round(worker->context, &wait, tern_progress_round(worker),

@@ -56,6 +56,7 @@ static void *service_thread_serve(void *argument) {
     const tern_context *context = worker->context;
     uint64_t before = 0;
     int quiet = 0;
+    tern_worker_taken(worker);
     long ns = NAP_FIRST_NS;
     /* R1: tern_service_threads_stop */
     while (!atomic_load_explicit(&context->service->stop, memory_order_acquire)) {

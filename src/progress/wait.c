@@ -5,6 +5,7 @@
 #include "src/peer/activity.h"
 #include "src/peer/stuck.h"
 #include "src/peer/watch.h"
+#include "src/profile/profile.h"
 
 /* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
  * is likely to wait for this core. */
@@ -40,7 +41,7 @@ static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     return tern_peer_is_dead(&context->peers, rank) ? rank : TERN_NOBODY;
 }
 
-tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
+static tern_status wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
     tern_error_clear_again();
     if (round >= PAUSES)
@@ -72,6 +73,15 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     if (dead != TERN_NOBODY)
         return tern_peer_fail(dead);
     return late ? tern_stuck_look(context, state, rank, now) : TERN_OK;
+}
+
+tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
+    if (__builtin_expect(context == NULL || context->profiling == NULL, 1))
+        return wait_step(context, state, rank);
+    tern_profile_wait(context, state, rank);
+    const tern_status status = wait_step(context, state, rank);
+    tern_profile_waited(context, state);
+    return status;
 }
 
 /* What the dead sent before may be among what is still found: the look after this one counts. */

@@ -42,6 +42,13 @@ static bool worker_take(tern_worker *worker) {
     return true;
 }
 
+void tern_worker_taken(tern_worker *worker) {
+    const tern_layer *const *layers = worker->context->layers;
+    for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
+        if (layers[i]->adopt != NULL)
+            layers[i]->adopt(worker);
+}
+
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
@@ -53,6 +60,7 @@ tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker
     if (!worker_take(context->worker[index]))
         return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
     *worker = context->worker[index];
+    tern_worker_taken(*worker);
     tern_pmpi_adopt(*worker);
     return TERN_OK;
 }

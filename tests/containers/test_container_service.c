@@ -153,12 +153,8 @@ static void use_map(containers *c) {
     }
 }
 
-/* As a program would: in MPI_Barrier itself, where no other thread calls MPI meanwhile. */
+/* As a program would that has service threads and no MPI_THREAD_MULTIPLE: with the lock. */
 static void wait_in_mpi(const fixture *f) {
-    if (fixture_all_near(f)) {
-        MPI_Barrier(f->comm);
-        return;
-    }
     MPI_Request request;
     int over = 0;
     tern_mpi_lock();

@@ -171,6 +171,78 @@ static void beside_the_application(void) {
     fixture_close(&f);
 }
 
+typedef struct labor {
+    fixture *f;
+    uint32_t index;
+    tern_distributed_queue *queue;
+    uint64_t levels;
+    _Atomic int64_t *open; /* items that are not done */
+    _Atomic int *vain;     /* pops that found none */
+    uint64_t leaves, failures;
+} labor;
+
+/* An item is a number of levels of a tree below it. While a worker has the root, the other one
+ * looks for items in vain. */
+static void *labor_to_the_end(void *argument) {
+    labor *l = argument;
+    tern_worker *worker = NULL;
+    l->failures += tern_worker_adopt(l->f->context, l->index, &worker) != TERN_OK;
+    for (int end = 0; end < 2 && l->failures == 0;) {
+        uint64_t items[2];
+        size_t got = 0;
+        const tern_status status =
+            tern_distributed_queue_pop_timed(worker, l->queue, items, 2, 0, 0, &got);
+        if (status == TERN_ERR_DONE) {
+            end++;
+            l->failures += end == 1 && atomic_load(l->open) != 0;
+        }
+        l->failures += status != TERN_OK && status != TERN_ERR_DONE && status != TERN_ERR_TIMEOUT;
+        atomic_fetch_add(l->vain, status != TERN_OK);
+        while (got > 0 && items[0] == l->levels && atomic_load(l->vain) < 8)
+            sched_yield();
+        for (size_t i = 0; i < got; i++) {
+            const uint64_t children[2] = {items[i] - 1, items[i] - 1};
+            size_t pushed = 0;
+            l->leaves += items[i] == 0;
+            atomic_fetch_add(l->open, items[i] > 0 ? 2 : 0);
+            if (items[i] > 0)
+                l->failures += tern_distributed_queue_push_many(worker, l->queue, children, 2, 0,
+                                                                &pushed) != TERN_OK ||
+                               pushed != 2;
+            atomic_fetch_sub(l->open, 1);
+        }
+    }
+    l->failures += tern_worker_release(worker) != TERN_OK;
+    return NULL;
+}
+
+/* Each worker is told of both ends, of the work and of none. */
+static void workers_share_work_to_the_end(void) {
+    fixture f;
+    if (!set_up(&f, 1))
+        return;
+    const uint64_t levels = tern_test_full() ? 14 : 8;
+    const tern_queue_options options = {.item_bytes = 8, .capacity = 2u << levels};
+    _Atomic int64_t open = 1;
+    _Atomic int vain = 0;
+    uint64_t leaves = 0;
+    labor labors[THREADS], shared = {.f = &f, .levels = levels, .open = &open, .vain = &vain};
+    EXPECT_OK(tern_distributed_queue_create(f.worker, &options, &shared.queue));
+    EXPECT_OK(tern_distributed_queue_try_push(f.worker, shared.queue, &levels, 0));
+    for (uint32_t t = 0; t < THREADS; t++) {
+        labors[t] = shared;
+        labors[t].index = t + 1;
+    }
+    run_serving(&f, labor_to_the_end, labors, sizeof labors[0], THREADS);
+    for (uint32_t t = 0; t < THREADS; t++) {
+        CU_ASSERT_EQUAL(labors[t].failures, 0);
+        leaves += labors[t].leaves;
+    }
+    CU_ASSERT_EQUAL(leaves, (uint64_t)1 << levels);
+    EXPECT_OK(tern_distributed_queue_destroy(f.worker, shared.queue));
+    fixture_close(&f);
+}
+
 /* Calls that nobody has waited for when their table is destroyed: each finds the table whole or not
  * at all. */
 static void destroyed_under_calls(void) {
@@ -200,6 +272,7 @@ static void destroyed_under_calls(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"beside_the_application", beside_the_application},
+        {"workers_share_work_to_the_end", workers_share_work_to_the_end},
         {"destroyed_under_calls", destroyed_under_calls},
     };
     return tern_test_main(argc, argv, "container_service_threads", tests,

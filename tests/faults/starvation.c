@@ -73,7 +73,7 @@ static bool calls(stage *s) {
     for (uint32_t r = 0; r < s->f.size; r++) {
         tern_worker_id to = {r, 0};
         good &= CLEAN(tern_call(s->f.worker, to, &nothing_function, data, 100));
-        good &= CLEAN(tern_call_message(s->f.worker, to, &nothing_function, data, 1000));
+        good &= CLEAN(tern_call(s->f.worker, tern_by_message(to), &nothing_function, data, 1000));
         good &= CLEAN(tern_call_return(s->f.worker, to, &nothing_function, NULL, 0, NULL, 0, NULL));
     }
     return good;

@@ -73,9 +73,20 @@ headers)
     done
     sample include/tern/a.h 'int tern_a(void);'
     expect_success "$here/headers.sh" "$work/tree/include" "$@"
+    if command -v g++ >/dev/null; then
+        for text in 'struct tern_a { int x; };' 'inline void tern_a() { throw 1; }'; do
+            echo "$text" >"$work/tree/include/tern/b.hpp"
+            expect_failure "$here/headers.sh" "$work/tree/include" "$@"
+        done
+        echo 'inline int tern_a() { return 1; }' >"$work/tree/include/tern/b.hpp"
+        expect_failure "$here/headers.sh" "$work/tree/include" "$@"
+        echo '#pragma once
+inline int tern_b() { return 1; }' >"$work/tree/include/tern/b.hpp"
+        expect_success "$here/headers.sh" "$work/tree/include" "$@"
+    fi
     ;;
 nodiscard)
-    for text in 'TERN_API tern_status tern_a(int x);' 'static inline tern_status tern_a(int x) {' \
+    for text in 'TERN_API tern_status tern_a(int x);' 'TERN_INLINE tern_status tern_a(int x) {' \
         '    static inline __attribute__((unused)) tern_status name##_a(int x) {' \
         'TERN_API tern_status tern_writer_finish(int x);'; do
         sample include/tern/a.h "TERN_NODISCARD TERN_API tern_status tern_b(int x);
@@ -92,6 +103,45 @@ TERN_NODISCARD TERN_API tern_status tern_b(int x);'
         set -- cc -x $language -Werror -I "$here/../../include" -c "$work/drop.c" -o "$work/drop.o"
         expect_failure "$@" -D'DROP(x)=(void)x'
         expect_success "$@" -D'DROP(x)=tern_ignore(x)'
+    done
+    ;;
+inline)
+    cd "$work"
+    # build TEXT: a header, and a library that has tern_a.
+    build() {
+        sample include/tern/a.h "#include <stdint.h>
+$1"
+        echo 'int tern_a(void); int tern_a(void) { return 0; }' >a.c
+        cc -shared -fPIC -o liba.so a.c
+    }
+    for text in 'TERN_INLINE int tern_b(void) { return 0; }' \
+        'TERN_INLINE void *tern_b(void); TERN_INLINE int tern_a(void) { return 0; }' \
+        'static inline int tern_a(void) { return 0; }' 'int tern_a(void);'; do
+        build "$text"
+        expect_failure "$here/inline.sh" "$work/tree/include" liba.so
+    done
+    build 'TERN_INLINE int tern_a(void) { return 0; }'
+    expect_success "$here/inline.sh" "$work/tree/include" liba.so
+    ;;
+abi)
+    cd "$work"
+    abi=$here/../../scripts/abi
+    library=$1
+    expect_success "$abi" "$library"
+    # One function too many, one too few, a variable that has grown, a library that exports nothing.
+    nm -D -P -t d --defined-only "$library" |
+        awk '{ print ($2 ~ /[TW]/ ? "int " $1 "(void) { return 0; }" : "char " $1 "[" $4 "] = {1};") }' >all.c
+    build() {
+        cc -w -shared -fPIC -o "$(basename "$library")" a.c
+    }
+    cp all.c a.c
+    build
+    expect_success "$abi" "$(basename "$library")"
+    for change in '$a int tern_added(void) { return 0; }' '/tern_random_next/d' \
+        '/^char/s/\[.*\]/[1041]/' 's/^/static /'; do
+        sed "$change" all.c >a.c
+        build
+        expect_failure "$abi" "$(basename "$library")"
     done
     ;;
 symbols)
@@ -168,6 +218,31 @@ pmpi)
     echo 'int MPI_Recv(void) { return 0; }' >>libmpi.c
     cc -shared -fPIC -o libmpi.so libmpi.c
     expect_failure "$here/pmpi.sh" liba.so libmpi.so
+    ;;
+names)
+    sample include/tern/a.h 'int tern_there(void);'
+    mkdir -p "$work/tree/docs/howto"
+    echo 'Call `tern_there`, or any of `tern_th*`.' >"$work/tree/docs/howto/a.md"
+    expect_success "$here/names.sh" "$work/tree"
+    echo 'Call `tern_gone`.' >"$work/tree/docs/howto/a.md"
+    expect_failure "$here/names.sh" "$work/tree"
+    ;;
+tutorial)
+    printf '#!/bin/sh\nprintf "two\\none\\n"\nexit ${STATUS-0}\n' >"$work/mpirun-tern"
+    chmod +x "$work/mpirun-tern"
+    # chapter LINE...: a page that shows a command and these lines.
+    chapter() {
+        printf '    %s\n' '$ build/mpirun-tern -n 2 build/a' "$@" >"$work/page.md"
+    }
+    chapter one two
+    expect_success "$here/tutorial.sh" "$work/page.md" "$work"
+    expect_failure env STATUS=1 "$here/tutorial.sh" "$work/page.md" "$work"
+    chapter one three
+    expect_failure "$here/tutorial.sh" "$work/page.md" "$work"
+    chapter one one
+    expect_failure "$here/tutorial.sh" "$work/page.md" "$work"
+    chapter
+    expect_failure "$here/tutorial.sh" "$work/page.md" "$work"
     ;;
 hunger)
     programs=$work/build/tests/faults/hungry

@@ -8,6 +8,7 @@ nm -A --extern-only "$@" | awk '
 BEGIN {
     height["base"] = 0; height["src"] = 1; height["rma"] = 2; height["rpc"] = 3; height["path"] = 4
     height["lock"] = 5; height["queue"] = 5; height["hashtable"] = 5; height["map"] = 6
+    height["languages"] = 7
 }
 {
     object = $1; sub(/:.*/, "", object)

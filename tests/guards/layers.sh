@@ -1,11 +1,11 @@
 #!/bin/sh
 # layers.sh ROOT: every #include points down (base, src, rma and pmpi, rpc, path, lock, queue and hashtable,
-# map), and public headers include public and system headers only. mailbox and mcts are libraries of their
+# map, languages), and public headers include public and system headers only. mailbox and mcts are libraries of their
 # own: they include base, and no other folder includes them.
 set -eu
 cd "$1"
 
-files=$(for folder in base src rma pmpi rpc mailbox path lock queue hashtable map mcts include; do
+files=$(for folder in base src rma pmpi rpc mailbox path lock queue hashtable map languages mcts include; do
     [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done)
 
@@ -15,7 +15,7 @@ BEGIN {
     height["base"] = 0; height["src"] = 1; height["mailbox"] = 1; height["mcts"] = 1
     height["rma"] = 2; height["pmpi"] = 2; height["rpc"] = 3; height["path"] = 4
     height["lock"] = 5; height["queue"] = 5; height["hashtable"] = 5
-    height["map"] = 6
+    height["map"] = 6; height["languages"] = 7
     alone["mailbox"] = 1; alone["mcts"] = 1
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {

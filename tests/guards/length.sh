@@ -3,6 +3,6 @@
 set -eu
 cd "$1"
 
-find . \( -name .git -o -name 'build*' \) -prune -o \( -name '*.[ch]' -o -name '*.cu' \) -exec wc -l {} + |
+find . \( -name .git -o -name 'build*' \) -prune -o \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' \) -exec wc -l {} + |
     awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines, 600 are allowed"; wrong = 1 }
          END { exit wrong }'

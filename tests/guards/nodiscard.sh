@@ -5,9 +5,9 @@ set -eu
 
 awk '
 { sub(/__attribute__\(\([a-z]*\)\) */, "") }
-/^ *(TERN_API|static inline) tern_status/ {
+/^ *(TERN_API|TERN_INLINE|static inline) tern_status/ {
     name = $0
-    sub(/^ *(TERN_API|static inline) tern_status */, "", name)
+    sub(/^ *(TERN_API|TERN_INLINE|static inline) tern_status */, "", name)
     sub(/\(.*/, "", name)
     if (name ~ /^tern_(remote_)?(write|read)_/) next
     if (name ~ /^tern_(writer|reader)_(open|reset|share|chunks|fail|refuse_string)$/) next

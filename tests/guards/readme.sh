@@ -1,13 +1,14 @@
 #!/bin/sh
-# readme.sh ROOT: the programs in README.md, docs/using.md and docs/mcts.md are examples to the letter,
-# which are compiled and run. The README stays short enough to be read.
+# readme.sh ROOT: the programs in README.md, docs/using.md, docs/mcts.md, docs/languages.md and docs/tutorial
+# are examples to the letter, which are compiled and run. The README stays short enough to be read.
 set -eu
 root=$1
 shown=$(mktemp)
 trap 'rm -f "$shown"' EXIT
 
+# compare PAGE EXAMPLE LANGUAGE
 compare() {
-    sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/$1" >"$shown"
+    sed -n '/^```'"$3"'$/,/^```$/{/^```/d;p}' "$root/$1" >"$shown"
     diff "$shown" "$root/$2" || {
         echo "$1 shows another program than $2"
         exit 1
@@ -20,6 +21,18 @@ lines=$(wc -l <"$root/README.md")
     exit 1
 }
 
-compare README.md examples/first.c
-compare docs/using.md examples/hello.c
-compare docs/mcts.md examples/search.c
+compare README.md examples/first.c c
+compare docs/using.md examples/hello.c c
+compare docs/mcts.md examples/search.c c
+compare docs/languages.md examples/cpp/words.cpp cpp
+compare docs/languages.md examples/fortran/heat.f90 fortran
+compare docs/languages.md examples/python/pi.py python
+for program in "$root"/examples/tutorial/*.c; do
+    name=$(basename "$program" .c)
+    chapter=docs/tutorial/$(echo "$name" | tr _ -).md
+    compare "$chapter" "examples/tutorial/$name.c" c
+    grep -q '^    \$ build/mpirun-tern .*/'"$name\$" "$root/$chapter" || {
+        echo "$chapter does not show how $name is run"
+        exit 1
+    }
+done

@@ -23,11 +23,11 @@ int stat(const char *path, struct stat *info) {
 
 /* A rank that was late at the creation may have been found by its number. */
 static inline void forget_pidfds(fixture *f) {
-    struct pollfd *watch = f->context->peers.watch;
-    for (uint32_t r = 0; r < f->size; r++)
-        if (watch[r].fd >= 0) {
-            close(watch[r].fd);
-            watch[r].fd = -1;
+    tern_peers *peers = &f->context->peers;
+    for (uint32_t i = 0; i < peers->sibling_count; i++)
+        if (peers->siblings[i].fd >= 0) {
+            close(peers->siblings[i].fd);
+            peers->siblings[i].fd = -1;
         }
 }
 

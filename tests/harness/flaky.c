@@ -8,15 +8,36 @@
 #include "harness.h"
 #include "rma/network/network.h"
 
-enum { HELD = 32, REFUSE = 8 };
+enum { HELD = 32, REFUSE = 8, FLYING = 1024 };
 
 static const tern_network_ops *real;
 static uint64_t seed_of_ends;
-static _Atomic uint64_t lose_one_in, refused, reordered, lost;
+static _Atomic uint64_t lose_one_in, refused, reordered, lost, dismissed, ways_most, astray;
+static bool connects;
+static uint64_t ways_said;
+static _Atomic uint64_t ways_from = UINT64_MAX;
+
+/* A connection of an end. */
+typedef struct flaky_way {
+    struct flaky_way *next;
+    uint64_t real;
+    bool held, broken;
+    uint32_t under_way;
+} flaky_way;
+
+/* An operation that was posted and whose completion tern has not got. */
+typedef struct flaky_flying {
+    void *context;
+    flaky_way *way;
+} flaky_flying;
 
 /* A port's end. Completions are held back. */
 typedef struct flaky_end {
     tern_network_end *end;
+    flaky_way *ways;
+    uint64_t held_ways;
+    flaky_flying flying[FLYING];
+    size_t flying_count;
     uint64_t random;
     tern_network_done held[HELD];
     size_t count;
@@ -44,7 +65,13 @@ static tern_status flaky_open_end(tern_network *network, tern_network_end **end)
 }
 
 static void flaky_close_end(tern_network_end *end) {
-    real->close_end(flaky_of(end)->end);
+    flaky_end *f = flaky_of(end);
+    real->close_end(f->end);
+    while (f->ways != NULL) {
+        flaky_way *way = f->ways;
+        f->ways = way->next;
+        free(way);
+    }
     free(end);
 }
 
@@ -63,20 +90,62 @@ static tern_status flaky_add_local(tern_network_end *end, void *base, size_t byt
     return real->add_local(flaky_of(end)->end, base, bytes, memory);
 }
 
+static flaky_way *way_of(uint64_t peer) { return (flaky_way *)(uintptr_t)peer; }
+
+static tern_status hold_way(flaky_end *f, flaky_way *way) {
+    if (f->held_ways >= atomic_load(&ways_from))
+        return tern_fail(TERN_ERR_MEMORY, "a flaky network makes no further connection");
+    way->held = true;
+    f->held_ways++;
+    if (f->held_ways > atomic_load(&ways_most))
+        atomic_store(&ways_most, f->held_ways);
+    return TERN_OK;
+}
+
 static tern_status flaky_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
-    return real->offer(flaky_of(end)->end, peer, offer);
+    flaky_end *f = flaky_of(end);
+    flaky_way *way = way_of(*peer);
+    if (way == NULL) {
+        way = calloc(1, sizeof *way);
+        if (way == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a flaky connection");
+        way->next = f->ways;
+        f->ways = way;
+        *peer = (uintptr_t)way;
+    }
+    if (way->under_way > 0)
+        return TERN_ERR_AGAIN;
+    tern_status status = way->held ? TERN_OK : hold_way(f, way);
+    way->broken = false;
+    return status == TERN_OK ? real->offer(f->end, &way->real, offer) : status;
+}
+
+static void flaky_leave(tern_network_end *end, uint64_t peer, tern_network_name *offer) {
+    flaky_end *f = flaky_of(end);
+    flaky_way *way = way_of(peer);
+    atomic_fetch_add(&astray, way->under_way + !way->held);
+    way->held = false;
+    f->held_ways--;
+    if (real->leave != NULL)
+        real->leave(f->end, way->real, offer);
+    else
+        offer->bytes = 1;
+}
+
+static void flaky_dismiss(tern_network *network, uint64_t from, const tern_network_name *offer) {
+    atomic_fetch_add(&dismissed, 1);
+    if (real->dismiss != NULL)
+        real->dismiss(network, from, offer);
 }
 
 static tern_status flaky_reach(tern_network_end *end, const tern_network_name *name,
                                uint64_t *peer) {
-    return real->reach(flaky_of(end)->end, name, peer);
+    return real->reach(flaky_of(end)->end, name, &way_of(*peer)->real);
 }
 
-static tern_status flaky_post(tern_network_end *end, const tern_network_post *post) {
-    flaky_end *f = flaky_of(end);
+/* Posts that the network takes, or that are held in its place. */
+static tern_status post_now(flaky_end *f, const tern_network_post *post) {
     const uint64_t one_in = atomic_load(&lose_one_in);
-    if (atomic_load(&swallows))
-        return TERN_OK;
     if (atomic_load(&refuses_memory) && post->local == NULL)
         return refuse_memory();
     if (atomic_load(&loses_updates) && post->act == TERN_NETWORK_ADD && f->count < HELD &&
@@ -94,10 +163,46 @@ static tern_status flaky_post(tern_network_end *end, const tern_network_post *po
         f->held[f->count++] = (tern_network_done){post->context, TERN_ERR_NETWORK};
         return TERN_OK;
     }
-    tern_status status = real->post(f->end, post);
+    tern_network_post inner = *post;
+    inner.peer = way_of(post->peer)->real;
+    tern_status status = real->post(f->end, &inner);
     if (loses && status == TERN_OK && f->doomed_count < HELD)
         f->doomed[f->doomed_count++] = post->context;
     return status;
+}
+
+/* Nothing goes over a connection that is broken. */
+static tern_status post_in_vain(flaky_end *f, const tern_network_post *post) {
+    if (f->count == HELD)
+        return TERN_ERR_AGAIN;
+    f->held[f->count++] = (tern_network_done){post->context, TERN_ERR_NETWORK};
+    return TERN_OK;
+}
+
+static tern_status flaky_post(tern_network_end *end, const tern_network_post *post) {
+    flaky_end *f = flaky_of(end);
+    flaky_way *way = way_of(post->peer);
+    if (atomic_load(&swallows))
+        return TERN_OK;
+    if (f->flying_count == FLYING)
+        return TERN_ERR_AGAIN;
+    tern_status status = way->broken ? post_in_vain(f, post) : post_now(f, post);
+    if (status != TERN_OK)
+        return status;
+    atomic_fetch_add(&astray, !way->held);
+    way->under_way++;
+    f->flying[f->flying_count++] = (flaky_flying){post->context, way};
+    return TERN_OK;
+}
+
+/* tern gets the completion. */
+static void end_flying(flaky_end *f, const tern_network_done *done) {
+    size_t i = 0;
+    while (f->flying[i].context != done->context)
+        i++;
+    f->flying[i].way->under_way--;
+    f->flying[i].way->broken |= connects && done->status != TERN_OK;
+    f->flying[i] = f->flying[--f->flying_count];
 }
 
 static void doom(flaky_end *f, tern_network_done *done) {
@@ -123,7 +228,8 @@ static size_t flaky_complete(tern_network_end *end, tern_network_done *done, siz
     while (given < most && f->count > 0 && draw(f, 3) > 0) {
         const size_t i = draw(f, f->count);
         atomic_fetch_add(&reordered, i != 0);
-        done[given++] = f->held[i];
+        done[given] = f->held[i];
+        end_flying(f, &done[given++]);
         memmove(&f->held[i], &f->held[i + 1], (--f->count - i) * sizeof *f->held);
     }
     return given;
@@ -143,6 +249,8 @@ static tern_status flaky_open(const tern_network_wish *wish, tern_network **netw
     (*network)->ops = &flaky;
     if (seed_of_ends % 2 == 1)
         (*network)->local_memory = true;
+    (*network)->connects |= connects;
+    (*network)->ways_max = ways_said;
     return TERN_OK;
 }
 
@@ -158,6 +266,8 @@ static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
     flaky.add_memory = flaky_add_memory;
     flaky.add_local = flaky_add_local;
     flaky.offer = flaky_offer;
+    flaky.leave = flaky_leave;
+    flaky.dismiss = flaky_dismiss;
     flaky.reach = flaky_reach;
     flaky.post = flaky_post;
     flaky.complete = flaky_complete;
@@ -169,6 +279,14 @@ void flaky_network(uint64_t seed) {
     tern_network_hook = make_flaky;
 }
 
+void flaky_network_connect(uint64_t says) {
+    connects = true;
+    ways_said = says;
+    atomic_store(&ways_most, 0);
+}
+
+void flaky_network_refuse_ways(uint64_t from) { atomic_store(&ways_from, from); }
+
 void flaky_network_refuse_memory(bool refuse) { atomic_store(&refuses_memory, refuse); }
 
 void flaky_network_swallow(bool swallow) { atomic_store(&swallows, swallow); }
@@ -178,5 +296,6 @@ void flaky_network_lose_updates(bool lose) { atomic_store(&loses_updates, lose);
 void flaky_network_lose(uint64_t one_in) { atomic_store(&lose_one_in, one_in); }
 
 flaky_counts flaky_network_counts(void) {
-    return (flaky_counts){atomic_load(&refused), atomic_load(&reordered), atomic_load(&lost)};
+    return (flaky_counts){atomic_load(&refused),   atomic_load(&reordered), atomic_load(&lost),
+                          atomic_load(&dismissed), atomic_load(&ways_most), atomic_load(&astray)};
 }

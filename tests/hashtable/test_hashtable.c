@@ -79,7 +79,7 @@ static void ranks_agree(void) {
     EXPECT_DETAIL("key_bytes is 2000");
     if (f.size > 1) {
         const tern_hashtable_options usual = {.key_bytes = 8, .value_bytes = 8, .capacity = 10};
-        tern_hashtable_options other[] = {usual, usual, usual, usual, usual, usual};
+        tern_hashtable_options other[] = {usual, usual, usual, usual, usual, usual, usual};
         other[0].key_bytes = 9;
         other[1].value_bytes = 9;
         other[2].capacity = 11;
@@ -87,7 +87,8 @@ static void ranks_agree(void) {
         other[4].key_hash = hash_keys;
         other[5].key_hash = hash_keys;
         other[5].key_equal = memcmp_keys;
-        for (size_t i = 0; i < 6; i++) {
+        other[6].key_owner = hash_keys;
+        for (size_t i = 0; i < 7; i++) {
             const tern_hashtable_options *mine = f.rank == f.size - 1 ? &other[i] : &usual;
             EXPECT(TERN_ERR_MISMATCH, tern_hashtable_create(f.worker, mine, &table));
             EXPECT_DETAIL("tern_hashtable_create");

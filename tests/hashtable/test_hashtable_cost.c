@@ -115,7 +115,7 @@ static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
 /* While no keys are moved, a table that grows costs the same but in phases. */
 static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
-    const bool grows = table->growth != NULL;
+    const bool grows = table->grows;
     uint64_t keys[KEYS], phase[KEYS], absent[KEYS];
     choose_keys(table, owner, 0, keys);
     choose_keys(table, owner, 10000, phase);

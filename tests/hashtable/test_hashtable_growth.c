@@ -488,6 +488,34 @@ static void a_large_array_is_on_its_way(void) {
     fixture_close(&f);
 }
 
+static uint64_t newest_count(const tern_hashtable *table, uint32_t rank) {
+    const tern_table_part *part = tern_table_part_of(table, rank), *next;
+    while ((next = atomic_load(&part->next)) != NULL)
+        part = next;
+    return part->count;
+}
+
+/* No rank makes progress but by its inserts: each has its own part grow before that is crowded. */
+static void inserts_alone_let_a_part_grow(void) {
+    enum { KEYS = 40000, LARGE = 4096 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = make(&f, 8, 8, false, 10);
+    uint64_t crowded = 0;
+    for (uint64_t key = f.rank, keys = 0; keys < KEYS; key += f.size) {
+        if (tern_hashtable_owner(table, &key) != f.rank)
+            continue;
+        keys += tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_RMA, NULL) == TERN_OK;
+        const uint64_t count = newest_count(table, f.rank);
+        crowded += count >= LARGE && 100 * keys > 90 * count;
+    }
+    CU_ASSERT_EQUAL(crowded, 0);
+    CU_ASSERT(newest_count(table, f.rank) > KEYS);
+    end(&f, table);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"options_are_checked", options_are_checked},
@@ -498,6 +526,7 @@ int main(int argc, char **argv) {
         {"batches_of_values", batches_of_values},
         {"keys_come_and_go", keys_come_and_go},
         {"a_grown_table_is_saved", a_grown_table_is_saved},
+        {"inserts_alone_let_a_part_grow", inserts_alone_let_a_part_grow},
         {"a_large_array_is_on_its_way", a_large_array_is_on_its_way},
     };
     return tern_test_main(argc, argv, "hashtable_growth", tests, sizeof tests / sizeof tests[0]);

@@ -158,6 +158,46 @@ static void the_move_has_a_bucket(void) {
     end(&f, table);
 }
 
+/* Inserts and erases keys of this rank's part, and others make progress meanwhile, until the part
+ * lies in the memory of its first array again. */
+static void churn_into_first_memory(fixture *f, tern_hashtable *table) {
+    const tern_table_part *first = &table->part[f->rank], *start;
+    uint64_t key = 0;
+    do {
+        key = number_owned_by(table, f->rank, key + 1);
+        EXPECT_OK(insert(f, table, key, key));
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, TERN_BY_RMA));
+        tern_progress(f->worker);
+        start = tern_table_part_of(table, f->rank);
+    } while (start == first || start->buckets.offset != first->buckets.offset);
+}
+
+/* A rank asks about a bucket, and is answered when another array lies there, in which the same rank
+ * has inserted the same key. */
+static void a_question_comes_after_a_move(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    if (f.rank == 0) {
+        churn_into_first_memory(&f, table);
+        const uint64_t key = number_owned_by(table, 0, (uint64_t)1 << 40);
+        tern_key_search p = tern_probe_start(f.worker, table, &key, hash_of(table, &key));
+        EXPECT_OK(insert(&f, table, key, 1));
+        const uint64_t *word = (const uint64_t *)(void *)tern_bucket_near(&p, table->shape, 0),
+                       state = word_at(word);
+        CU_ASSERT_EQUAL(state, tern_state_taken(p.hash, 0));
+        p.part = &table->part[0];
+        tern_doubt_ns = 0;
+        tern_bucket_doubt(&p, state);
+        tern_bucket_doubt(&p, state); /* a first wait is given time */
+        tern_doubt_ns = INTERVAL;
+        CU_ASSERT_EQUAL(word_at(word), state);
+        CU_ASSERT_EQUAL(value_of(&f, table, key), 1);
+    }
+    end(&f, table);
+}
+
 /* ---- Words that name a rank which is not writing ---- */
 
 /* Damage by rank 1, which then operates on the key. All others are in a barrier meanwhile. */
@@ -288,6 +328,7 @@ static void a_stranger_is_named(void) {
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
     uint64_t key = 0;
+    tern_table_enter(f.worker, table); /* no tour tells the others */
     while (f.rank == 0 && tern_table_part_of(table, 0) == &table->part[0]) {
         key = number_owned_by(table, 0, key + 1);
         EXPECT_OK(insert(&f, table, key, 1));
@@ -307,6 +348,7 @@ static void a_stranger_is_named(void) {
         CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
         CU_ASSERT_EQUAL(value_of(&f, table, key), 2);
     }
+    tern_table_exit(f.worker, table);
     end(&f, table);
 }
 
@@ -447,6 +489,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_modifier_makes_progress", a_modifier_makes_progress},
         {"the_move_has_a_bucket", the_move_has_a_bucket},
+        {"a_question_comes_after_a_move", a_question_comes_after_a_move},
         {"others_are_named", others_are_named},
         {"torn_entries_are_given_up", torn_entries_are_given_up},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},

@@ -1,5 +1,7 @@
 #include "histories/record.h"
 
+#include "histories/clocks.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,6 +34,7 @@ bool history_actor_open(history_actor *actor, fixture *f, tern_worker *worker, u
     actor->room = 1024;
     actor->log = malloc(actor->room * sizeof *actor->log);
     CU_ASSERT_PTR_NOT_NULL(actor->log);
+    history_clocks_compare(f);
     return actor->log != NULL;
 }
 
@@ -277,7 +280,13 @@ history_outcome history_verdicts(fixture *f, history_actor *actors, size_t count
     for (size_t a = 0; a < count; a++)
         bytes += (int)(actors[a].count * sizeof *actors[a].log);
     char *mine = malloc((size_t)bytes + 1);
+    history_clocks_compare(f);
     for (size_t a = 0, at = 0; a < count; a++) {
+        for (size_t i = 0; i < actors[a].count; i++) {
+            history_operation *o = &actors[a].log[i];
+            o->call = history_clocks_earliest(o->call);
+            o->done = history_clocks_latest(o->done);
+        }
         memcpy(mine + at, actors[a].log, actors[a].count * sizeof *actors[a].log);
         at += actors[a].count * sizeof *actors[a].log;
         actors[a].count = 0;

@@ -1,7 +1,8 @@
 /*
  * Histories of containers: actors (a worker each, one a rank or several) do random operations on
  * one container and record when each was called and had returned, by CLOCK_MONOTONIC, which all
- * processes of a machine share. Rank 0 gathers what was recorded and judges it.
+ * processes of a machine share (clocks.h is for others). Rank 0 gathers what was recorded and
+ * judges it.
  *
  * What can be done is a table of kinds: an operation more is an entry more.
  */
@@ -89,6 +90,7 @@ typedef struct history_part {
     bool pairs;   /* a push that succeeds is followed by a pop that waits, and waits end */
 } history_part;
 
+/* Collective. */
 bool history_actor_open(history_actor *actor, fixture *f, tern_worker *worker, uint16_t number);
 void history_actor_close(history_actor *actor);
 

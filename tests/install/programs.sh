@@ -24,8 +24,8 @@ programs='with_pkg_config search_with_pkg_config node_with_pkg_config outside/wi
     $(pkg-config --cflags --libs tern-mailbox tern)
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046 # flags are a list
-    g++ -o "$work/cplusplus" "$here/outside/program.cpp" $(pkg-config --cflags --libs tern)
-    programs="$programs cplusplus"
+    g++ -std=c++17 -o "$work/cplusplus" "$here/outside/program.cpp" $(pkg-config --cflags --libs tern)
+    programs="$programs cplusplus outside/cplusplus_shared"
 fi
 
 "$cmake" -S "$here/outside" -B "$work/outside" -DCMAKE_PREFIX_PATH="$prefix" \

@@ -30,6 +30,19 @@ for tool in tern-info tern-bench tern-hex mpirun-tern; do
         echo "$tool is not installed"
         exit 1
     }
+    page=$(find "$prefix" -name $tool.1)
+    [ -s "$page" ] || {
+        echo "there is no man page of $tool"
+        exit 1
+    }
+    # tern-info and the others print their options without a launcher.
+    "$tool" --help >help
+    for option in $(sed -n 's/\\-/-/g; s/^[.]BI* \(--*[a-z][a-z-]*\).*/\1/p' "$page"); do
+        grep -q -e "$option\>" help || {
+            echo "the man page of $tool has $option, which $tool --help has not"
+            exit 1
+        }
+    done
 done
 says 'TERN_LOG_LEVEL' tern-info
 # tern-info tells of a bad value behind the whole table.

@@ -1,14 +1,40 @@
 #!/bin/sh
-# verbs.sh BUILD [SUITE]...: the core suites, or those given, over verbs: on two emulated machines with
-# a software RDMA card each; but histories, whose actors need one clock. Then the RDMA connection is cut
-# in the middle of a stream of calls, with TCP left alone, and made again. Prints a line for each run.
-# Status 77 where there are no such machines.
+# The core suites, or those given, over verbs: on two emulated machines with a software RDMA card each.
+# Then the RDMA connection is cut in the middle of a stream of calls, with TCP left alone, and made
+# again. Prints a line for each run. Status 77 where there are no such machines.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+
+usage() {
+    cat <<END
+usage: verbs.sh [OPTION]... BUILD [SUITE]...
+  -n RANKS       of each suite (default 2)
+  -1             all of them on one of the machines
+  -v RANKS       of a virtual node
+  -t TRANSPORT   another one than verbs
+  -x NAME=VALUE  environment of each rank
+END
+    exit "$1"
+}
+
+ranks=2 hosts=host1,host2 transport=verbs environment=
+while getopts n:1v:t:x:h option; do
+    case $option in
+    n) ranks=$OPTARG ;;
+    1) hosts=host1 ;;
+    v) environment="$environment -x TERN_RANKS_PER_NODE=$OPTARG" ;;
+    t) transport=$OPTARG ;;
+    x) environment="$environment -x $OPTARG" ;;
+    h) usage 0 ;;
+    *) usage 2 >&2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || usage 2 >&2
 build=$(cd "$1" && pwd)
 shift
 suites='transfer notify call registration hashtable queue map lock atomic ofi ofi_listener
-    call_order'
+    ofi_ways call_order ring_cache many_pairs collective_sizes histories'
 cut=yes
 [ $# -eq 0 ] || {
     suites=$*
@@ -31,8 +57,8 @@ failed=0
 over() {
     ranks=\$1 name=\$2 begin=\$(date +%s) status=0
     shift 2
-    ./mpirun-tern --hosts host1,host2 --agent "$here/agent.sh" -x TERN_TRANSPORT=verbs \\
-        -x UCX_TLS="\$UCX_TLS" -x TERN_LOG_LEVEL=info $preload -n \$ranks \\
+    ./mpirun-tern --hosts $hosts --agent "$here/agent.sh" -x TERN_TRANSPORT=$transport \\
+        -x UCX_TLS="\$UCX_TLS" -x TERN_LOG_LEVEL=info $environment $preload -n \$ranks \\
         tests/\$name --quick --deadline 580 \$* >/tmp/log </dev/null 2>&1 || status=\$?
     case \$status in
     0) echo "\$name\${*:+ \$*} on \$ranks ranks: ok (\$((\$(date +%s) - begin)) s)" ;;
@@ -57,11 +83,12 @@ rdma link show
 for suite in $(echo $suites); do
     case \$suite in
     ofi) over 3 test_ofi ;; # one of them is stopped
+    ofi_ways) over 4 test_ofi_ways ;;
     ofi_listener)      # its other tests are for one machine
         over 2 test_ofi_listener --only first_put
         over 2 test_ofi_listener --only first_calls
         ;;
-    *) over 2 test_\$suite ;;
+    *) over $ranks test_\$suite ;;
     esac
 done
 if [ "$cut" ]; then

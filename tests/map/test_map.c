@@ -2,6 +2,8 @@
 
 /* Map: keys and values of all sizes, every operation by RMA and by call. */
 
+#include <sys/resource.h>
+
 #include "map_tools.h"
 #include "table_tools.h"
 
@@ -65,6 +67,15 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, key, 8, TERN_BY_RMA, NULL, 8, &bytes));
     EXPECT(TERN_ERR_RANGE,
            tern_map_find(w, map, key, TERN_MAP_KEY_MAX + 1, TERN_BY_RMA, found, 8, &bytes));
+    void *copy = key;
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_alloc(w, map, key, 8, TERN_BY_RMA, NULL, &bytes));
+    EXPECT_DETAIL("value is NULL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_alloc(w, map, key, 8, TERN_BY_RMA, &copy, NULL));
+    EXPECT_DETAIL("value_bytes is NULL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_alloc(w, map, key, 8, TERN_WRITE_ONLY, &copy, &bytes));
+    EXPECT(TERN_ERR_RANGE,
+           tern_map_find_alloc(w, map, key, TERN_MAP_KEY_MAX + 1, TERN_BY_RMA, &copy, &bytes));
+    CU_ASSERT_PTR_EQUAL(copy, key);
     EXPECT(TERN_ERR_RANGE, tern_map_erase(w, map, key, TERN_MAP_KEY_MAX + 1, TERN_BY_RMA));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, NULL, 1, TERN_BY_RMA));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_for_each(w, map, NULL, NULL));
@@ -80,6 +91,17 @@ static void arguments_are_checked(void) {
     fixture_close(&f);
 }
 
+/* The value that find_alloc gives is this one, in memory of its own. */
+static void find_allocated(fixture *f, tern_map *map, size_t key_bytes, const void *wanted,
+                           size_t wanted_bytes, tern_flags via) {
+    void *copy = NULL;
+    size_t bytes = 77;
+    EXPECT_OK(tern_map_find_alloc(f->worker, map, key, key_bytes, via, &copy, &bytes));
+    CU_ASSERT_PTR_NOT_NULL(copy);
+    CU_ASSERT(bytes == wanted_bytes && copy != NULL && memcmp(copy, wanted, bytes) == 0);
+    free(copy);
+}
+
 /* One key of one size with one value of another, through its whole life. */
 static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_bytes,
                      tern_flags via) {
@@ -91,6 +113,9 @@ static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_b
     EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, via, found, 8, &bytes));
     EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, via));
     CU_ASSERT_EQUAL(bytes, 77);
+    void *copy = key;
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find_alloc(w, map, key, key_bytes, via, &copy, &bytes));
+    CU_ASSERT(copy == key && bytes == 77);
     EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, via, &existed));
     CU_ASSERT_EQUAL(existed, 0);
     EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, via, &existed));
@@ -101,6 +126,7 @@ static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_b
         EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, value_bytes, &bytes));
         CU_ASSERT_EQUAL(bytes, value_bytes);
         CU_ASSERT(memcmp(found, value, value_bytes) == 0 && found[value_bytes] == 0xee);
+        find_allocated(f, map, key_bytes, value, value_bytes, by);
         if (value_bytes > 0) {
             EXPECT(TERN_ERR_RANGE,
                    tern_map_find(w, map, key, key_bytes, by, found, value_bytes - 1, &bytes));
@@ -200,6 +226,11 @@ static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t numbe
     EXPECT(version == 0 ? TERN_ERR_NOT_FOUND : TERN_OK, status);
     if (status == TERN_OK)
         CU_ASSERT(is_map_value(found, bytes, number, version));
+    void *copy = NULL;
+    EXPECT(status, tern_map_find_alloc(f->worker, map, key, key_bytes, flags, &copy, &bytes));
+    if (status == TERN_OK)
+        CU_ASSERT(copy != NULL && is_map_value(copy, bytes, number, version));
+    free(copy);
 }
 
 /* Each rank has keys of its own, which lie everywhere, and does with them whatever it likes. */
@@ -335,6 +366,14 @@ static void blocks_change_while_they_are_read(void) {
         if (status != TERN_ERR_NOT_FOUND)
             wrong +=
                 status != TERN_OK || bytes != LARGE || memcmp(found, found + 1, LARGE - 1) != 0;
+        if (i % 16 != 1)
+            continue;
+        void *copy = NULL;
+        status = tern_map_find_alloc(f.worker, map, "key", 3, via, &copy, &bytes);
+        if (status != TERN_ERR_NOT_FOUND)
+            wrong += status != TERN_OK || bytes != LARGE ||
+                     memcmp(copy, (char *)copy + 1, LARGE - 1) != 0;
+        free(copy);
     }
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT_OK(tern_barrier(f.worker));
@@ -342,6 +381,59 @@ static void blocks_change_while_they_are_read(void) {
     end(&f, map);
     fixture_close(&f);
 }
+
+#ifndef __SANITIZE_ADDRESS__
+/* Takes what malloc can still give, and gives it back. */
+static void *take_all_memory(void) {
+    void *held = NULL;
+    for (void **more; (more = malloc(1 << 20)) != NULL; held = more)
+        *more = held;
+    return held;
+}
+
+static void give_memory_back(void *held) {
+    while (held != NULL) {
+        void *next = *(void **)held;
+        free(held);
+        held = next;
+    }
+}
+
+/* A process that may take no more memory cannot have a copy of a value. */
+static void a_find_without_memory(void) {
+    enum { HUGE = 4 << 20 };
+    static unsigned char huge[HUGE];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 10});
+    if (f.rank == 0) {
+        void *copy = huge;
+        size_t bytes = 77;
+        uint64_t mine = 0;
+        while (tern_map_owner(map, &mine, 8) != 0)
+            mine++;
+        struct rlimit usual;
+        EXPECT_OK(tern_map_insert(f.worker, map, &mine, 8, huge, HUGE, TERN_BY_RMA, NULL));
+        CU_ASSERT_EQUAL(getrlimit(RLIMIT_AS, &usual), 0);
+        const struct rlimit none = {.rlim_cur = 1, .rlim_max = usual.rlim_max};
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_AS, &none), 0);
+        void *held = take_all_memory();
+        tern_status status =
+            tern_map_find_alloc(f.worker, map, &mine, 8, TERN_BY_RMA, &copy, &bytes);
+        give_memory_back(held);
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_AS, &usual), 0);
+        EXPECT(TERN_ERR_MEMORY, status);
+        EXPECT_DETAIL("4194304 bytes");
+        CU_ASSERT(copy == huge && bytes == 77);
+        EXPECT_OK(tern_map_find_alloc(f.worker, map, &mine, 8, TERN_BY_RMA, &copy, &bytes));
+        CU_ASSERT(bytes == HUGE && copy != huge);
+        free(copy);
+    }
+    end(&f, map);
+    fixture_close(&f);
+}
+#endif
 
 /* By RMA it is the caller's segment that is full, by call the owner's. */
 static void a_full_segment_changes_nothing(void) {
@@ -488,6 +580,9 @@ int main(int argc, char **argv) {
         {"random_operations_match_a_model", random_operations_match_a_model},
         {"everybody_replaces_and_finds", everybody_replaces_and_finds},
         {"blocks_change_while_they_are_read", blocks_change_while_they_are_read},
+#ifndef __SANITIZE_ADDRESS__
+        {"a_find_without_memory", a_find_without_memory},
+#endif
         {"a_full_segment_changes_nothing", a_full_segment_changes_nothing},
         {"a_map_by_call_only", a_map_by_call_only},
         {"archives_go_in_and_out", archives_go_in_and_out},

@@ -7,6 +7,18 @@
 
 #include "queue/queue.h"
 
+/* Work that a dead rank might have, of which there is no end. */
+static void work_in_vain(fixture *f, tern_distributed_queue *work) {
+    uint64_t item;
+    size_t popped;
+    double start = MPI_Wtime();
+    CU_ASSERT(told_soon(tern_distributed_queue_pop(f->worker, work, &item, 0), start));
+    EXPECT_DETAIL("has died");
+    start = MPI_Wtime();
+    CU_ASSERT(told_soon(tern_distributed_queue_pop_timed(f->worker, work, &item, 1, 60, 0, &popped),
+                        start));
+}
+
 /* Room and items that will not come, by way of every wait. */
 static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     uint64_t item = 9;
@@ -35,6 +47,8 @@ static void a_rank_dies_holding_tickets(void) {
     tern_queue *full = NULL, *empty = NULL;
     uint64_t item = 9, seen, size = 99;
     const tern_queue_options one = {.item_bytes = 8, .capacity = 1};
+    tern_distributed_queue *work = NULL;
+    EXPECT_OK(tern_distributed_queue_create(f.worker, &one, &work));
     EXPECT_OK(tern_queue_create(f.worker, &one, &full));
     EXPECT_OK(tern_queue_create(f.worker, &one, &empty));
     if (f.rank == f.size - 1)
@@ -47,6 +61,7 @@ static void a_rank_dies_holding_tickets(void) {
         EXPECT_OK(tern_atomic_cas(f.worker, popped->head, 0, 1, &seen));
     }
     lose_later(&f); /* the others are waiting by then */
+    work_in_vain(&f, work);
     wait_in_vain(&f, full, empty);
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         double start = MPI_Wtime();
@@ -61,6 +76,7 @@ static void a_rank_dies_holding_tickets(void) {
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, popped));
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, full));
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, empty));
+    EXPECT(TERN_ERR_PEER, tern_distributed_queue_destroy(f.worker, work));
     survivors_close(&f);
 }
 

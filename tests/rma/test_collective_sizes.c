@@ -273,6 +273,14 @@ static void messages(void) {
     fixture_close(&f);
 }
 
+/* After a collective that has failed the next one works. */
+static void expect_to_go_on(const fixture *f) {
+    uint64_t one = 1;
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_notify_allreduce(f->worker, TERN_UINT64, TERN_REDUCE_SUM, &one, 1));
+    CU_ASSERT_EQUAL(one, f->size);
+}
+
 /* One rank, each in turn, gives another length. Nobody waits for ever, no rank of another length
  * than the root's gets a broadcast, and the next collective works. */
 static void lengths_differ(void) {
@@ -295,10 +303,28 @@ static void lengths_differ(void) {
             if (status != TERN_OK || bytes != lengths[root == odd])
                 EXPECT(TERN_ERR_MISMATCH, status);
         }
-        uint64_t one = 1;
-        EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_SUM, &one, 1));
-        CU_ASSERT_EQUAL(one, f.size);
+        expect_to_go_on(&f);
+    }
+    free(data);
+    fixture_close(&f);
+}
+
+/* One rank, each in turn, reduces other numbers or by another operation. */
+static void numbers_differ(void) {
+    static const tern_number types[] = {TERN_UINT64, TERN_INT64, TERN_DOUBLE};
+    static const size_t counts[] = {1, 128, 10000};
+    fixture f;
+    if (!set_up(&f, SHORT_RING))
+        return;
+    char *data = calloc(80000, 1);
+    for (unsigned i = 0; f.size > 1 && i < 2 * 3 * f.size; i++) {
+        const bool odd = f.rank == i % f.size;
+        const tern_number type = types[(i + (odd && i % 2 == 0)) % 3];
+        const tern_reduction op = odd && i % 2 == 1 ? TERN_REDUCE_MIN : TERN_REDUCE_MAX;
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_notify_allreduce(f.worker, type, op, data, counts[i / 2 % 3]));
+        EXPECT_DETAIL("allreduce");
+        expect_to_go_on(&f);
     }
     free(data);
     fixture_close(&f);
@@ -306,10 +332,15 @@ static void lengths_differ(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"broadcasts", broadcasts},     {"broadcasts_in_short_rings", broadcasts_in_short_rings},
-        {"reductions", reductions},     {"reductions_in_short_rings", reductions_in_short_rings},
-        {"among_others", among_others}, {"late_rank_keeps_a_window", late_rank_keeps_a_window},
-        {"messages", messages},         {"lengths_differ", lengths_differ},
+        {"broadcasts", broadcasts},
+        {"broadcasts_in_short_rings", broadcasts_in_short_rings},
+        {"reductions", reductions},
+        {"reductions_in_short_rings", reductions_in_short_rings},
+        {"among_others", among_others},
+        {"late_rank_keeps_a_window", late_rank_keeps_a_window},
+        {"messages", messages},
+        {"lengths_differ", lengths_differ},
+        {"numbers_differ", numbers_differ},
     };
     tern_test_draw_seed();
     return tern_test_main(argc, argv, "collective_sizes", tests, sizeof tests / sizeof tests[0]);

@@ -452,6 +452,96 @@ static tern_status allocate_in_handler(tern_call_info *call, const void *argumen
 }
 TERN_FUNCTION(allocate_in_handler)
 
+/* Segments of which each rank has taken other pieces. */
+static size_t take_some(fixture *f, uint64_t *random, tern_ptr *taken, size_t count) {
+    size_t got = 0;
+    for (size_t i = 0; i < count; i++)
+        got += tern_alloc(f->worker, 64 + below(random, 3000), 0, TERN_DOMAIN_GLOBAL,
+                          &taken[got]) == TERN_OK;
+    for (size_t i = 0; i < got; i += 2) {
+        EXPECT_OK(tern_free(f->worker, taken[i]));
+        taken[i] = TERN_NULL;
+    }
+    return got;
+}
+
+static void the_same_place_on_all(void) {
+    fixture f;
+    if (!open_small(&f))
+        return;
+    enum { OWN = 60, PIECES = 10 };
+    tern_ptr own[OWN], pieces[PIECES];
+    size_t bytes[PIECES], wrong = 0;
+    uint64_t random = fixture_seed(&f, 31), shared = tern_test_seed();
+    const size_t got = take_some(&f, &random, own, OWN);
+    const uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    for (size_t i = 0; i < PIECES; i++) {
+        char content[8000];
+        const size_t alignment = (size_t)1 << below(&shared, 13);
+        uint64_t places[64] = {0};
+        bytes[i] = 1 + below(&shared, sizeof content);
+        EXPECT_OK(tern_alloc_all(f.worker, bytes[i], alignment, TERN_DOMAIN_GLOBAL, &pieces[i]));
+        CU_ASSERT_EQUAL(pieces[i].rank, f.rank);
+        CU_ASSERT_EQUAL((uintptr_t)tern_local(f.context, pieces[i]) % alignment, 0);
+        fixture_share(&f, &pieces[i].offset, sizeof(uint64_t), places);
+        for (uint32_t r = 0; r < f.size; r++)
+            wrong += places[r] != pieces[i].offset;
+        fill(content, bytes[i], f.rank + 100 * i);
+        EXPECT_OK(tern_put(f.worker, tern_ptr_on(pieces[i], next), content, bytes[i]));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (size_t i = 0; i < PIECES; i++)
+        wrong += count_wrong(tern_local(f.context, pieces[i]), bytes[i], before + 100 * i);
+    CU_ASSERT_EQUAL(wrong, 0);
+    for (size_t i = 0; i < PIECES; i++) /* by any rank's piece */
+        EXPECT_OK(tern_free_all(f.worker, tern_ptr_on(pieces[(i + 3) % PIECES], next)));
+    for (size_t i = 0; i < got; i++)
+        EXPECT_OK(tern_free(f.worker, own[i]));
+    CU_ASSERT_EQUAL(in_use(&f), 0);
+    fixture_close(&f);
+}
+
+static void no_place_on_all(void) {
+    fixture f;
+    if (!open_small(&f))
+        return;
+    const tern_domain domain = TERN_DOMAIN_GLOBAL;
+    tern_ptr all = TERN_NULL, own = TERN_NULL;
+    EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(NULL, 8, 0, domain, &all));
+    EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 0, 0, domain, &all));
+    EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 8, f.rank == 0 ? 3 : 0, domain, &all));
+    EXPECT_DETAIL("alignment 3");
+    EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 8, 0, domain, NULL));
+    if (f.size > 1)
+        EXPECT(TERN_ERR_MISMATCH, tern_alloc_all(f.worker, 8 + f.rank, 0, domain, &all));
+    /* One rank has nothing left but at its end, and then nothing at all. */
+    const size_t rest = 128 << 10;
+    if (f.rank == 0)
+        EXPECT_OK(tern_alloc(f.worker, SEGMENT - rest, 0, domain, &own));
+    EXPECT_OK(tern_alloc_all(f.worker, rest, 0, domain, &all));
+    CU_ASSERT_EQUAL(in_use(&f), f.rank == 0 ? SEGMENT : rest);
+    const size_t used = in_use(&f);
+    tern_ptr more = TERN_NULL;
+    EXPECT(TERN_ERR_MEMORY, tern_alloc_all(f.worker, 64, 0, domain, &more));
+    EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+    CU_ASSERT(tern_ptr_is_null(more));
+    CU_ASSERT_EQUAL(in_use(&f), used);
+    if (f.size > 1) {
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_free_all(f.worker, f.rank == 0 ? all : tern_ptr_add(all, 64)));
+        EXPECT(TERN_ERR_MISMATCH, f.rank == 0 ? tern_free_all(f.worker, all)
+                                              : tern_alloc_all(f.worker, 64, 0, domain, &more));
+    }
+    CU_ASSERT_EQUAL(in_use(&f), used);
+    EXPECT(TERN_ERR_ARGUMENT, tern_free_all(f.worker, tern_ptr_add(all, 64)));
+    EXPECT(TERN_ERR_ARGUMENT, tern_free_all(NULL, all));
+    EXPECT_OK(tern_free_all(f.worker, all));
+    EXPECT_OK(tern_free_all(f.worker, TERN_NULL));
+    EXPECT_OK(tern_free(f.worker, own));
+    CU_ASSERT_EQUAL(in_use(&f), 0);
+    fixture_close(&f);
+}
+
 static void in_a_handler(void) {
     fixture f;
     if (!open_small(&f))
@@ -490,6 +580,8 @@ int main(int argc, char **argv) {
         {"full_segment_of_another_rank", full_segment_of_another_rank},
         {"random_allocation_everywhere", random_allocation_everywhere},
         {"local_addresses", local_addresses},
+        {"the_same_place_on_all", the_same_place_on_all},
+        {"no_place_on_all", no_place_on_all},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "memory", tests, sizeof tests / sizeof tests[0]);

@@ -242,6 +242,10 @@ static void *put_to_the_attentive(void *nothing) {
     return NULL;
 }
 
+static bool lands_by_itself(void) {
+    return strcmp(tern_rma_of(f.context)->native->network->name, "verbs") == 0;
+}
+
 /* Worker 0 of rank 0 flushes to rank 1, which is stopped, until worker 1 is through with its puts
  * to rank 2. If these waited for worker 0, none would ever end. */
 static void a_stopped_rank_delays_nobody_else(void) {
@@ -273,7 +277,8 @@ static void a_stopped_rank_delays_nobody_else(void) {
         atomic_store(&other.first_is_through, true);
         pthread_join(thread, NULL);
         EXPECT_OK(other.status);
-        CU_ASSERT_FALSE(other.was_through);
+        /* A card lands a put in the memory of a stopped process by itself. */
+        CU_ASSERT(!other.was_through || lands_by_itself());
         word = 0;
         EXPECT_OK(tern_get(f.worker, &word, word_of(1, 0), sizeof word));
         CU_ASSERT_EQUAL(word, 7);

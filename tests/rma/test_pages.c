@@ -6,30 +6,12 @@
  */
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "fixture.h"
-#include "rma/state.h"
-#include "src/peer/topology.h"
+#include "numa_pages.h"
 
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
-
-/* How many NUMA nodes there are, and the kernel's number of the one with a logical index; -1. */
-static int kernel_node(int index, int *count) {
-    hwloc_topology_t topology;
-    if (!EXPECT_OK(tern_topology_load(&topology, false)))
-        return -1;
-    hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)index);
-    int number = node != NULL ? (int)node->os_index : -1;
-    if (count != NULL)
-        *count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-    hwloc_topology_destroy(topology);
-    return number;
-}
 
 /* Free huge pages of that size, of one NUMA node or (-1) of all; 0 where there can be none. */
 static size_t free_pages(size_t page, int node) {
@@ -68,14 +50,6 @@ static size_t kernel_page(const void *address) {
     return kib * 1024;
 }
 
-/* The NUMA node that a touched page lies on, or a negative errno; INT_MIN: the kernel has no NUMA.
- */
-static int node_of(const void *address) {
-    void *page = (void *)((uintptr_t)address & ~(uintptr_t)(TERN_PAGE - 1));
-    int node = -1;
-    return syscall(SYS_move_pages, 0, 1UL, &page, NULL, &node, 0) == 0 ? node : INT_MIN;
-}
-
 /* Every mapping of a segment of this node, of the pages that its owner has. */
 static void check_mappings(fixture *f) {
     tern_rma *rma = tern_rma_of(f->context);
@@ -103,12 +77,13 @@ static void check_nodes(fixture *f, const bool *roomy) {
     int count = 0;
     for (size_t i = 0; i < rma->parts; i++) {
         tern_ptr p = TERN_NULL;
-        if (!EXPECT_OK(tern_alloc_on(f->worker, f->rank, rma->numa[i], 3 * TERN_PAGE, 0,
+        if (!EXPECT_OK(tern_alloc_on(f->worker, f->rank, rma->placement.node[i], 3 * TERN_PAGE, 0,
                                      TERN_DOMAIN_GLOBAL, &p)))
             continue;
         char *memory = tern_local(f->context, p);
         memset(memory, 1, 3 * TERN_PAGE);
-        int node = kernel_node(rma->numa[i], &count), lies = node_of(memory + TERN_PAGE);
+        int node = numa_kernel_number(rma->placement.node[i], &count),
+            lies = numa_of_page(memory + TERN_PAGE);
         CU_ASSERT(lies >= 0 || lies == INT_MIN);
         if (lies >= 0 && count > 1 && node < 64 && roomy[node])
             CU_ASSERT_EQUAL(lies, node);
@@ -172,7 +147,7 @@ static void check_pages(tern_huge_pages wanted, size_t page, size_t segment) {
     check_contents(&f);
     size_t got = largest(rma->segment[f.rank].page);
     int nodes = 0;
-    (void)kernel_node(0, &nodes);
+    (void)numa_kernel_number(0, &nodes);
     if (f.rank == 0)
         printf("[%zu huge pages free, %zu needed; pages of %zu KiB, %zu of %d NUMA nodes] ", there,
                needed, got / 1024, rma->parts, nodes);

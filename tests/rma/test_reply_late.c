@@ -73,7 +73,9 @@ static bool goes_by(tern_transport transport) {
 
 static bool goes_by_puts(void) { return tern_way_to(f.context, peer)->puts_outlive; }
 
-static void mark_peer(uint32_t dead) { atomic_store(&f.context->peers.dead[peer], dead); }
+static void mark_peer(bool dead) {
+    atomic_store(&f.context->peers.dead[peer / 64], dead ? (uint64_t)1 << peer % 64 : 0);
+}
 
 static void of_the_living(void) {
     tern_return_address first, second;
@@ -98,7 +100,7 @@ static void of_the_dead(void) {
     tern_return_address first, second;
     EXPECT_OK(tern_reply_expect(f.worker, &first));
     tern_cell *memory = memory_of(&first);
-    mark_peer(1);
+    mark_peer(true);
     tern_reply_give_up(f.worker, &first, peer);
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell, first.cell);
@@ -110,7 +112,7 @@ static void of_the_dead(void) {
     expect_answer(&second, 2);
     tern_reply_release(f.worker, &second);
     CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
-    mark_peer(0);
+    mark_peer(false);
 }
 
 /* The living first, and then they die: their cells are looked at again when no other is left. */
@@ -121,9 +123,9 @@ static void of_the_dying(void) {
         tern_reply_give_up(f.worker, &address, peer);
     }
     CU_ASSERT_EQUAL(count_free(), goes_by(TERN_P2P) ? TERN_CALL_REQUESTS : 0);
-    mark_peer(1);
+    mark_peer(true);
     CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
-    mark_peer(0);
+    mark_peer(false);
 }
 
 /* A call that waits in this process for room is lost when its target has died, and the answer to it
@@ -135,7 +137,7 @@ static void of_the_lost(void) {
     EXPECT_OK(tern_reply_expect(f.worker, &first));
     call->header = tern_record_header(TERN_RECORD_CALL_RETURN, 0, sizeof first);
     memcpy(call->payload, &first, sizeof first);
-    mark_peer(1);
+    mark_peer(true);
     tern_reply_give_up(f.worker, &first, peer);
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell, first.cell);
@@ -152,7 +154,7 @@ static void of_the_lost(void) {
     CU_ASSERT(tern_reply_arrived(f.worker, &first));
     CU_ASSERT_EQUAL(tern_reply_cell(f.worker, &first)->status, TERN_ERR_PEER);
     tern_reply_release(f.worker, &first);
-    mark_peer(0);
+    mark_peer(false);
     free(call);
 }
 

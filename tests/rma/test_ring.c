@@ -535,7 +535,14 @@ static void hostile_messages(void) {
             {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = 63}, /* nobody's */
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = own, .operand = {99, 0}},
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = me},
-            {.kind = TERN_MESSAGE_REPLY, .origin = me, .target = own, .offset = TERN_CALL_REQUESTS},
+            {.kind = TERN_MESSAGE_REPLY,
+             .origin = me,
+             .target = own,
+             .offset = TERN_CELL_OF_THREAD + 1},
+            {.kind = TERN_MESSAGE_RECLAIM, .origin = me, .target = own, .operand = {99, 0}},
+            {.kind = TERN_MESSAGE_RECLAIM, .origin = me, .target = me},
+            {.kind = TERN_MESSAGE_CLOSED, .origin = me, .target = own, .operand = {99, 0}},
+            {.kind = TERN_MESSAGE_CLOSED, .origin = me, .target = own, .offset = 4},
         };
         due = far * (sizeof bad / sizeof bad[0]);
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

@@ -179,8 +179,8 @@ static void first_error_is_a_warning(void) {
     uint32_t next = (f.rank + 1) % f.size;
     for (int i = 0; i < 5; i++) {
         EXPECT_OK(tern_call(f.worker, to(next), &fail_as_told_function, &asked, sizeof asked));
-        EXPECT_OK(
-            tern_call_message(f.worker, to(next), &fail_as_told_function, &asked, sizeof asked));
+        EXPECT_OK(tern_call(f.worker, tern_by_message(to(next)), &fail_as_told_function, &asked,
+                            sizeof asked));
         EXPECT_OK(tern_call_with(f.worker, to(next), &fail_as_told_function, &asked, sizeof asked,
                                  &options));
         EXPECT_OK(tern_broadcast(f.worker, &fail_through_tern_function, NULL, 0, NULL));

@@ -54,7 +54,7 @@ static tern_extension plain(void) {
     (all[count++] = (hostile){text, TERN_RECORD_CALL_BUFFER, 0, bytes, bytes, plain(), arguments})
 
 /* As many as there are workers, at the most. */
-enum { MOST = 29 };
+enum { MOST = 30 };
 
 static size_t list(hostile *all) {
     static const struct {
@@ -97,7 +97,8 @@ static size_t list(hostile *all) {
              h->e.counter = (tern_ptr){f.rank, 0, 0, UINT64_C(1) << 50});
     EXTENDED("a counter of a rank there is not", h->e.counter = (tern_ptr){f.size, 0, 0, 4096});
     EXTENDED("a function there is not", h->id = 9999);
-    EXTENDED("an answer to a cell there is not", h->e.answer.cell = TERN_CALL_REQUESTS);
+    EXTENDED("an answer to a cell there is not", h->e.answer.cell = TERN_CELL_OF_THREAD + 1);
+    EXTENDED("a flag there is not", h->e.flags = 4);
     EXTENDED("lent by nobody", h->e.lent = 1);
     WITH_BUFFER("no room for the arguments' length", 7, 0);
     WITH_BUFFER("one more byte of arguments than there is", 16, 9);

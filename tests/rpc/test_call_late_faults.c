@@ -45,20 +45,22 @@ static fixture *delayed;
 /* MPI may poll as many descriptors. */
 static bool is_look_after_peers(const struct pollfd *fds, nfds_t count, int timeout) {
     __asm__ volatile("" : "+r"(fds)); /* the C library says that poll only writes there */
-    return timeout == 0 && count == delayed->size &&
-           fds[play.victim].fd == delayed->context->peers.watch[play.victim].fd;
+    const tern_peers *peers = &delayed->context->peers;
+    const tern_sibling *victim = tern_peer_find(peers, play.victim);
+    return timeout == 0 && count == peers->sibling_count && victim != NULL &&
+           fds[victim - peers->siblings].fd == victim->fd;
 }
 
 /* In place of the C library's. The look after the peers (tern_peers_look) polls a descriptor for
- * each rank: here the victim answers, and is dead, between the caller's last look for the answer
+ * each sibling: here the victim answers, and is dead, between the caller's last look for the answer
  * and this look. */
 int poll(struct pollfd *fds, nfds_t count, int timeout) {
     struct timespec limit = {timeout / 1000, timeout % 1000 * 1000000L};
     if (delayed != NULL && is_look_after_peers(fds, count, timeout)) {
-        const tern_peers *peers = &delayed->context->peers;
-        struct pollfd victim = peers->watch[play.victim];
+        const tern_sibling *sibling = tern_peer_find(&delayed->context->peers, play.victim);
+        struct pollfd victim = {sibling->fd, POLLIN, 0};
         delayed = NULL;
-        kill((pid_t)peers->pid[play.victim], SIGUSR1);
+        kill((pid_t)sibling->pid, SIGUSR1);
         ppoll(&victim, 1, NULL, NULL);
     }
     return ppoll(fds, count, timeout < 0 ? NULL : &limit, NULL);

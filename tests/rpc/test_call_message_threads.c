@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "call_tools.h"
+#include "tern/call_archive.h"
 
 enum { WORKERS = 2, THREADS = 5, GENERATIONS = 3 };
 
@@ -72,7 +73,7 @@ static void *live_shortly(void *argument) {
         memset(arguments, (int)mine.thread, bytes);
         memcpy(arguments, &mine, sizeof mine);
         tern_status status =
-            tern_context_call(f.context, target, &check_function, arguments, bytes);
+            tern_call(tern_context_caller(f.context), target, &check_function, arguments, bytes);
         if (status != TERN_OK)
             thread[t].worst = status;
     }
@@ -173,8 +174,8 @@ static void *flood(void *argument) {
         ticket mine = {thread[t].number, i, sizeof zeros};
         memset(arguments, (int)mine.thread, sizeof zeros);
         memcpy(arguments, &mine, sizeof mine);
-        tern_status status =
-            tern_context_call(f.context, to(next), &check_function, arguments, sizeof zeros);
+        tern_status status = tern_call(tern_context_caller(f.context), to(next), &check_function,
+                                       arguments, sizeof zeros);
         if (status != TERN_OK)
             thread[t].worst = status;
     }
@@ -207,15 +208,107 @@ static void full_window(void) {
     fixture_close(&f);
 }
 
+static tern_status double_it(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint64_t n = 0;
+    memcpy(&n, arguments, bytes < sizeof n ? bytes : sizeof n);
+    n *= 2;
+    memcpy(call->result, &n, sizeof n);
+    call->result_bytes = sizeof n;
+    return TERN_OK;
+}
+TERN_FUNCTION(double_it)
+
+enum { MANY = 3 * TERN_CALL_REQUESTS };
+
+/* Results take no reply cells: any number is under way. Those that come to nothing free theirs. */
+static void *ask_many(void *argument) {
+    static tern_request request[MANY];
+    static uint64_t result[MANY];
+    tern_worker *caller = tern_context_caller(f.context);
+    uint64_t *wrong = argument, n;
+    size_t index;
+    tern_status status;
+    memset(request, 0, sizeof request);
+    for (n = 0; n < MANY; n++)
+        *wrong += tern_call_start(caller, to((uint32_t)n % f.size), &double_it_function, &n,
+                                  sizeof n, &result[n], n % 7 == 6 ? 4 : 8, &request[n]) != TERN_OK;
+    for (n = 0; (status = tern_wait_any(caller, request, MANY, &index)), index < MANY; n++)
+        *wrong += index % 7 == 6 ? status != TERN_ERR_RANGE
+                                 : status != TERN_OK || result[index] != 2 * index ||
+                                       tern_request_result(&request[index]) != 8;
+    *wrong += n != MANY;
+    running--;
+    return NULL;
+}
+
+static void many_results(void) {
+    if (!open_with(1, 0))
+        return;
+    pthread_t other;
+    uint64_t wrong = 0;
+    running = 1;
+    pthread_create(&other, NULL, ask_many, &wrong);
+    while (running > 0)
+        tern_progress(f.worker);
+    pthread_join(other, NULL);
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_quiesce(f.worker));
+    fixture_close(&f);
+}
+
+/* What takes more than a call refuses the caller. */
+static void refusals(void) {
+    if (!open_with(1, 0))
+        return;
+    tern_worker *caller = tern_context_caller(f.context);
+    tern_writer writer;
+    static char data[100];
+    tern_ptr word = TERN_NULL;
+    CU_ASSERT_PTR_NULL(tern_context_caller(NULL));
+    EXPECT(TERN_ERR_STATE, tern_barrier(caller));
+    EXPECT(TERN_ERR_STATE, tern_quiesce(caller));
+    EXPECT(TERN_ERR_STATE, tern_worker_release(caller));
+    CU_ASSERT_EQUAL(tern_progress(caller), 0);
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_policy(caller, to(0), TERN_PUBLISH_WRITE, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_flush(caller, to(0)));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_flush_all(caller));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_call_policy(f.worker, tern_by_message(to(0)), TERN_PUBLISH_WRITE, 0));
+    tern_worker_id unknown = {TERN_NO_WORKER, TERN_NO_WORKER};
+    EXPECT(TERN_ERR_ARGUMENT, tern_call(caller, unknown, &check_function, data, 1));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_call(caller, tern_by_message((tern_worker_id){0, 9}), &check_function, data, 1));
+    EXPECT_DETAIL("no worker 9 of rank 0");
+    EXPECT_OK(tern_writer_open(&writer, NULL, 0, 1000));
+    EXPECT_OK(tern_writer_share(&writer, f.worker, 1));
+    EXPECT_OK(tern_write_items(&writer, TERN_ITEM_UNSIGNED, 1, data, sizeof data));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_call_archive(caller, to(0), &check_function, &writer, NULL));
+    tern_writer_close(&writer);
+    EXPECT_OK(tern_alloc(f.worker, 8, 0, TERN_DOMAIN_OWNER, &word));
+    const tern_call_options elsewhere = {
+        .way = TERN_BUFFER_PUT, .place = {f.size, 0, 0, 0}, .buffer = data, .buffer_bytes = 8};
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_call_with(caller, to(f.rank), &check_function, data, 1, &elsewhere));
+    const tern_call_options outside = {.way = TERN_BUFFER_PUT,
+                                       .place = {f.rank, 0, 0, UINT64_C(1) << 50},
+                                       .buffer = data,
+                                       .buffer_bytes = 8};
+    EXPECT(TERN_ERR_RANGE, tern_call_with(caller, to(f.rank), &check_function, data, 1, &outside));
+    EXPECT_OK(tern_free(f.worker, word));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(seen[0].runs, 0);
+    fixture_close(&f);
+}
+
 static tern_status refused[2];
 static bool named[2];
 
 static void *call_where_mpi_forbids(void *argument) {
     unsigned char none = 0;
-    refused[0] = tern_context_call(argument, to(0), &check_function, &none, 1);
+    refused[0] = tern_call(tern_context_caller(argument), to(0), &check_function, &none, 1);
     named[0] = strstr(tern_error_detail(), "MPI_THREAD_SERIALIZED") != NULL;
-    refused[1] = tern_context_call_try(argument, to(0), &check_function, &none, 1);
-    named[1] = strstr(tern_error_detail(), "tern_context_call_try") != NULL;
+    refused[1] = tern_call_try(tern_context_caller(argument), to(0), &check_function, &none, 1);
+    named[1] = strstr(tern_error_detail(), "by another thread") != NULL;
     return NULL;
 }
 
@@ -230,7 +323,8 @@ static void thread_level(void) {
     for (int i = 0; i < 2; i++)
         CU_ASSERT(refused[i] == TERN_ERR_STATE && named[i]);
     ticket mine = {0, 0, sizeof mine};
-    EXPECT_OK(tern_context_call(f.context, to(f.rank), &check_function, &mine, sizeof mine));
+    EXPECT_OK(
+        tern_call(tern_context_caller(f.context), to(f.rank), &check_function, &mine, sizeof mine));
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(seen[0].runs, 1);
     fixture_close(&f);
@@ -240,6 +334,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"to one worker", to_one_worker},   {"to workers", to_workers},
         {"to the process", to_the_process}, {"full window", full_window},
+        {"many results", many_results},     {"refusals", refusals},
         {"thread level", thread_level},
     };
     return tern_test_main(argc, argv, "call_message_threads", tests,

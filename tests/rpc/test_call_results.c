@@ -299,7 +299,7 @@ static void without_an_address(void) {
     const struct {
         tern_return_address back;
         wish w;
-    } record = {{.cell = TERN_CALL_REQUESTS, .sequence = 1}, {100000, 1, 0}};
+    } record = {{.cell = TERN_CELL_OF_THREAD + 1, .sequence = 1}, {100000, 1, 0}};
     tern_out *out = NULL;
     EXPECT_OK(tern_ring_open(f.worker, f.worker->id, &out));
     tern_count(&f.worker->stats.calls_sent, 1);

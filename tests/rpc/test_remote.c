@@ -261,6 +261,76 @@ static void requests(void) {
     fixture_close(&f);
 }
 
+/* An object of the program's, and a table. */
+typedef struct till {
+    uint64_t money, sales;
+} till;
+
+TERN_REMOTE_RETURN(uint64_t, sell, TERN_PART(till, desk), (uint32_t, price), TERN_STRING(what))
+TERN_REMOTE(tally, TERN_PART(tern_hashtable, table), (uint64_t, key))
+
+tern_status sell_here(tern_call_info *call, till *desk, uint32_t price, const char *what,
+                      uint64_t *result) {
+    (void)call;
+    desk->money += price + strlen(what);
+    *result = ++desk->sales;
+    return TERN_OK;
+}
+
+tern_status tally_here(tern_call_info *call, tern_hashtable *table, uint64_t key) {
+    return tern_hashtable_add(call->worker, table, &key, 1, TERN_BY_RMA, NULL);
+}
+
+static void parts_of_objects(void) {
+    fixture f;
+    if (!open_with_rings(&f, 16384))
+        return;
+    till mine[2] = {{0}, {0}};
+    tern_part *tills[2], *tables, *gone;
+    tern_hashtable *table = NULL;
+    const tern_hashtable_options options = {
+        .key_bytes = 8, .counter = true, .capacity = 64 * f.size};
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
+    EXPECT_OK(tern_part_create(f.worker, "till", &mine[0], &tills[0]));
+    EXPECT_OK(tern_part_create(f.worker, "till", &mine[1], &tills[1]));
+    EXPECT_OK(tern_part_create(f.worker, "tern_hashtable", table, &tables));
+    EXPECT_OK(tern_part_create(f.worker, "till", &mine[0], &gone));
+    if (f.rank != 0)
+        tern_part_destroy(gone);
+    EXPECT_OK(tern_barrier(f.worker));
+    const uint32_t next = (f.rank + 1) % f.size;
+    uint64_t got = 0;
+    for (uint64_t i = 1; i <= 10; i++) {
+        EXPECT_OK(sell(f.worker, to(next), tills[i % 2], 5, "tea", &got));
+        CU_ASSERT_EQUAL(got, (i + 1) / 2);
+    }
+    if (f.rank == 0 && f.size > 1)
+        EXPECT(TERN_ERR_STATE, sell(f.worker, to(next), gone, 5, "tea", &got));
+    EXPECT(TERN_ERR_STATE, sell(f.worker, to(next), tables, 5, "tea", &got));
+    EXPECT_DETAIL("till");
+    EXPECT(TERN_ERR_STATE, sell(f.worker, to(next), NULL, 5, "tea", &got));
+    /* Counted by the owners, since handlers do not wait. */
+    for (uint64_t key = 0; key < 8; key++)
+        EXPECT_OK(tally(f.worker, to(tern_hashtable_owner(table, &key)), tables, key));
+    EXPECT_OK(tern_quiesce(f.worker));
+    for (int t = 0; t < 2; t++) {
+        CU_ASSERT_EQUAL(mine[t].money, 5 * (5 + 3));
+        CU_ASSERT_EQUAL(mine[t].sales, 5);
+    }
+    for (uint64_t key = 0; key < 8; key++) {
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, 0, &got));
+        CU_ASSERT_EQUAL(got, f.size);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        tern_part_destroy(gone);
+    tern_part_destroy(tables);
+    tern_part_destroy(tills[0]);
+    tern_part_destroy(tills[1]);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 /* Memory of the target's segment, and what is not there. */
 TERN_REMOTE_RETURN(uint64_t, doubled, TERN_SEGMENT(uint64_t, words), (uint64_t, by))
 
@@ -457,6 +527,7 @@ int main(int argc, char **argv) {
         {"variable_parameters", variable_parameters},
         {"results", results},
         {"requests", requests},
+        {"parts_of_objects", parts_of_objects},
         {"segment_memory", segment_memory},
         {"registered_memory", registered_memory},
         {"calls_in_handlers", calls_in_handlers},

@@ -92,10 +92,12 @@ static const option options[] = {
     {"TERN_PEER_PATIENCE", FIELD(peer_patience), 1, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_HOST_TIMEOUT", FIELD(host_timeout), 30, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_STUCK_REPORT", FIELD(stuck_report), 10, "0", 0, {"-1", "1000001", "3s"}},
+    {"TERN_STATS", FIELD(stats), 0, "1", 1, {"2", "on", "-1"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
     {"TERN_VERBS_GID_INDEX", FIELD(verbs_gid_index), TERN_VERBS_GID_ANY, "3", 3, {"256", "-1"}},
     {"TERN_VERBS_SERVICE_LEVEL", FIELD(verbs_service_level), 0, "15", 15, {"16", "-1", "x"}},
     {"TERN_VERBS_MTU", FIELD(verbs_mtu), 0, "4096", 4096, {"4097", "-1", "1K"}},
+    {"TERN_VERBS_QUEUE_PAIRS", FIELD(verbs_queue_pairs), 4096, "2", 2, {"0", "1", "2M"}},
 };
 
 #define KNOBS (sizeof options / sizeof options[0])

@@ -64,8 +64,8 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_quiesce(w));
     REFUSED(tern_call(w, to(0), &answer_function, &word, sizeof word));
     REFUSED(tern_call_try(w, to(0), &answer_function, &word, sizeof word));
-    REFUSED(tern_call_message(w, to(0), &answer_function, &word, sizeof word));
-    REFUSED(tern_context_call(context, to(0), &answer_function, &word, sizeof word));
+    REFUSED(tern_call(w, tern_by_message(to(0)), &answer_function, &word, sizeof word));
+    REFUSED(tern_call(tern_context_caller(context), to(0), &answer_function, &word, sizeof word));
     REFUSED(tern_call_with(w, to(0), &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_broadcast(w, &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, NULL, 0, &request));

@@ -91,7 +91,7 @@ static void errors_of_handlers_stay_with_their_callers(void) {
     tern_worker_id next = {(f.rank + 1) % f.size, 0};
     refusals = 0;
     EXPECT_OK(tern_call(f.worker, next, &refuse_function, NULL, 0));
-    EXPECT_OK(tern_call_message(f.worker, next, &refuse_function, NULL, 0));
+    EXPECT_OK(tern_call(f.worker, tern_by_message(next), &refuse_function, NULL, 0));
     EXPECT_OK(tern_quiesce(f.worker));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_call_return(f.worker, next, &refuse_function, NULL, 0, NULL, 0, NULL));

@@ -35,6 +35,32 @@ static void numa_nodes_of_a_binding(void) {
     hwloc_topology_destroy(four);
 }
 
+/* Where a thread runs. */
+static void numa_node_of_processors(void) {
+    hwloc_topology_t four = synthetic("numa:4 core:2 pu:1");
+    hwloc_bitmap_t processors = hwloc_bitmap_alloc();
+    CU_ASSERT_EQUAL(tern_topology_numa_of(four, processors), -1);
+    for (unsigned i = 0; i < 8; i++) {
+        hwloc_bitmap_only(processors, i);
+        CU_ASSERT_EQUAL(tern_topology_numa_of(four, processors), (int)i / 2);
+    }
+    hwloc_bitmap_set(processors, 6);
+    CU_ASSERT_EQUAL(tern_topology_numa_of(four, processors), 3);
+    hwloc_bitmap_set(processors, 0); /* on two nodes: it may run on either */
+    CU_ASSERT_EQUAL(tern_topology_numa_of(four, processors), -1);
+    hwloc_bitmap_only(processors, 8); /* which the machine does not have */
+    CU_ASSERT_EQUAL(tern_topology_numa_of(four, processors), -1);
+    hwloc_topology_destroy(four);
+
+    /* Processors with two kinds of memory: the first is meant. */
+    hwloc_topology_t kinds = synthetic("group:2 [numa(memory=1GB)] [numa(memory=2GB)] pu:2");
+    hwloc_bitmap_only(processors, 3);
+    CU_ASSERT_EQUAL(hwloc_get_nbobjs_by_type(kinds, HWLOC_OBJ_NUMANODE), 4);
+    CU_ASSERT_EQUAL(tern_topology_numa_of(kinds, processors), 2);
+    hwloc_topology_destroy(kinds);
+    hwloc_bitmap_free(processors);
+}
+
 /* A machine with 70 NUMA nodes: as many as are asked for, no more. */
 static void many_numa_nodes(void) {
     hwloc_topology_t many = synthetic("numa:70 pu:1");
@@ -78,8 +104,9 @@ static void this_machine(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"NUMA nodes of a binding", numa_nodes_of_a_binding},
+                                           {"NUMA node of processors", numa_node_of_processors},
                                            {"many NUMA nodes", many_numa_nodes},
                                            {"numbering of nodes", numbering_of_nodes},
                                            {"this machine", this_machine}};
-    return tern_test_main(argc, argv, "topology", tests, 4);
+    return tern_test_main(argc, argv, "topology", tests, 5);
 }

@@ -14,10 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libtern_mailbox, which has a copy of each inline function too, defines it otherwise. */
+#ifndef TERN_MAILBOX_INLINE
 #ifdef __CUDACC__
 #define TERN_MAILBOX_INLINE static __host__ __device__ inline
 #else
 #define TERN_MAILBOX_INLINE static inline
+#endif
 #endif
 
 /* Distance in bytes between flags, lock words and packets that different processors write. */

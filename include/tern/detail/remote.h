@@ -11,6 +11,7 @@
 
 #include "tern/archive.h"
 #include "tern/call_archive.h"
+#include "tern/part.h"
 #include "tern/vector.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,7 @@ typedef enum tern_remote_kind {
     TERN_REMOTE_BUFFER,
     TERN_REMOTE_SEGMENT,
     TERN_REMOTE_VECTOR,
+    TERN_REMOTE_PART,
     TERN_REMOTE_RESULT
 } tern_remote_kind;
 
@@ -82,15 +84,19 @@ TERN_NODISCARD TERN_API tern_status tern_remote_start_archive(
 TERN_NODISCARD TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes,
                                                        size_t wanted);
 
+/* This rank's part of the object with that id; NULL and a status: there is none. kind: the type. */
+TERN_API void *tern_remote_part(const tern_call_info *call, const tern_function *function,
+                                const char *kind, uint64_t id, tern_status *status);
+
 /* The address of a piece in registered memory of this process; NULL and a status: there is none. */
 TERN_API void *tern_remote_find(const tern_call_info *call, const tern_function *function,
                                 const tern_remote_piece *piece, size_t element, size_t alignment,
                                 tern_status *status);
 
 /* The address of a piece for a handler; status is left alone if there is one. */
-static inline void *tern_remote_reach(const tern_call_info *call, const tern_function *function,
-                                      const tern_remote_piece *piece, size_t element,
-                                      size_t alignment, tern_status *status) {
+TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_function *function,
+                                    const tern_remote_piece *piece, size_t element,
+                                    size_t alignment, tern_status *status) {
     if (piece->count == 0)
         return NULL;
     char *at = piece->count <= SIZE_MAX / element
@@ -261,6 +267,21 @@ static inline void *tern_remote_reach(const tern_call_info *call, const tern_fun
                                            __alignof__(type), &status_);
 #define TERN_REMOTE_SEGMENT_pass(type, name, n) , name, (size_t)name##_piece_.count
 #define TERN_REMOTE_SEGMENT_drop(type, name, n)
+
+#define TERN_REMOTE_PART_entry(type, name, n) {TERN_REMOTE_PART, TERN_ITEM_BYTES, 0, 1, #type},
+#define TERN_REMOTE_PART_check(type, name, n)
+#define TERN_REMOTE_PART_caller(type, name, n) , const tern_part *name
+#define TERN_REMOTE_PART_here(type, name, n) , type *name
+#define TERN_REMOTE_PART_member(type, name, n) uint64_t name;
+#define TERN_REMOTE_PART_fill(type, name, n) record_.name = name != NULL ? tern_part_id(name) : 0;
+#define TERN_REMOTE_PART_carries(type, name, n)
+#define TERN_REMOTE_PART_write(type, name, n)
+#define TERN_REMOTE_PART_local(type, name, n)
+#define TERN_REMOTE_PART_read(type, name, n)
+#define TERN_REMOTE_PART_reach(type, name, n)                                                      \
+    type *name = (type *)tern_remote_part(call_, function_, #type, record_->name, &status_);
+#define TERN_REMOTE_PART_pass(type, name, n) , name
+#define TERN_REMOTE_PART_drop(type, name, n)
 
 #define TERN_REMOTE_VECTOR_entry(type, name, n) TERN_REMOTE_ENTRY(TERN_REMOTE_VECTOR, type, 1)
 #define TERN_REMOTE_VECTOR_check(type, name, n) TERN_REMOTE_BUFFER_check(type, name, n)

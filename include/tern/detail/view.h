@@ -38,6 +38,7 @@ typedef struct tern_lane {
 typedef struct tern_worker_view {
     const tern_reach *reach; /* by rank */
     uint32_t ranks;
+    uint32_t inlined;         /* ranks; or 0: the library makes all transfers (TERN_STATS) */
     uint32_t workers;         /* of each rank */
     struct tern_out **out;    /* by worker number; each begins with its tern_lane, or is NULL */
     const uint64_t *function; /* by a function's id: the header of its records, or 0 */
@@ -54,7 +55,7 @@ typedef struct tern_worker_view {
  * consumer's cache, stores leave a processor in order, and few that wait for their line are enough
  * to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler is told of
  * the processor.) */
-static inline void tern_own_line(const char *line) {
+TERN_INLINE void tern_own_line(const char *line) {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
@@ -64,7 +65,7 @@ static inline void tern_own_line(const char *line) {
 
 /* Where a record of size bytes, a multiple of 8, is to be written, header and all; NULL: the short
  * way is shut. The word behind it is free too, for the zero that ends the ring's content. */
-static inline char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
+TERN_INLINE char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
     if (__builtin_expect(lane->write + size + 8 > lane->limit, 0))
         return NULL;
     return lane->data + (lane->write & lane->mask);
@@ -75,7 +76,7 @@ static inline char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
  * the zero that the consumer stops at. Nonzero: tern_ring_attend is to be called, to ring the bell
  * or to note a new run. The release store pairs with the consumer's acquire load of the header; the
  * mark may be read early (tern_ring_publish_near). */
-static inline int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
+TERN_INLINE int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
     uint64_t at = lane->write, next = at + size;
     /* Not what the consumer still has to read. */
     if (at + TERN_LANE_AHEAD < lane->limit)

@@ -1,0 +1,247 @@
+! tern for Fortran 2008 with TS 29113, which mpi_f08 needs as well. The functions are those of the C
+! interface (include/tern/*.h is their reference) with their names, arguments and statuses:
+!
+!     status = tern_put(worker, place, values, c_sizeof(values))
+!     call tern_check(tern_barrier(worker))      ! stops the program on an error
+!
+! Where C takes a pointer to data, pass the variable itself: a scalar or an array of any type. Arrays
+! must be contiguous. Arguments that may be NULL in C are optional. What a function may use after its
+! return (registered memory, requests) is left out. Ranks and worker indexes are from 0, as in MPI.
+! tests/languages compares the types and constants here with those of the headers.
+
+module tern
+    use, intrinsic :: iso_c_binding
+    use mpi_f08, only: MPI_Comm
+    implicit none
+    private :: MPI_Comm
+
+    ! ---- types ----
+
+    type, bind(C) :: tern_context
+        type(c_ptr) :: c = c_null_ptr
+    end type
+    type, bind(C) :: tern_worker
+        type(c_ptr) :: c = c_null_ptr
+    end type
+    type, bind(C) :: tern_hashtable
+        type(c_ptr) :: c = c_null_ptr
+    end type
+    type, bind(C) :: tern_queue
+        type(c_ptr) :: c = c_null_ptr
+    end type
+
+    type, bind(C) :: tern_worker_id
+        integer(c_int32_t) :: rank = 0
+        integer(c_int32_t) :: index = 0
+    end type
+
+    ! A place in the memory of a rank; plain data that may be sent to other ranks.
+    type, bind(C) :: tern_ptr
+        integer(c_int32_t) :: rank = 0
+        integer(c_int16_t) :: segment = 0
+        integer(c_int16_t) :: domain = 0
+        integer(c_int64_t) :: offset = 0
+    end type
+
+    type, bind(C) :: tern_event
+        integer(c_int) :: kind = 0
+        integer(c_int) :: status = 0
+        type(tern_worker_id) :: peer
+        integer(c_int64_t) :: local_cid = 0
+        integer(c_int64_t) :: bytes = 0
+        integer(c_int32_t) :: is_get = 0
+        integer(c_int32_t) :: cid_bytes = 0
+        integer(c_int64_t) :: cid(32) = 0 ! so a cid of 8 bytes is cid(1)
+    end type
+
+    type, bind(C) :: tern_hashtable_options
+        integer(c_size_t) :: key_bytes = 0
+        integer(c_size_t) :: value_bytes = 0
+        integer(c_int) :: counter = 0
+        integer(c_int64_t) :: capacity = 0
+        integer(c_int) :: call_only = 0
+        integer(c_int) :: grow = 0
+        type(c_funptr) :: key_hash = c_null_funptr
+        type(c_funptr) :: key_equal = c_null_funptr
+        type(c_funptr) :: key_owner = c_null_funptr
+        type(c_ptr) :: key_argument = c_null_ptr
+    end type
+
+    type, bind(C) :: tern_queue_options
+        integer(c_int32_t) :: host = 0
+        integer(c_size_t) :: item_bytes = 0
+        integer(c_int64_t) :: capacity = 0
+        integer(c_int) :: call_only = 0
+    end type
+
+    ! What a handler may ask about its call.
+    type, bind(C) :: tern_call_info
+        type(tern_worker) :: worker
+        type(tern_worker_id) :: origin
+        type(c_ptr) :: result = c_null_ptr
+        integer(c_size_t) :: result_bytes = 0
+        type(c_ptr) :: buffer = c_null_ptr
+        integer(c_size_t) :: buffer_bytes = 0
+        type(c_ptr) :: chunks = c_null_ptr
+        integer(c_size_t) :: chunk_count = 0
+        type(c_ptr) :: user = c_null_ptr
+    end type
+
+    ! A function that other ranks call. Made by tern_function_register.
+    type, bind(C) :: tern_function
+        type(c_ptr) :: name = c_null_ptr
+        type(c_funptr) :: handler = c_null_funptr
+        type(c_ptr) :: user = c_null_ptr
+        integer(c_int32_t) :: id = 0
+    end type
+
+    ! ---- constants ----
+
+    enum, bind(C)
+        enumerator :: TERN_OK = 0, TERN_ERR_ARGUMENT, TERN_ERR_CONFIG, TERN_ERR_RANGE, &
+            TERN_ERR_MEMORY, TERN_ERR_FULL, TERN_ERR_EMPTY, TERN_ERR_NOT_FOUND, TERN_ERR_EXISTS, &
+            TERN_ERR_AGAIN, TERN_ERR_TIMEOUT, TERN_ERR_PEER, TERN_ERR_STATE, TERN_ERR_MISMATCH, &
+            TERN_ERR_UNSUPPORTED, TERN_ERR_MPI, TERN_ERR_SYSTEM, TERN_ERR_CORRUPT, &
+            TERN_ERR_NETWORK, TERN_ERR_DONE, TERN_STATUS_COUNT
+    end enum
+    enum, bind(C)
+        enumerator :: TERN_DOMAIN_GLOBAL = 0, TERN_DOMAIN_NODE, TERN_DOMAIN_OWNER
+    end enum
+    enum, bind(C)
+        enumerator :: TERN_EVENT_LOCAL = 1, TERN_EVENT_REMOTE
+    end enum
+    enum, bind(C)
+        enumerator :: TERN_REDUCE_SUM = 0, TERN_REDUCE_MIN, TERN_REDUCE_MAX
+    end enum
+    enum, bind(C)
+        enumerator :: TERN_UINT64 = 0, TERN_INT64, TERN_DOUBLE
+    end enum
+    ! Flags of operations, combined by ior.
+    integer(c_int32_t), parameter :: TERN_READ_WRITE = 0, TERN_WRITE_ONLY = 1, &
+        TERN_READ_ONLY = 2, TERN_LOCAL = 4, TERN_AUTO = 0, TERN_BY_RMA = 8, TERN_BY_CALL = 16
+    integer(c_int), parameter :: TERN_NOTIFY_NO_LOCAL = 1, TERN_NOTIFY_NO_REMOTE = 2
+    integer(c_int), parameter :: TERN_PROBE_LOCAL = 1, TERN_PROBE_REMOTE = 2, TERN_PROBE_ANY = 3
+    integer(c_int), parameter :: TERN_NUMA_ANY = -1
+
+    ! A function that other ranks call. arguments is the address of bytes bytes; what it returns is
+    ! the status of the call. It may not wait. Its result goes to where call%result points
+    ! (c_f_pointer), and call%result_bytes says how long it is.
+    abstract interface
+        function tern_handler(call, arguments, bytes) bind(C)
+            import :: c_int, c_ptr, c_size_t, tern_call_info
+            type(tern_call_info), intent(inout) :: call
+            type(c_ptr), value :: arguments
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: tern_handler
+        end function
+    end interface
+
+    include 'transfer.inc'
+    include 'objects.inc'
+
+contains
+
+    ! Collective over comm. options: such as "TERN_WORKERS=2 TERN_SEGMENT_SIZE=1G".
+    function tern_context_create(comm, context, options) result(status)
+        type(MPI_Comm), intent(in) :: comm
+        type(tern_context), intent(out) :: context
+        character(len=*), intent(in), optional :: options
+        integer(c_int) :: status
+        interface
+            function create(comm, options, context) bind(C, name='tern_context_create_f')
+                import :: c_char, c_int, tern_context
+                integer(c_int), value :: comm
+                character(kind=c_char), intent(in) :: options(*)
+                type(tern_context), intent(out) :: context
+                integer(c_int) :: create
+            end function
+        end interface
+        if (present(options)) then
+            status = create(int(comm%MPI_VAL, c_int), options//c_null_char, context)
+        else
+            status = create(int(comm%MPI_VAL, c_int), c_null_char, context)
+        end if
+    end function
+
+    ! Registers handler under name for contexts that are created later. function must live as long
+    ! as the program: give it the attribute save.
+    function tern_function_register(function, name, handler) result(status)
+        type(tern_function), intent(inout), target :: function
+        character(len=*), intent(in) :: name
+        procedure(tern_handler) :: handler
+        integer(c_int) :: status
+        character(kind=c_char), pointer :: text(:)
+        integer :: i
+        interface
+            function register(function) bind(C, name='tern_function_register')
+                import :: c_int, tern_function
+                type(tern_function), intent(inout) :: function
+                integer(c_int) :: register
+            end function
+        end interface
+        allocate (text(len(name) + 1)) ! for the rest of the program, as the function
+        do i = 1, len(name)
+            text(i) = name(i:i)
+        end do
+        text(len(name) + 1) = c_null_char
+        function%name = c_loc(text)
+        function%handler = c_funloc(handler)
+        status = register(function)
+        if (status /= TERN_OK) deallocate (text)
+    end function
+
+    ! The meaning of a status in a few words.
+    function tern_strerror(status) result(text)
+        integer(c_int), intent(in) :: status
+        character(len=:), allocatable :: text
+        interface
+            function strerror(status) bind(C, name='tern_strerror')
+                import :: c_int, c_ptr
+                integer(c_int), value :: status
+                type(c_ptr) :: strerror
+            end function
+        end interface
+        text = text_at(strerror(status))
+    end function
+
+    ! The text of the last failure of this thread.
+    function tern_error_detail() result(text)
+        character(len=:), allocatable :: text
+        interface
+            function error_detail() bind(C, name='tern_error_detail')
+                import :: c_ptr
+                type(c_ptr) :: error_detail
+            end function
+        end interface
+        text = text_at(error_detail())
+    end function
+
+    ! Ends the program with the text of the error, unless status is TERN_OK.
+    subroutine tern_check(status)
+        use, intrinsic :: iso_fortran_env, only: error_unit
+        integer(c_int), intent(in) :: status
+        if (status == TERN_OK) return
+        write (error_unit, '(4a)') 'tern: ', tern_strerror(status), ': ', tern_error_detail()
+        error stop 1
+    end subroutine
+
+    function text_at(address) result(text)
+        type(c_ptr), intent(in) :: address
+        character(len=:), allocatable :: text
+        character(kind=c_char), pointer :: c(:)
+        integer :: i
+        interface
+            function strlen(text) bind(C)
+                import :: c_ptr, c_size_t
+                type(c_ptr), value :: text
+                integer(c_size_t) :: strlen
+            end function
+        end interface
+        call c_f_pointer(address, c, [strlen(address)])
+        allocate (character(len=size(c)) :: text)
+        do i = 1, size(c)
+            text(i:i) = c(i)
+        end do
+    end function
+
+end module tern

@@ -1,0 +1,185 @@
+#include "hashtable/call.h"
+
+#include "base/process.h"
+#include "hashtable/far/requests.h"
+#include "hashtable/growth/growth.h"
+#include "tern/message.h"
+
+/*
+ * Tours: how the owner of a part learns that nobody uses its old arrays any more. Their memory then
+ * becomes the next array, so a part in which keys come and go for ever takes no more and no more.
+ *
+ * A tour is a message that visits every worker of every rank, one after the other, and comes back
+ * to the owner. Its visit tells the rank where the owner's probes start, if the rank does not know
+ * yet, and it passes on only when the worker is in no operation on the table that began before. So
+ * whatever the worker does afterwards starts in that array or a later one, and when the tour is
+ * back no rank will touch an older one: no get, put, compare-and-swap or fetch-and-add comes too
+ * late. (A number of the generation in each word could not refuse a late fetch-and-add.)
+ *
+ * An operation that waits for the owner to begin a move holds no array meanwhile (growth.c), so the
+ * tour that the move needs may pass. The short way of an operation makes no progress and is over
+ * when a handler runs. Others count themselves (tern_table_enter).
+ *
+ * No hot path knows of tours. They need the progress of every rank; a move does not wait for them
+ * for ever (may_begin in move.c). A tour that is lost, because there was no memory to send it on,
+ * is sent again after a while, and one that comes twice does no harm. Tours go by message, so they
+ * need no ring and do not stand behind a call that waits at the head of its ring for the move.
+ *
+ * A table that does not grow, and that not all ranks reach by load and store, is not reckoned with
+ * to move until its first tour: before, a find in a phase of reads and an insert in a phase of
+ * writes cost less, and flights are taken.
+ */
+
+/* 1 s, which is doubled each time and 10 times at most. */
+enum { AGAIN_NS = 1000000000, AGAIN_MOST = 10 };
+
+typedef struct tour {
+    tern_table_head head;
+    uint64_t generation, buckets, count; /* of the array that the owner's probes start in */
+    uint32_t owner;
+    uint32_t worker;   /* index of the worker that is visited */
+    uint32_t waits;    /* 1: it has been at this worker before, which was in an operation */
+    uint32_t returned; /* 1: it is back at the owner */
+    uint64_t begun;    /* by the worker then */
+} tour;
+
+static tern_status tern_hashtable_on_tour(tern_call_info *call, const void *message, size_t bytes);
+TERN_FUNCTION(tern_hashtable_on_tour)
+
+/* A tour that cannot be sent is lost. */
+static void tour_send_to(tern_worker *worker, uint32_t rank, const tour *t) {
+    const tern_worker_id next = tern_by_message((tern_worker_id){rank, t->worker});
+    if (tern_call_queue(worker, next, &tern_hashtable_on_tour_function, t, sizeof *t) != TERN_OK)
+        tern_error_clear();
+}
+
+/* Whether the worker that the tour visits is in no operation that it was in when the tour came. It
+ * does nothing meanwhile but run the handler that asks. */
+static bool tour_passes(const tern_hashtable *table, tour *t) {
+    const tern_table_inside *inside = &table->inside[t->worker];
+    const bool waits = t->waits != 0;
+    if (tern_requests_under_way(table, t->worker))
+        return false;
+    if (inside->operations == 0 || (waits && inside->begun != t->begun)) {
+        t->waits = 0;
+        return true;
+    }
+    t->waits = 1;
+    t->begun = inside->begun;
+    return false;
+}
+
+/* [out] t: the worker to be visited next, of this rank; that many workers: none. Of those that no
+ * thread has, this thread borrows one at a time. */
+static void tour_pass_workers(const tern_hashtable *table, tour *t) {
+    const tern_context *context = table->context;
+    bool passes = tour_passes(table, t);
+    while (passes && ++t->worker < context->workers) {
+        tern_worker *next = context->worker[t->worker];
+        if (!tern_worker_borrow(next))
+            return;
+        passes = tour_passes(table, t);
+        tern_worker_give_back(next);
+    }
+}
+
+static void tour_visit(tern_worker *worker, tern_hashtable *table, tour *t) {
+    const tern_context *context = table->context;
+    tern_growth *growth = table->growth;
+    const tern_news news = {.generation = t->generation, .buckets = t->buckets, .count = t->count};
+    uint32_t rank = table->rank;
+    /* R4; operations that begin after the visit see it, as the visit does */
+    atomic_store_explicit(&table->moves, true, memory_order_relaxed);
+    if (tern_growth_apply(worker, growth, t->owner, &news) != TERN_OK) {
+        tern_error_clear(); /* no memory: the tour is lost */
+        return;
+    }
+    tern_growth_cut(table, t->owner);
+    tour_pass_workers(table, t);
+    if (t->worker == context->workers) {
+        if (t->owner != rank) /* the owner's are still others' */
+            tern_growth_forget(worker, growth, t->owner, t->generation, false);
+        rank = (rank + 1) % table->ranks;
+        t->worker = 0;
+        t->returned = rank == t->owner;
+    }
+    tour_send_to(worker, rank, t);
+}
+
+/* An older tour may come back later, and says less. */
+static void tour_return(tern_growth *growth, uint64_t about) {
+    /* R5; all come back to one worker */
+    if (atomic_load_explicit(&growth->home, memory_order_relaxed) < about)
+        /* R1: tern_tour_is_over */
+        atomic_store_explicit(&growth->home, about, memory_order_release);
+}
+
+static tern_status tern_hashtable_on_tour(tern_call_info *call, const void *message, size_t bytes) {
+    tour t;
+    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof t);
+    if (table == NULL || bytes != sizeof t)
+        return TERN_OK; /* the table is gone */
+    tern_read_once(&t, message, sizeof t);
+    if (t.worker != call->worker->index || t.owner >= table->ranks)
+        return TERN_OK;
+    if (t.returned == 0)
+        tour_visit(call->worker, table, &t);
+    else if (t.owner == table->rank)
+        tour_return(table->growth, t.generation + 1);
+    return TERN_OK;
+}
+
+void tern_tour_begin(tern_hashtable *table, bool near) {
+    const bool moves = near || table->grows || table->call_only;
+    /* R9: tern_hashtable_create; nobody uses the table yet */
+    atomic_store_explicit(&table->moves, moves, memory_order_relaxed);
+    atomic_store_explicit(&table->growth->home, moves, memory_order_relaxed);
+    table->asks = !moves;
+}
+
+bool tern_tour_is_over(const tern_growth *growth) {
+    /* R1: tern_hashtable_on_tour */
+    return atomic_load_explicit(&growth->home, memory_order_acquire) > growth->from->generation;
+}
+
+void tern_tour_keep(tern_worker *worker, tern_growth *growth) {
+    const tern_hashtable *table = growth->table;
+    const tern_table_part *from = growth->from;
+    const uint64_t about = from->generation + UINT64_C(1);
+    if (growth->tour == 0 && growth->toured == about)
+        return;
+    if (tern_tour_is_over(growth)) {
+        tern_news news = growth->news;
+        news.moves = 1;
+        if (growth->news.moves == 0 && tern_growth_publish(worker, growth, &news) != TERN_OK)
+            return;
+        tern_growth_forget(worker, growth, table->rank, from->generation, true);
+        growth->toured = about;
+        growth->tour = 0;
+        return;
+    }
+    if (from->generation == 0 && !growth->wants_tour)
+        return;
+    const uint64_t now = tern_now();
+    growth->times = growth->tour == about ? growth->times : 0;
+    if (growth->times > 0 && now - growth->sent < (uint64_t)AGAIN_NS << (growth->times - 1))
+        return;
+    growth->tour = about;
+    growth->sent = now;
+    growth->times += growth->times <= AGAIN_MOST;
+    const tour t = {.head = tern_table_head_to(table),
+                    .generation = from->generation,
+                    .buckets = from->buckets.offset,
+                    .count = from->count,
+                    .owner = table->rank};
+    tour_send_to(worker, table->rank, &t);
+}
+
+uint32_t tern_tour_behind(tern_growth *growth) {
+    uint32_t behind = 0;
+    pthread_mutex_lock(&growth->lock);
+    for (const tern_array *a = growth->arrays; a != NULL; a = a->older)
+        behind += a->part.buckets.rank == growth->table->rank && &a->part != growth->from;
+    pthread_mutex_unlock(&growth->lock);
+    return behind;
+}

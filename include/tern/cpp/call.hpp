@@ -1,0 +1,208 @@
+#ifndef TERN_CPP_CALL_HPP
+#define TERN_CPP_CALL_HPP
+
+/*
+ * C++ functions as remote calls (tern/call.h). A function whose first parameter is tern_call_info &
+ * runs on another worker, with copies of plain arguments:
+ *
+ *     static int add(tern_call_info &, int a, int b) { return a + b; }
+ *
+ *     tern::call<add>(worker, target, 1, 2).value();                  // its result is dropped
+ *     int three = tern::call_return<add>(worker, target, 1, 2).value();
+ *     auto sum = tern::call_start<add>(worker, target, 1, 2).value(); // a future
+ *
+ * It may be a lambda without captures that a constexpr variable of static storage holds as a
+ * pointer to a function. It returns void, a plain type or a result<>, whose status then is that of
+ * the call. An exception becomes TERN_ERR_STATE with its what(). The rules of handlers hold: it
+ * must not wait.
+ *
+ * The program registers each function that it calls before main(), under the compiler's name of the
+ * function. So every rank runs the same program, and two functions that are called must not have
+ * one name (static ones in different files): tern_context_create is TERN_ERR_EXISTS then.
+ */
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tern/call.h"
+#include "tern/cpp/future.hpp"
+
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+namespace tern {
+
+namespace detail {
+
+template <class Returned> struct unwrapped { using type = Returned; };
+template <class Returned> struct unwrapped<result<Returned>> { using type = Returned; };
+
+template <class T> T load_argument(const unsigned char *&at) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    at += sizeof(T);
+    return value;
+}
+
+/* Stores what a function returned as the result of the call. */
+template <class T> tern_status return_value(tern_call_info *call, const T &value) {
+    require_plain<T>();
+    tern_status status = sizeof(T) <= TERN_RESULT_MAX ? TERN_OK : tern_call_result(call, sizeof(T));
+    if (status != TERN_OK)
+        return status;
+    std::memcpy(call->result, &value, sizeof(T));
+    call->result_bytes = sizeof(T);
+    return TERN_OK;
+}
+template <class T> tern_status return_value(tern_call_info *call, const result<T> &value) {
+    if constexpr (!std::is_void_v<T>) {
+        if (value.ok())
+            return return_value(call, value.value());
+    }
+    return value.status();
+}
+
+template <auto Function, class Returned, class... Arguments> struct remote_base {
+    using value_type = typename unwrapped<Returned>::type;
+
+    static constexpr std::size_t bytes = (std::size_t(0) + ... + sizeof(Arguments));
+
+    /* The arguments, one behind the other. */
+    struct packed {
+        unsigned char data[bytes > 0 ? bytes : 1];
+
+        explicit packed(const Arguments &...arguments) {
+            (require_plain<Arguments>(), ...);
+            unsigned char *at = data;
+            ((std::memcpy(at, &arguments, sizeof(Arguments)), at += sizeof(Arguments)), ...);
+            (void)at;
+        }
+    };
+
+    static tern_status handler(tern_call_info *call, const void *arguments, std::size_t size) {
+        if (size != bytes)
+            return tern_call_fail(call, TERN_ERR_MISMATCH, "%zu bytes of arguments came, not %zu",
+                                  size, bytes);
+#if defined(__cpp_exceptions)
+        try {
+            return run(call, static_cast<const unsigned char *>(arguments));
+        } catch (const error &e) {
+            return tern_call_fail(call, e.status(), "%s", e.what());
+        } catch (const std::exception &e) {
+            return tern_call_fail(call, TERN_ERR_STATE, "%s", e.what());
+        } catch (...) {
+            return tern_call_fail(call, TERN_ERR_STATE, "the function threw an exception");
+        }
+#else
+        return run(call, static_cast<const unsigned char *>(arguments));
+#endif
+    }
+
+  private:
+    static tern_status run(tern_call_info *call, const unsigned char *at) {
+        (void)at;
+        std::tuple<Arguments...> arguments{load_argument<Arguments>(at)...};
+        auto invoke = [call](const Arguments &...a) { return Function(*call, a...); };
+        if constexpr (std::is_void_v<Returned>) {
+            std::apply(invoke, arguments);
+            return TERN_OK;
+        } else {
+            return return_value(call, std::apply(invoke, arguments));
+        }
+    }
+};
+
+template <class Signature, auto Function> struct remote_signature {
+    static_assert(!std::is_same_v<Signature, Signature>,
+                  "a function that is called on other ranks has tern_call_info & as its first "
+                  "parameter");
+};
+template <class Returned, class... Parameters, auto Function>
+struct remote_signature<Returned (*)(tern_call_info &, Parameters...), Function>
+    : remote_base<Function, Returned, std::decay_t<Parameters>...> {};
+template <class Returned, class... Parameters, auto Function>
+struct remote_signature<Returned (*)(tern_call_info &, Parameters...) noexcept, Function>
+    : remote_base<Function, Returned, std::decay_t<Parameters>...> {};
+
+/* The compiler's name of the function, out of that of the function which is given as pretty. tern
+ * compares names up to a parenthesis, so that there must be none. */
+inline std::string remote_name(const char *pretty) {
+    std::string name = pretty;
+    const std::string mark = "Function = ";
+    name.erase(0, name.find(mark) + mark.size());
+    for (char &c : name)
+        c = c == '(' ? '{' : c == ')' ? '}' : c;
+    return name.substr(0, name.rfind(']'));
+}
+
+template <auto Function>
+struct remote : remote_signature<std::decay_t<decltype(Function)>, Function> {
+    /* Registers the function before main(), in every program that calls it. */
+    struct registration {
+        std::string name;
+        tern_function function;
+        registration()
+            : name(remote_name(__PRETTY_FUNCTION__)), function{name.c_str(), remote::handler,
+                                                               nullptr, 0} {
+            tern_function_declare(&function);
+        }
+    };
+    static inline registration registered;
+};
+
+} // namespace detail
+
+/* Collective: returns when all calls have run (tern_quiesce). */
+inline result<void> quiesce(tern_worker *worker) { return tern_quiesce(worker); }
+
+/* Runs Function on target, once, and returns at once. */
+template <auto Function, class... Arguments>
+result<void> call(tern_worker *worker, tern_worker_id target, Arguments &&...arguments) {
+    using remote = detail::remote<Function>;
+    const typename remote::packed packed(arguments...);
+    return tern_call(worker, target, &remote::registered.function, packed.data, remote::bytes);
+}
+
+/* Runs Function on target and waits for what it returns. */
+template <auto Function, class... Arguments>
+auto call_return(tern_worker *worker, tern_worker_id target, Arguments &&...arguments)
+    -> result<typename detail::remote<Function>::value_type> {
+    using remote = detail::remote<Function>;
+    using value_type = typename remote::value_type;
+    const typename remote::packed packed(arguments...);
+    if constexpr (std::is_void_v<value_type>) {
+        return tern_call_return(worker, target, &remote::registered.function, packed.data,
+                                remote::bytes, nullptr, 0, nullptr);
+    } else {
+        value_type value;
+        tern_status status =
+            tern_call_return(worker, target, &remote::registered.function, packed.data,
+                             remote::bytes, &value, sizeof value, nullptr);
+        if (status != TERN_OK)
+            return status;
+        return value;
+    }
+}
+
+/* Starts such a call and returns. Function returns a value. */
+template <auto Function, class... Arguments>
+auto call_start(tern_worker *worker, tern_worker_id target, Arguments &&...arguments)
+    -> result<future<typename detail::remote<Function>::value_type>> {
+    using remote = detail::remote<Function>;
+    using value_type = typename remote::value_type;
+    const typename remote::packed packed(arguments...);
+    return future<value_type>::begin(
+        worker, value_type(), [&](tern_request *request, value_type *value) {
+            return tern_call_start(worker, target, &remote::registered.function, packed.data,
+                                   remote::bytes, value, sizeof *value, request);
+        });
+}
+
+} // namespace tern
+
+#endif

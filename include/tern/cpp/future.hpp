@@ -1,0 +1,95 @@
+#ifndef TERN_CPP_FUTURE_HPP
+#define TERN_CPP_FUTURE_HPP
+
+/*
+ * Operations that are under way (tern/request.h), each with the value that it reads or writes:
+ *
+ *     auto sum = tern::call_start<add>(worker, target, 1, 2).value();
+ *     ...
+ *     int three = sum.get().value();
+ *
+ * A future can be moved, because request and value lie in memory of their own. One allocation for
+ * each operation is its price; the functions of the C interface need none. The destructor waits for
+ * an operation that is still under way, unless it runs because of an exception; then it leaves the
+ * memory to the operation.
+ */
+
+#include <memory>
+#include <utility>
+
+#include "tern/cpp/object.hpp"
+#include "tern/request.h"
+
+namespace tern {
+
+template <class T> class [[nodiscard]] future {
+  public:
+    future(future &&) noexcept = default;
+    future &operator=(future &&other) noexcept {
+        std::swap(worker_, other.worker_);
+        std::swap(operation_, other.operation_);
+        return *this;
+    }
+    ~future() {
+        if (operation_ == nullptr || operation_->told)
+            return;
+        if (birth_.unwinding())
+            (void)operation_.release();
+        else
+            detail::log_failure("an operation that nobody waited for", wait().status());
+    }
+
+    /* Whether the operation is complete. Makes progress; never waits. */
+    result<bool> done() {
+        int done = 0;
+        tern_status status = tern_test(worker_, &operation_->request, &done);
+        if (status != TERN_OK)
+            return status;
+        return done != 0;
+    }
+
+    /* Waits until the operation is complete. */
+    result<void> wait() {
+        operation_->told = true;
+        return tern_wait(worker_, &operation_->request);
+    }
+
+    /* Waits, and returns what was read, or what was written. May be called again. */
+    result<T> get() {
+        tern_status status = wait().status();
+        if (status != TERN_OK)
+            return status;
+        return operation_->value;
+    }
+
+    /* For functions that start operations: start(request, value) starts one, which reads or writes
+     * value. */
+    template <class Start> static result<future> begin(tern_worker *worker, T value, Start start) {
+        future f(worker, std::move(value));
+        tern_status status = start(&f.operation_->request, &f.operation_->value);
+        if (status != TERN_OK) {
+            f.operation_.reset();
+            return status;
+        }
+        return f;
+    }
+
+  private:
+    struct operation {
+        tern_request request = {};
+        T value;
+        bool told = false; /* a wait has returned what became of it */
+        explicit operation(T initial) : value(std::move(initial)) {}
+    };
+
+    future(tern_worker *worker, T value)
+        : worker_(worker), operation_(std::make_unique<operation>(std::move(value))) {}
+
+    detail::birth birth_;
+    tern_worker *worker_;
+    std::unique_ptr<operation> operation_;
+};
+
+} // namespace tern
+
+#endif

@@ -1,0 +1,272 @@
+#ifndef TERN_CPP_HASH_MAP_HPP
+#define TERN_CPP_HASH_MAP_HPP
+
+/*
+ * Hash tables with types (tern/hashtable.h): hash_map of keys and values, counter_map of keys and
+ * counters. Keys are hashed and compared as bytes, unless the program gives its own hash and
+ * equality, as function objects without state. Each operation takes the flags of tern/flags.h. The
+ * worker of an operation is the one that created the table; other threads use on(their worker).
+ *
+ *     auto squares = tern::hash_map<int, double>::create(worker, 1000).value();
+ *     squares.insert(7, 49.0).value();
+ *     std::optional<double> found = squares.find(7).value();
+ */
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "tern/cpp/future.hpp"
+#include "tern/hashtable.h"
+#include "tern/hashtable_batch.h"
+#include "tern/hashtable_request.h"
+
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+namespace tern {
+
+/* Hash and equality of the bytes of a key: the default. */
+struct bytewise {};
+
+namespace detail {
+
+/* What every table has, whatever is stored under the keys: Value, or std::uint64_t as a counter. */
+template <class Key, class Value> class table_view : public handle<tern_hashtable> {
+  public:
+    using handle::handle;
+
+    /* Whether the key was there. */
+    result<bool> erase(const Key &key, tern_flags flags = 0) {
+        tern_status status = tern_hashtable_erase(worker_, object_, &key, flags);
+        if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
+            return status;
+        return status == TERN_OK;
+    }
+
+    result<std::optional<Value>> find(const Key &key, tern_flags flags = 0) {
+        Value value;
+        tern_status status = tern_hashtable_find(worker_, object_, &key, flags, &value);
+        if (status == TERN_ERR_NOT_FOUND)
+            return std::optional<Value>();
+        if (status != TERN_OK)
+            return status;
+        return std::optional<Value>(value);
+    }
+
+    /* get() of the future is TERN_ERR_NOT_FOUND if the key is absent. */
+    result<future<Value>> find_start(const Key &key, tern_flags flags = 0) {
+        return future<Value>::begin(worker_, Value(), [&](tern_request *request, Value *value) {
+            return tern_hashtable_find_start(worker_, object_, &key, flags, value, request);
+        });
+    }
+
+    /* Looks count keys up. values and found have room for count. Returns how many are there. */
+    result<std::size_t> find_many(const Key *keys, std::size_t count, Value *values,
+                                  unsigned char *found, tern_flags flags = 0) {
+        std::size_t present = 0;
+        tern_status status =
+            tern_hashtable_find_many(worker_, object_, keys, count, flags, values, found, &present);
+        if (status != TERN_OK)
+            return status;
+        return present;
+    }
+
+    /* Calls visit(key, value) for each key of this rank's part. visit may return a bool; false ends
+     * the walk. No rank may change the table meanwhile. */
+    template <class Visit> result<void> for_each(Visit visit) {
+        return walk(tern_hashtable_for_each, visit);
+    }
+    /* The same for the keys of all ranks. */
+    template <class Visit> result<void> for_each_anywhere(Visit visit) {
+        return walk(tern_hashtable_for_each_anywhere, visit);
+    }
+
+    /* Collective: the keys of the whole table. */
+    result<std::uint64_t> size() { return count_by(tern_hashtable_size); }
+    result<std::uint64_t> local_size() { return count_by(tern_hashtable_local_size); }
+    /* Collective: takes all keys out. */
+    result<void> clear() { return tern_hashtable_clear(worker_, object_); }
+
+    /* The rank that owns key. */
+    std::uint32_t owner_of(const Key &key) const { return tern_hashtable_owner(object_, &key); }
+
+  private:
+    template <class Count> result<std::uint64_t> count_by(Count count) {
+        std::uint64_t keys = 0;
+        tern_status status = count(worker_, object_, &keys);
+        if (status != TERN_OK)
+            return status;
+        return keys;
+    }
+
+    /* An exception of visit must not fly through functions in C. */
+    template <class Walk, class Visit> result<void> walk(Walk walk_table, Visit &visit) {
+        struct state {
+            Visit *visit;
+#if defined(__cpp_exceptions)
+            std::exception_ptr thrown;
+#endif
+        } here = {};
+        here.visit = &visit;
+        auto step = [](const void *key, const void *value, void *argument) -> int {
+            auto *s = static_cast<state *>(argument);
+#if defined(__cpp_exceptions)
+            try {
+#endif
+                const Key &k = *static_cast<const Key *>(key);
+                const Value &v = *static_cast<const Value *>(value);
+                if constexpr (std::is_void_v<decltype((*s->visit)(k, v))>)
+                    (*s->visit)(k, v);
+                else
+                    return !(*s->visit)(k, v);
+#if defined(__cpp_exceptions)
+            } catch (...) {
+                s->thrown = std::current_exception();
+                return 1;
+            }
+#endif
+            return 0;
+        };
+        tern_status status = walk_table(worker_, object_, step, &here);
+#if defined(__cpp_exceptions)
+        if (here.thrown != nullptr)
+            std::rethrow_exception(here.thrown);
+#endif
+        return status;
+    }
+};
+
+template <class Key, class Hash, class Equal> void set_key(tern_hashtable_options &options) {
+    require_plain<Key>();
+    static_assert(alignof(Key) <= 8, "tern hands out keys that are aligned to 8 bytes");
+    options.key_bytes = sizeof(Key);
+    if constexpr (std::is_same_v<Hash, bytewise>) {
+        static_assert(std::has_unique_object_representations_v<Key>,
+                      "keys are compared as bytes, and equal keys of this type may have different "
+                      "bytes (padding, or floating point): remove the padding, or give the table a "
+                      "Hash and an Equal");
+    } else {
+        options.key_hash = [](const void *key, std::size_t, void *) -> std::uint64_t {
+            return Hash()(*static_cast<const Key *>(key));
+        };
+    }
+    if constexpr (!std::is_same_v<Equal, bytewise>) {
+        options.key_equal = [](const void *a, const void *b, std::size_t, void *) -> int {
+            return Equal()(*static_cast<const Key *>(a), *static_cast<const Key *>(b));
+        };
+    }
+}
+
+} // namespace detail
+
+template <class Key, class Value> class hash_map_view : public detail::table_view<Key, Value> {
+  public:
+    using detail::table_view<Key, Value>::table_view;
+
+    /* Stores value under key, whether the key is there or not. Whether the key is new. */
+    result<bool> insert(const Key &key, const Value &value, tern_flags flags = 0) {
+        int existed = 0;
+        tern_status status =
+            tern_hashtable_insert(this->worker_, this->object_, &key, &value, flags, &existed);
+        if (status != TERN_OK)
+            return status;
+        return existed == 0;
+    }
+
+    /* The same, but a value that is there is left alone. */
+    result<bool> insert_new(const Key &key, const Value &value, tern_flags flags = 0) {
+        int existed = 0;
+        tern_status status =
+            tern_hashtable_insert_new(this->worker_, this->object_, &key, &value, flags, &existed);
+        if (status != TERN_OK)
+            return status;
+        return existed == 0;
+    }
+
+    result<future<Value>> insert_start(const Key &key, const Value &value, tern_flags flags = 0) {
+        return future<Value>::begin(this->worker_, value, [&](tern_request *request, Value *kept) {
+            return tern_hashtable_insert_start(this->worker_, this->object_, &key, kept, flags,
+                                               request);
+        });
+    }
+
+    /* Stores count values under count keys. */
+    result<void> insert_many(const Key *keys, const Value *values, std::size_t count,
+                             tern_flags flags = 0) {
+        return tern_hashtable_insert_many(this->worker_, this->object_, keys, values, count, flags,
+                                          nullptr);
+    }
+};
+
+/* A table of values. create is collective. */
+template <class Key, class Value, class Hash = bytewise, class Equal = bytewise>
+class hash_map
+    : public detail::owner<hash_map_view<Key, Value>, tern_hashtable, tern_hashtable_destroy> {
+  public:
+    using detail::owner<hash_map_view<Key, Value>, tern_hashtable, tern_hashtable_destroy>::owner;
+
+    /* capacity: keys of the whole table. options: what else tern/hashtable.h offers; its sizes and
+     * functions of keys are set here. */
+    static result<hash_map> create(tern_worker *worker, std::uint64_t capacity,
+                                   tern_hashtable_options options = {}) {
+        detail::require_plain<Value>();
+        static_assert(alignof(Value) <= 8, "tern hands out values that are aligned to 8 bytes");
+        detail::set_key<Key, Hash, Equal>(options);
+        options.value_bytes = sizeof(Value);
+        options.capacity = capacity;
+        tern_hashtable *table = nullptr;
+        tern_status status = tern_hashtable_create(worker, &options, &table);
+        if (status != TERN_OK)
+            return status;
+        return hash_map(worker, table);
+    }
+};
+
+template <class Key> class counter_map_view : public detail::table_view<Key, std::uint64_t> {
+  public:
+    using detail::table_view<Key, std::uint64_t>::table_view;
+
+    /* Adds delta to the counter of key, which is 0 at first. Returns the counter before. */
+    result<std::uint64_t> add(const Key &key, std::uint64_t delta = 1, tern_flags flags = 0) {
+        std::uint64_t before = 0;
+        tern_status status =
+            tern_hashtable_add(this->worker_, this->object_, &key, delta, flags, &before);
+        if (status != TERN_OK)
+            return status;
+        return before;
+    }
+
+    /* Adds delta to the counters of count keys. */
+    result<void> add_many(const Key *keys, std::size_t count, std::uint64_t delta = 1,
+                          tern_flags flags = 0) {
+        return tern_hashtable_add_many(this->worker_, this->object_, keys, count, delta, flags,
+                                       nullptr);
+    }
+};
+
+/* A table of counters. create is collective. */
+template <class Key, class Hash = bytewise, class Equal = bytewise>
+class counter_map
+    : public detail::owner<counter_map_view<Key>, tern_hashtable, tern_hashtable_destroy> {
+  public:
+    using detail::owner<counter_map_view<Key>, tern_hashtable, tern_hashtable_destroy>::owner;
+
+    static result<counter_map> create(tern_worker *worker, std::uint64_t capacity,
+                                      tern_hashtable_options options = {}) {
+        detail::set_key<Key, Hash, Equal>(options);
+        options.counter = 1;
+        options.capacity = capacity;
+        tern_hashtable *table = nullptr;
+        tern_status status = tern_hashtable_create(worker, &options, &table);
+        if (status != TERN_OK)
+            return status;
+        return counter_map(worker, table);
+    }
+};
+
+} // namespace tern
+
+#endif

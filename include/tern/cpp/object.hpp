@@ -1,0 +1,71 @@
+#ifndef TERN_CPP_OBJECT_HPP
+#define TERN_CPP_OBJECT_HPP
+
+/* What the owners of objects that ranks create together have in common. Not for applications. */
+
+#include <type_traits>
+#include <utility>
+
+#include "tern/cpp/context.hpp"
+
+namespace tern::detail {
+
+/* An object and the worker by which this thread uses it. */
+template <class Object> class handle {
+  public:
+    handle(tern_worker *worker, Object *object) noexcept : worker_(worker), object_(object) {}
+
+    /* The object of the C interface. */
+    Object *get() const noexcept { return object_; }
+
+  protected:
+    tern_worker *worker_;
+    Object *object_;
+};
+
+/* Destroys the object at the end. View has the operations, and derives from handle<Object>. */
+template <class View, class Object, tern_status (*Destroy)(tern_worker *, Object *)>
+class owner : public View {
+  public:
+    owner(tern_worker *worker, Object *object) noexcept : View(worker, object) {}
+    owner(owner &&other) noexcept : View(other.worker_, std::exchange(other.object_, nullptr)) {}
+    owner &operator=(owner &&other) noexcept {
+        std::swap(this->worker_, other.worker_);
+        std::swap(this->object_, other.object_);
+        return *this;
+    }
+    ~owner() {
+        if (!birth_.unwinding())
+            log_failure("to destroy a table or a queue", destroy().status());
+    }
+
+    /* The same object for the thread that has another worker. It must not outlive the owner. */
+    View on(tern_worker *worker) const noexcept { return View(worker, this->object_); }
+
+    /* Collective. After TERN_ERR_MISMATCH and TERN_ERR_STATE the object is still there. */
+    result<void> destroy() noexcept {
+        if (this->object_ == nullptr)
+            return TERN_OK;
+        tern_status status = Destroy(this->worker_, this->object_);
+        if (status != TERN_ERR_STATE && status != TERN_ERR_MISMATCH)
+            this->object_ = nullptr;
+        return status;
+    }
+
+  private:
+    birth birth_;
+};
+
+template <class T> constexpr void require_plain() {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
+                  "tern copies this type byte by byte to other ranks: it must be trivially "
+                  "copyable, without pointers, std::string or std::vector; an array in a struct, "
+                  "std::array or an index will do");
+    static_assert(std::is_default_constructible_v<T>,
+                  "tern makes a value of this type before it knows its content: it must be "
+                  "default constructible");
+}
+
+} // namespace tern::detail
+
+#endif

@@ -1,0 +1,70 @@
+#ifndef TERN_CPP_POINTER_HPP
+#define TERN_CPP_POINTER_HPP
+
+/* Global pointers with a type, and the memory that they point to (tern/ptr.h, tern/memory.h). */
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tern/cpp/object.hpp"
+#include "tern/memory.h"
+
+namespace tern {
+
+/* A place in the segment of a rank, where elements of type T lie. Plain data, the same on every
+ * rank. Arithmetic counts elements. */
+template <class T> struct pointer {
+    tern_ptr place = {0, 0, 0, 0};
+
+    pointer() = default;
+    explicit pointer(tern_ptr p) : place(p) {}
+
+    std::uint32_t rank() const { return place.rank; }
+    explicit operator bool() const { return place.offset != 0; }
+
+    pointer operator+(std::ptrdiff_t n) const {
+        return pointer(tern_ptr_add(place, n * static_cast<std::int64_t>(sizeof(T))));
+    }
+    pointer operator-(std::ptrdiff_t n) const { return *this + -n; }
+    pointer &operator+=(std::ptrdiff_t n) { return *this = *this + n; }
+    friend bool operator==(pointer a, pointer b) { return tern_ptr_equal(a.place, b.place) != 0; }
+    friend bool operator!=(pointer a, pointer b) { return !(a == b); }
+
+    /* A plain address if this process reaches the place by load and store, else null. */
+    T *local(const tern_context *context) const {
+        return static_cast<T *>(tern_local(context, place));
+    }
+};
+
+/* Allocates count elements in this rank's segment. Their content is undefined. */
+template <class T>
+result<pointer<T>> alloc(tern_worker *worker, std::size_t count,
+                         tern_domain domain = TERN_DOMAIN_GLOBAL) {
+    detail::require_plain<T>();
+    pointer<T> p;
+    tern_status status = tern_alloc(worker, count * sizeof(T), 0, domain, &p.place);
+    if (status != TERN_OK)
+        return status;
+    return p;
+}
+
+/* The same in the segment of rank, whose progress is waited for. */
+template <class T>
+result<pointer<T>> alloc_on(tern_worker *worker, std::uint32_t rank, std::size_t count,
+                            tern_domain domain = TERN_DOMAIN_GLOBAL) {
+    detail::require_plain<T>();
+    pointer<T> p;
+    tern_status status =
+        tern_alloc_on(worker, rank, TERN_NUMA_ANY, count * sizeof(T), 0, domain, &p.place);
+    if (status != TERN_OK)
+        return status;
+    return p;
+}
+
+template <class T> result<void> free(tern_worker *worker, pointer<T> p) {
+    return tern_free(worker, p.place);
+}
+
+} // namespace tern
+
+#endif

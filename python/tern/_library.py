@@ -1,0 +1,147 @@
+"""libtern by ctypes: where it is, its types and constants, and what turns a status into an error.
+
+tests/languages compares the types and constants with those of the headers."""
+
+import ctypes
+import os
+from ctypes import (POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint16, c_uint32,
+                    c_uint64, c_void_p)
+
+STATUSES = ["OK", "ERR_ARGUMENT", "ERR_CONFIG", "ERR_RANGE", "ERR_MEMORY", "ERR_FULL", "ERR_EMPTY",
+            "ERR_NOT_FOUND", "ERR_EXISTS", "ERR_AGAIN", "ERR_TIMEOUT", "ERR_PEER", "ERR_STATE",
+            "ERR_MISMATCH", "ERR_UNSUPPORTED", "ERR_MPI", "ERR_SYSTEM", "ERR_CORRUPT",
+            "ERR_NETWORK", "ERR_DONE"]
+ERR_FULL, ERR_EMPTY = STATUSES.index("ERR_FULL"), STATUSES.index("ERR_EMPTY")
+ERR_NOT_FOUND, ERR_TIMEOUT = STATUSES.index("ERR_NOT_FOUND"), STATUSES.index("ERR_TIMEOUT")
+
+DOMAIN_GLOBAL, DOMAIN_NODE, DOMAIN_OWNER = range(3)
+READ_WRITE, WRITE_ONLY, READ_ONLY = 0, 1, 2
+AUTO, BY_RMA, BY_CALL = 0, 8, 16
+NUMA_ANY = -1
+
+
+class Pointer(Structure):
+    """A place in the memory of a rank. Plain data: bytes(pointer) may be sent to other ranks, and
+    Pointer.from_buffer_copy makes a pointer of them. pointer + n is n bytes further on."""
+    _fields_ = [("rank", c_uint32), ("segment", c_uint16), ("domain", c_uint16), ("offset", c_uint64)]
+
+    def __add__(self, distance):
+        return Pointer(self.rank, self.segment, self.domain, self.offset + distance)
+
+    def __eq__(self, other):
+        return isinstance(other, Pointer) and bytes(self) == bytes(other)
+
+    def __hash__(self):
+        return hash(bytes(self))
+
+    def __repr__(self):
+        return f"<tern.Pointer to rank {self.rank}, offset {self.offset}>"
+
+
+class HashTableOptions(Structure):
+    _fields_ = [("key_bytes", c_size_t), ("value_bytes", c_size_t), ("counter", c_int),
+                ("capacity", c_uint64), ("call_only", c_int), ("grow", c_int), ("key_hash", c_void_p),
+                ("key_equal", c_void_p), ("key_owner", c_void_p), ("key_argument", c_void_p)]
+
+
+class QueueOptions(Structure):
+    _fields_ = [("host", c_uint32), ("item_bytes", c_size_t), ("capacity", c_uint64),
+                ("call_only", c_int)]
+
+
+class Error(Exception):
+    """What a function of tern reported: status is a number, name such as "ERR_FULL"."""
+
+    def __init__(self, status):
+        self.status = status
+        self.name = STATUSES[status] if 0 <= status < len(STATUSES) else str(status)
+        meaning, detail = library.tern_strerror(status), library.tern_error_detail()
+        super().__init__(b": ".join(text for text in (meaning, detail) if text).decode(errors="replace"))
+
+
+def _check(status, _function, _arguments):
+    if status != 0:
+        raise Error(status)
+
+
+VISIT = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
+
+
+def _load():
+    """TERN_LIB_DIR says where libtern lies. An installed package knows its own library."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    folders = [os.environ["TERN_LIB_DIR"]] if "TERN_LIB_DIR" in os.environ else [beside]
+    # Where a prefix holds a tern for each MPI, python-mpich lies beside libtern-mpich.so.
+    own = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    name = "libtern%s.so" % (own[len("python"):] if own.startswith("python-") else "")
+    path = next((found for folder in folders if os.path.exists(found := os.path.join(folder, name))), name)
+    # Global, because parts of an MPI that are loaded later look for its symbols.
+    return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+
+
+def _declare(name, *arguments):
+    """A function that returns a status."""
+    function = getattr(library, name)
+    function.argtypes = arguments
+    function.errcheck = _check
+
+
+library = _load()
+_W, _O, _P, _D, _N = c_void_p, c_void_p, Pointer, c_void_p, c_size_t
+library.tern_strerror.restype = library.tern_error_detail.restype = c_char_p
+library.tern_error_detail.argtypes = []
+for _name in "tern_context_rank", "tern_context_size":
+    getattr(library, _name).argtypes = [c_void_p]
+    getattr(library, _name).restype = c_uint32
+library.tern_local.argtypes = [c_void_p, Pointer]
+library.tern_local.restype = c_void_p
+library.tern_progress.argtypes = [_W]
+library.tern_progress.restype = c_size_t
+library.tern_hashtable_owner.argtypes = [_O, _D]
+library.tern_hashtable_owner.restype = c_uint32
+
+_declare("tern_context_create_f", c_int, c_char_p, POINTER(c_void_p))
+_declare("tern_context_destroy", c_void_p)
+_declare("tern_worker_adopt", c_void_p, c_uint32, POINTER(c_void_p))
+_declare("tern_alloc", _W, _N, _N, c_int, POINTER(Pointer))
+_declare("tern_alloc_on", _W, c_uint32, c_int, _N, _N, c_int, POINTER(Pointer))
+_declare("tern_free", _W, _P)
+_declare("tern_put", _W, _P, _D, _N)
+_declare("tern_get", _W, _D, _P, _N)
+for _name in "tern_flush", "tern_fence":
+    _declare(_name, _W, c_uint32)
+for _name in "tern_flush_all", "tern_barrier", "tern_quiesce":
+    _declare(_name, _W)
+for _width, _word in ("", c_uint64), ("32", c_uint32):
+    for _name in "fetch_add", "fetch_and", "fetch_or", "fetch_xor", "swap":
+        _declare(f"tern_atomic_{_name}{_width}", _W, _P, _word, POINTER(_word))
+    _declare(f"tern_atomic_cas{_width}", _W, _P, _word, _word, POINTER(_word))
+    _declare(f"tern_atomic_load{_width}", _W, _P, POINTER(_word))
+    _declare(f"tern_atomic_store{_width}", _W, _P, _word)
+_declare("tern_notify_broadcast", _W, c_uint32, _D, _N)
+
+_declare("tern_hashtable_create", _W, POINTER(HashTableOptions), POINTER(c_void_p))
+_declare("tern_hashtable_destroy", _W, _O)
+for _name in "insert", "insert_new":
+    _declare(f"tern_hashtable_{_name}", _W, _O, _D, _D, c_uint32, POINTER(c_int))
+_declare("tern_hashtable_erase", _W, _O, _D, c_uint32)
+_declare("tern_hashtable_add", _W, _O, _D, c_uint64, c_uint32, POINTER(c_uint64))
+_declare("tern_hashtable_find", _W, _O, _D, c_uint32, _D)
+_declare("tern_hashtable_add_many", _W, _O, _D, _N, c_uint64, c_uint32, POINTER(c_size_t))
+_declare("tern_hashtable_insert_many", _W, _O, _D, _D, _N, c_uint32, POINTER(c_size_t))
+_declare("tern_hashtable_find_many", _W, _O, _D, _N, c_uint32, _D, POINTER(c_uint8), POINTER(c_size_t))
+for _name in "for_each", "for_each_anywhere":
+    _declare(f"tern_hashtable_{_name}", _W, _O, VISIT, c_void_p)
+for _name in "size", "local_size":
+    _declare(f"tern_hashtable_{_name}", _W, _O, POINTER(c_uint64))
+_declare("tern_hashtable_clear", _W, _O)
+
+_declare("tern_queue_create", _W, POINTER(QueueOptions), POINTER(c_void_p))
+_declare("tern_queue_destroy", _W, _O)
+for _name in "push", "pop", "try_push", "try_pop":
+    _declare(f"tern_queue_{_name}", _W, _O, _D, c_uint32)
+for _name in "push_timed", "pop_timed":
+    _declare(f"tern_queue_{_name}", _W, _O, _D, c_double, c_uint32)
+for _name in "push_many", "pop_many":
+    _declare(f"tern_queue_{_name}", _W, _O, _D, _N, c_uint32, POINTER(c_size_t))
+_declare("tern_queue_size", _W, _O, POINTER(c_uint64))

@@ -1,0 +1,159 @@
+"""Contexts: one use of tern over one communicator, and the memory of its ranks."""
+
+import atexit
+import ctypes
+import sys
+from ctypes import byref
+
+from ._data import buffer
+from ._library import DOMAIN_GLOBAL, NUMA_ANY, Pointer, library
+
+_THREAD_SERIALIZED = 2  # of MPI_Init_thread, with MPICH and Open MPI
+
+
+def _start_mpi():
+    """For programs without mpi4py. MPI ends with the program."""
+    running, level = ctypes.c_int(), ctypes.c_int()
+    library.MPI_Initialized(byref(running))
+    if not running.value:
+        library.MPI_Init_thread(None, None, _THREAD_SERIALIZED, byref(level))
+        atexit.register(_end_mpi)
+    return library.tern_comm_world_f()
+
+
+def _end_mpi():
+    # After an exception MPI_Finalize would wait for the other ranks. The launcher ends them instead.
+    if not hasattr(sys, "last_type"):
+        library.MPI_Finalize()
+
+
+def _fetching(name):
+    def atomic(self, pointer, operand, width=8):
+        return self._atomic(name, pointer, width, operand)
+    atomic.__doc__ = "Atomic; returns the word before, without a sign. width: its bytes, 8 or 4."
+    return atomic
+
+
+class Context:
+    """All ranks create it together, with one worker each, and close it together.
+
+    comm: a communicator of mpi4py; None: MPI_COMM_WORLD, and MPI is started if it does not run yet.
+    options: such as "TERN_WORKERS=2 TERN_SEGMENT_SIZE=1G", before the environment."""
+
+    def __init__(self, comm=None, options=None):
+        self._context, self.worker = ctypes.c_void_p(), ctypes.c_void_p()
+        self._objects = []
+        handle = _start_mpi() if comm is None else comm.py2f()
+        library.tern_context_create_f(handle, (options or "").encode(), byref(self._context))
+        library.tern_worker_adopt(self._context, 0, byref(self.worker))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, _error, _trace):
+        # After an error the other ranks may be anywhere; a collective function would wait for them.
+        if kind is None:
+            self.close()
+
+    def close(self):
+        """Collective: closes the tables and queues that are left, the youngest first, then this."""
+        while self._objects:
+            self._objects[-1].close()
+        if self._context:
+            library.tern_context_destroy(self._context)
+            self._context = self.worker = None
+
+    @property
+    def rank(self):
+        return library.tern_context_rank(self._context)
+
+    @property
+    def size(self):
+        return library.tern_context_size(self._context)
+
+    # ---- memory ----
+
+    def alloc(self, size, rank=None, alignment=0, domain=DOMAIN_GLOBAL):
+        """A Pointer to size bytes in the memory of this rank, or of another, whose progress is waited
+        for. Their content is undefined."""
+        pointer = Pointer()
+        if rank is None:
+            library.tern_alloc(self.worker, size, alignment, domain, byref(pointer))
+        else:
+            library.tern_alloc_on(self.worker, rank, NUMA_ANY, size, alignment, domain, byref(pointer))
+        return pointer
+
+    def free(self, pointer):
+        library.tern_free(self.worker, pointer)
+
+    def local(self, pointer, size):
+        """A memoryview of memory that this process reaches by load and store, else None."""
+        address = library.tern_local(self._context, pointer)
+        return memoryview((ctypes.c_char * size).from_address(address)).cast("B") if address else None
+
+    def put(self, pointer, data):
+        """Copies a buffer to a place. The buffer may be changed afterwards."""
+        with buffer(data) as (address, size):
+            library.tern_put(self.worker, pointer, address, size)
+
+    def get(self, pointer, data):
+        """Copies from a place until the writable buffer is full, and returns the buffer."""
+        with buffer(data, writable=True) as (address, size):
+            library.tern_get(self.worker, address, pointer, size)
+        return data
+
+    # ---- completion and order ----
+
+    def flush(self, rank):
+        """Puts and atomics to rank are complete there."""
+        library.tern_flush(self.worker, rank)
+
+    def flush_all(self):
+        library.tern_flush_all(self.worker)
+
+    def fence(self, rank):
+        """Earlier puts and atomics to rank come before later ones."""
+        library.tern_fence(self.worker, rank)
+
+    def barrier(self):
+        """Collective."""
+        library.tern_barrier(self.worker)
+
+    def broadcast(self, root, data):
+        """Collective: root's buffer comes to the buffers of the other ranks, of the same size. A
+        Pointer is a buffer."""
+        with buffer(data, writable=True) as (address, size):
+            library.tern_notify_broadcast(self.worker, root, address, size)
+        return data
+
+    def progress(self):
+        """Serves other ranks. A rank that computes for long calls it now and then."""
+        return library.tern_progress(self.worker)
+
+    # ---- atomics ----
+
+    def _atomic(self, name, pointer, width, *operands):
+        word = ctypes.c_uint64 if width == 8 else ctypes.c_uint32
+        before = word()
+        getattr(library, f"tern_atomic_{name}{'' if width == 8 else '32'}")(
+            self.worker, pointer, *(word(operand) for operand in operands), byref(before))
+        return before.value
+
+    fetch_add = _fetching("fetch_add")
+    fetch_and = _fetching("fetch_and")
+    fetch_or = _fetching("fetch_or")
+    fetch_xor = _fetching("fetch_xor")
+    swap = _fetching("swap")
+
+    def compare_swap(self, pointer, expected, desired, width=8):
+        """Stores desired if the word is expected; returns the word before."""
+        return self._atomic("cas", pointer, width, expected, desired)
+
+    def load(self, pointer, width=8):
+        return self._atomic("load", pointer, width)
+
+    def store(self, pointer, word, width=8):
+        if width == 8:
+            library.tern_atomic_store(self.worker, pointer, ctypes.c_uint64(word))
+        else:
+            library.tern_atomic_store32(self.worker, pointer, ctypes.c_uint32(word))

@@ -1,0 +1,49 @@
+#ifndef TERN_RMA_MEMORY_PLACEMENT_H
+#define TERN_RMA_MEMORY_PLACEMENT_H
+
+/*
+ * Placement: on which NUMA nodes the memory of a process lies. The heap and the arena of its
+ * segment have a part on each NUMA node that the process may run on. A worker's own memory, which
+ * is its board and its tables, lies on the NUMA node that the worker's thread runs on.
+ *
+ * On a machine with one NUMA node nothing is bound, and no function here makes a system call but
+ * tern_placement_open.
+ */
+
+#include "rma/memory/segment.h"
+#include "src/peer/topology.h"
+
+typedef struct tern_placement {
+    hwloc_topology_t topology; /* NULL: the machine has one NUMA node */
+    size_t nodes;
+    int node[TERN_NUMA_MAX]; /* those that the process may run on, by hwloc's logical index */
+    size_t first;            /* index in node[]: where the thread runs that creates the context */
+} tern_placement;
+
+tern_status tern_placement_open(tern_placement *placement);
+void tern_placement_close(tern_placement *placement);
+
+/* Index in node[] of the NUMA node where a worker is expected until a thread has adopted it. */
+static inline size_t tern_placement_guess(const tern_placement *placement, size_t worker) {
+    return (placement->first + worker) % placement->nodes;
+}
+
+/* Index in node[] of a NUMA node; placement->nodes: the process may not run there. */
+size_t tern_placement_find(const tern_placement *placement, int numa);
+
+/* Binds what this rank's segment has, before anybody touches it. Part i of the heap, of so many,
+ * and part i of the arena lie on node[i]; with ordinary pages, the ring headers too, and each board
+ * of these workers where its worker is expected. Pages of a NUMA node that has none left come from
+ * another one. */
+void tern_placement_bind_segment(const tern_placement *placement, const tern_layout *layout,
+                                 const tern_segment *segment, size_t heap_parts, size_t workers);
+
+/* Binds memory, which is of whole pages, to a NUMA node; move: with what the pages hold. Pages that
+ * another process has mapped do not move. A failure is a warning, which a process writes once. */
+void tern_placement_bind(const tern_placement *placement, void *memory, size_t bytes, int numa,
+                         bool move);
+
+/* The calling thread has the worker: its memory follows to where the thread runs. */
+void tern_placement_follow(tern_worker *worker);
+
+#endif

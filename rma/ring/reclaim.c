@@ -1,0 +1,187 @@
+#include "rma/ring/reclaim.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "rma/notify/request.h"
+#include "rma/ring/batch.h"
+#include "rma/ring/doorbell.h"
+#include "rma/ring/loose.h"
+#include "rma/ring/sleep.h"
+#include "rma/state.h"
+#include "rma/transport/remote.h"
+
+#define LOOKS 64u /* at rings, for a quiet one, in one round */
+
+void tern_reclaim_list(tern_worker *worker, tern_in *in) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    in->seen = UINT64_MAX;
+    in->next = mine->ins;
+    mine->ins = in;
+}
+
+/* Whether in has carried nothing while so many batches came by messages. */
+static bool is_quiet(const tern_worker *worker, tern_in *in, uint64_t batches) {
+    if (in->ring == TERN_RING_NONE || in->closed || in->ending)
+        return false;
+    if (in->seen != in->position) {
+        in->seen = in->position;
+        in->seen_batches = batches;
+    }
+    return batches - in->seen_batches >= TERN_RECLAIM_QUIET &&
+           (!in->active || in->empty >= worker->context->config.idle_polls);
+}
+
+/* Looks at each ring in turn, at none twice. */
+static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    const tern_in *last = mine->looked_at;
+    for (uint32_t i = 0; i < LOOKS && mine->ins != NULL; i++) {
+        tern_in *in = mine->looked_at == NULL ? NULL : mine->looked_at->next;
+        in = mine->looked_at = in == NULL ? mine->ins : in;
+        if (is_quiet(worker, in, batches)) {
+            in->seen_batches = batches; /* asked for again after as many */
+            return in;
+        }
+        if (in == last)
+            break;
+    }
+    return NULL;
+}
+
+/* One ring for all batches so far: more will come if it is not enough. */
+void tern_reclaim_ask(tern_worker *worker) {
+    tern_rma *rma = tern_rma_of(worker->context);
+    /* R4 */
+    const uint64_t batches = atomic_load_explicit(&rma->loose_batches, memory_order_relaxed);
+    uint64_t answered = atomic_load_explicit(&rma->loose_answered, memory_order_relaxed);
+    if (batches - answered < TERN_RECLAIM_BATCHES || worker->context->closing)
+        return;
+    const tern_in *in = find_quiet(worker, batches);
+    /* R4 */
+    if (in == NULL ||
+        !atomic_compare_exchange_strong_explicit(&rma->loose_answered, &answered, batches,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    const tern_message message = {.kind = TERN_MESSAGE_RECLAIM,
+                                  .origin = worker->id,
+                                  .target = in->origin,
+                                  .operand = {in->channel, in->ring}};
+    if (tern_inbox_notice(worker, &message, NULL, 0) != TERN_OK)
+        tern_error_clear(); /* another one is asked for */
+}
+
+bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_message *message) {
+    if (message->target / context->workers != context->rank || message->operand[0] >= TERN_CHANNELS)
+        return false;
+    tern_rma_worker *origin =
+        tern_rma_worker_of(context->worker[message->target % context->workers]);
+    const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    /* R1: tern_ring_open_channel */
+    tern_out *out = __atomic_load_n(&origin->out[line], __ATOMIC_ACQUIRE);
+    tern_inbox_count(context, source, message);
+    /* R4; the ring is a number */
+    if (out == NULL || out == &tern_lent_ring ||
+        atomic_exchange_explicit(&out->wanted, (message->operand[1] & UINT32_MAX) + 1,
+                                 memory_order_relaxed) != 0)
+        return true;
+    /* R9: tern_mpi_lock */
+    out->next_wanted = atomic_load_explicit(&origin->wanted, memory_order_relaxed);
+    /* R1: tern_reclaim_close */
+    while (!atomic_compare_exchange_weak_explicit(&origin->wanted, &out->next_wanted, out,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+    return true;
+}
+
+static bool may_close(const tern_out *out, uint32_t ring) {
+    /* First: the thread that a ring is lent to changes all the rest. */
+    if (out->lent)
+        return false;
+    return out->ring == ring && ring != TERN_RING_NONE && !out->opening && !out->held &&
+           !out->damaged && !out->pending && !out->batch_open && !out->wake_due &&
+           out->growth == TERN_GROWTH_NONE && out->lane.first_header == 0 &&
+           !tern_requests_wait(out);
+}
+
+/* What the target leaves out unasked before it looks for the next batch. */
+static uint64_t end_position(const tern_out *out) {
+    const uint64_t size = out->lane.mask + 1, left = size - (out->lane.write & out->lane.mask);
+    return out->lane.write + (out->via->reads_own_batches && left < TERN_BATCH_BYTES ? left : 0);
+}
+
+static void close_ring(tern_worker *worker, tern_out *out) {
+    tern_status status = out->via->reads_own_batches ? tern_batch_settle(worker, out) : TERN_OK;
+    const tern_message message = {.kind = TERN_MESSAGE_CLOSED,
+                                  .origin = out->origin,
+                                  .target = out->target,
+                                  .offset = end_position(out),
+                                  .operand = {out->channel, 0}};
+    if (status == TERN_OK)
+        status = tern_inbox_notice(worker, &message, NULL, 0);
+    if (status != TERN_OK) {
+        tern_error_clear(); /* it stays open; the target may ask again */
+        return;
+    }
+    if (!out->near)
+        free(out->lane.data);
+    out->lane.write = message.offset;
+    tern_loose_go(worker, out);
+    worker->stats.rings_reclaimed++;
+}
+
+void tern_reclaim_close(tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    /* R4 */
+    if (atomic_load_explicit(&mine->wanted, memory_order_relaxed) == NULL || mine->settling > 0 ||
+        worker->context->closing)
+        return;
+    /* R1: tern_reclaim_serve_ask */
+    tern_out *out = atomic_exchange_explicit(&mine->wanted, NULL, memory_order_acquire);
+    for (tern_out *next; out != NULL; out = next) {
+        next = out->next_wanted;
+        /* R1: tern_reclaim_serve_ask; from here on it may be listed again */
+        const uint64_t wanted = atomic_exchange_explicit(&out->wanted, 0, memory_order_acq_rel);
+        if (may_close(out, (uint32_t)(wanted - 1)))
+            close_ring(worker, out);
+    }
+}
+
+bool tern_reclaim_serve_closed(tern_context *context, uint32_t source, const tern_message *message,
+                               bool *served) {
+    if (message->target / context->workers != context->rank ||
+        message->operand[0] >= TERN_CHANNELS || message->offset % 8 != 0)
+        return false;
+    const uint32_t index = message->target % context->workers;
+    const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    *served = tern_loose_begin(context, index, line, message->offset);
+    if (!*served)
+        return true;
+    tern_doorbell_ring(tern_board(context, message->target), tern_rma_of(context)->layout.doorbells,
+                       line);
+    tern_inbox_count(context, source, message);
+    return true;
+}
+
+void tern_reclaim_hear(tern_worker *worker, tern_in *in) {
+    const uint32_t line = tern_line_of(worker->context, in->channel, in->origin);
+    if (in->ring == TERN_RING_NONE)
+        tern_loose_look(worker, line, in);
+    else
+        in->ending = tern_loose_has_begun(worker, line);
+}
+
+void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
+    tern_context *context = worker->context;
+    const uint32_t line = tern_line_of(context, in->channel, in->origin), ring = in->ring;
+    const uint64_t bytes = in->mask + 1;
+    /* An answer that is under way names the ring, and a credit would overwrite a later one. */
+    if (!tern_sleep_answered(worker, in) ||
+        (in->credit != NULL && !tern_native_credit_ended(worker, in)) ||
+        !tern_loose_take(worker, line, in))
+        return;
+    if (in->left_bytes != 0)
+        tern_ring_leave_old(context, in);
+    tern_arena_release(context, ring, bytes);
+    in->ending = false;
+}

@@ -1,0 +1,46 @@
+#include "rma/thread_transfer.h"
+
+#include "base/error.h"
+#include "rma/state.h"
+
+tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *from, size_t bytes) {
+    tern_worker *nobody = tern_context_nobody(context);
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(context, place, bytes, &offset);
+    if (status != TERN_OK || bytes == 0)
+        return status;
+    char *near = tern_reach_address(nobody, place, bytes);
+    if (near != NULL) {
+        memcpy(near, from, bytes);
+        return TERN_OK;
+    }
+    if (tern_place_is_region(offset))
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "a buffer for registered memory of rank %u by a thread without a worker; "
+                         "put it into the segment, or call by a worker",
+                         place.rank);
+    for (size_t at = 0; at < bytes && status == TERN_OK; at += TERN_MESSAGE_MAX) {
+        const size_t piece = bytes - at < TERN_MESSAGE_MAX ? bytes - at : TERN_MESSAGE_MAX;
+        const tern_message message = {
+            .kind = TERN_MESSAGE_PUT, .origin = nobody->id, .offset = offset + at, .bytes = piece};
+        status =
+            tern_message_send_all(nobody, place.rank, &message, (const char *)from + at, piece);
+    }
+    return status;
+}
+
+tern_status tern_thread_get(tern_context *context, void *to, tern_ptr from, size_t bytes) {
+    tern_worker *nobody = tern_context_nobody(context);
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(context, from, bytes, &offset);
+    if (status != TERN_OK || bytes == 0)
+        return status;
+    const char *near = tern_reach_address(nobody, from, bytes);
+    if (near != NULL) {
+        memcpy(to, near, bytes);
+        return TERN_OK;
+    }
+    const tern_message message = {
+        .kind = TERN_MESSAGE_GET, .origin = nobody->id, .offset = offset, .bytes = bytes};
+    return tern_message_question(nobody, from.rank, &message, to, bytes);
+}

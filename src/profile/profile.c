@@ -1,0 +1,205 @@
+#include "src/profile/profile.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "src/log.h"
+#include "src/progress/wait.h"
+
+const char *const tern_span_names[TERN_SPAN_KINDS] = {
+#define X(name, text) text,
+    TERN_SPANS(X)
+#undef X
+};
+
+/* The worker whose progress this thread made last. The nonce tells a context from a later one at
+ * the same address. */
+static _Thread_local struct {
+    const tern_context *context;
+    uint64_t nonce;
+    tern_worker *worker;
+} profiled;
+
+void tern_profile_use(tern_worker *worker) {
+    profiled.context = worker->context;
+    profiled.nonce = worker->context->nonce;
+    profiled.worker = worker;
+}
+
+static tern_profile *profile_here(const tern_context *context) {
+    return profiled.context == context && profiled.nonce == context->nonce
+               ? profiled.worker->profile
+               : NULL;
+}
+
+static tern_wait_tally *wait_tally_of(tern_profile *p, const char *name) {
+    size_t i = 0;
+    while (i < TERN_PROFILE_WAITS - 1 && p->waits[i].name != NULL && p->waits[i].name != name)
+        i++;
+    if (p->waits[i].name == NULL)
+        p->waits[i].name = i < TERN_PROFILE_WAITS - 1 ? name : "other waits";
+    return &p->waits[i];
+}
+
+static void tally_wait(tern_tally *tally, uint64_t ns) {
+    tally->waits++;
+    tally->waited += ns;
+}
+
+static void wait_close(tern_worker *worker) {
+    tern_profile *p = worker->profile;
+    if (p->wait.state == NULL)
+        return;
+    const uint64_t ns = p->wait.last - p->wait.began;
+    tern_wait_tally *tally = wait_tally_of(p, p->wait.name);
+    tally->number++;
+    tally->ns += ns;
+    tally_wait(&p->kind[p->wait.within], ns);
+    if (p->wait.rank < worker->context->size)
+        tally_wait(&p->peer[p->wait.rank], ns);
+    if (p->wait.function < worker->context->profiling->functions)
+        tally_wait(&p->called[p->wait.function], ns);
+    p->wait.state = NULL;
+}
+
+/* A wait goes on where its state is the same; another one may lie at the address of an earlier one,
+ * and has another beginning then. */
+void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank) {
+    tern_profile *p = profile_here(context);
+    if (p == NULL)
+        return;
+    const uint64_t now = tern_now();
+    if (p->wait.state == state && p->wait.mark == state->began) {
+        p->wait.last = now;
+        return;
+    }
+    wait_close(profiled.worker);
+    if (state->began == 0)
+        state->began = now;
+    p->wait.state = state;
+    p->wait.mark = state->began;
+    p->wait.began = p->wait.last = now;
+    p->wait.name = state->in != NULL ? state->in : tern_waits_in;
+    p->wait.rank = rank;
+    p->wait.function = p->function;
+    p->wait.within = p->now;
+}
+
+void tern_profile_waited(const tern_context *context, const tern_await *state) {
+    tern_profile *p = profile_here(context);
+    if (p != NULL && p->wait.state == state)
+        p->wait.last = tern_now();
+}
+
+static void tally_add(tern_tally *tally, uint64_t bytes, uint64_t ns) {
+    tally->number++;
+    tally->bytes += bytes;
+    tally->ns += ns;
+}
+
+tern_span tern_span_begin(tern_worker *worker, tern_span_kind kind, uint32_t function) {
+    tern_profile *p = worker->profile;
+    const tern_span span = {tern_now(), p->now, p->function};
+    p->now = kind;
+    p->function = function;
+    return span;
+}
+
+void tern_span_end(tern_worker *worker, const tern_span *span, uint32_t rank, uint64_t bytes,
+                   tern_status status) {
+    tern_profile *p = worker->profile;
+    const tern_span_kind kind = p->now;
+    const uint32_t function = p->function;
+    const uint64_t now = tern_now(), ns = now - span->began;
+    if (p->wait.state != NULL && p->wait.began >= span->began)
+        wait_close(worker);
+    p->now = span->outer;
+    p->function = span->function;
+    if (status != TERN_OK)
+        return;
+    tally_add(&p->kind[kind], bytes, ns);
+    if (rank < worker->context->size && kind != TERN_SPAN_RUN)
+        tally_add(&p->peer[rank], bytes, ns);
+    if (function < worker->context->profiling->functions)
+        tally_add(kind == TERN_SPAN_RUN ? &p->ran[function] : &p->called[function], bytes, ns);
+}
+
+void tern_profile_note(tern_worker *worker, tern_span_kind kind, uint64_t bytes) {
+    tally_add(&worker->profile->kind[kind], bytes, 0);
+}
+
+static tern_profile *profile_make(uint32_t ranks) {
+    tern_profile *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->function = TERN_NO_FUNCTION;
+    p->peer = calloc(ranks, sizeof *p->peer);
+    for (size_t i = 0; i < TERN_PROFILE_ANSWERS; i++)
+        p->answer[i] = TERN_NO_FUNCTION;
+    if (p->peer != NULL)
+        return p;
+    free(p);
+    return NULL;
+}
+
+tern_status tern_profile_open(tern_context *context) {
+    if (!context->config.stats)
+        return TERN_OK;
+    context->profiling = calloc(1, sizeof *context->profiling);
+    bool made = context->profiling != NULL;
+    for (uint32_t i = 0; i < context->workers && made; i++) {
+        context->worker[i]->profile = profile_make(context->size);
+        made = context->worker[i]->profile != NULL;
+    }
+    if (!made)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the statistics of %u workers",
+                         context->workers);
+    context->profiling->began = tern_now();
+    return TERN_OK;
+}
+
+tern_status tern_profile_functions(tern_context *context, uint32_t count, const char *const *name) {
+    if (context->profiling == NULL)
+        return TERN_OK;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_profile *p = context->worker[i]->profile;
+        p->called = calloc((size_t)count + 1, sizeof *p->called);
+        p->ran = calloc((size_t)count + 1, sizeof *p->ran);
+        if (p->called == NULL || p->ran == NULL)
+            return tern_fail(TERN_ERR_MEMORY, "no memory for the statistics of %u functions",
+                             count);
+    }
+    context->profiling->functions = count;
+    context->profiling->name = name;
+    return TERN_OK;
+}
+
+void tern_profile_close(tern_context *context) {
+    if (context->profiling == NULL)
+        return;
+    for (uint32_t i = 0; i < context->workers; i++) {
+        tern_profile *p = context->worker[i]->profile;
+        context->worker[i]->profile = NULL;
+        if (p == NULL)
+            continue;
+        free(p->peer);
+        free(p->called);
+        free(p->ran);
+        free(p);
+    }
+    free(context->profiling);
+    context->profiling = NULL;
+}
+
+void tern_profile_report(tern_context *context) {
+    tern_status status = TERN_OK;
+    if (context->profiling == NULL)
+        return;
+    for (uint32_t i = 0; i < context->workers; i++)
+        wait_close(context->worker[i]);
+    if (context->config.stats)
+        status = tern_profile_table(context);
+    if (status != TERN_OK && context->rank == 0)
+        tern_log(TERN_LOG_WARN, "what TERN_STATS asks for is not written: %s", tern_error_detail());
+    tern_error_clear();
+}

@@ -1,0 +1,348 @@
+// The C++ interface (tern/tern.hpp) on two ranks: owners, typed transfers and atomics,
+// notifications, calls, futures, tables and queues. Compiled twice, with exceptions and without.
+
+#include <tern/tern.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+static int failures = 0;
+
+static void check(bool holds, const char *text, int line) {
+    if (holds)
+        return;
+    std::fprintf(stderr, "cplusplus.cpp:%d: %s (%s)\n", line, text, tern_error_detail());
+    failures++;
+}
+#define CHECK(holds) check(holds, #holds, __LINE__)
+
+// ---- what is called ----
+
+static std::int64_t seen = 0;
+
+struct wide {
+    double values[300]; // more than TERN_RESULT_MAX
+};
+
+static void note(tern_call_info &call, std::int64_t value, char sign) {
+    seen += sign == '-' ? -value : value;
+    (void)call;
+}
+static int add(tern_call_info &, int a, int b) noexcept { return a + b; }
+static wide fill(tern_call_info &, double value) {
+    wide w;
+    for (double &v : w.values)
+        v = value;
+    return w;
+}
+static tern::result<int> divide(tern_call_info &call, int a, int b) {
+    if (b == 0)
+        return tern_call_fail(&call, TERN_ERR_RANGE, "%d / 0", a);
+    return a / b;
+}
+static std::uint32_t caller(tern_call_info &call) { return call.origin.rank; }
+static constexpr auto twice = +[](tern_call_info &, double x) { return 2 * x; };
+#if defined(__cpp_exceptions)
+static int refuse(tern_call_info &, int) { throw std::runtime_error("not today"); }
+#endif
+
+static void test_calls(const tern::context &context, const tern::worker &worker) {
+    const tern_worker_id other = {1 - context.rank(), 0};
+    seen = 0;
+    CHECK(tern::call<note>(worker, other, 7, '+').ok());
+    CHECK(tern::call<note>(worker, other, 2, '-').ok());
+    CHECK(tern::quiesce(worker).ok());
+    CHECK(seen == 5);
+
+    CHECK(tern::call_return<add>(worker, other, 1, 2).value() == 3);
+    CHECK(tern::call_return<twice>(worker, other, 1.5).value() == 3.0);
+    CHECK(tern::call_return<fill>(worker, other, 2.5).value().values[299] == 2.5);
+    CHECK(tern::call_return<note>(worker, other, 1, '+').ok());
+    CHECK(tern::call_return<caller>(worker, other).value() == context.rank());
+    CHECK(tern::call_return<divide>(worker, other, 9, 2).value() == 4);
+    auto none = tern::call_return<divide>(worker, other, 9, 0);
+    CHECK(none.status() == TERN_ERR_RANGE);
+    CHECK(std::strstr(tern_error_detail(), "9 / 0") != nullptr);
+
+    std::vector<tern::future<int>> sums;
+    for (int i = 0; i < 10; i++)
+        sums.push_back(tern::call_start<add>(worker, other, i, i).value());
+    for (int i = 0; i < 10; i++)
+        CHECK(sums[static_cast<std::size_t>(i)].get().value() == 2 * i);
+    { auto left = tern::call_start<add>(worker, other, 1, 1).value(); } // its destructor waits
+#if defined(__cpp_exceptions)
+    CHECK(tern::call_return<refuse>(worker, other, 1).status() == TERN_ERR_STATE);
+    CHECK(std::strstr(tern_error_detail(), "not today") != nullptr);
+    try {
+        (void)tern::call_return<divide>(worker, other, 1, 0).value();
+        CHECK(false); // value() of an error has returned
+    } catch (const tern::error &e) {
+        CHECK(e.status() == TERN_ERR_RANGE);
+        CHECK(std::strstr(e.what(), "1 / 0") != nullptr);
+    }
+#endif
+    CHECK(tern::barrier(worker).ok());
+}
+
+static void test_transfer(const tern::context &context, const tern::worker &worker) {
+    const std::uint32_t me = context.rank(), other = 1 - me;
+    // Each rank's pointers come to the other by a broadcast.
+    auto mine = tern::alloc<double>(worker, 16).value();
+    auto count = tern::alloc<std::int64_t>(worker, 1).value();
+    auto small = tern::alloc<std::uint32_t>(worker, 1).value();
+    CHECK(tern::store(worker, count, std::int64_t(-5)).ok());
+    CHECK(tern::store(worker, small, 7u).ok());
+    struct {
+        tern::pointer<double> values;
+        tern::pointer<std::int64_t> count;
+        tern::pointer<std::uint32_t> small;
+    } places[2];
+    places[me] = {mine, count, small};
+    for (std::uint32_t root = 0; root < 2; root++)
+        CHECK(tern::broadcast(worker, root, &places[root]).ok());
+    auto theirs = places[other].values;
+    CHECK(theirs.rank() == other && theirs != mine && !tern::pointer<double>());
+
+    const std::array<double, 4> four = {1, 2, 3, 4};
+    CHECK(tern::put(worker, theirs, four.data(), four.size()).ok());
+    CHECK(tern::put(worker, theirs + 4, 5.0 + me).ok());
+    auto started = tern::put_start(worker, theirs + 5, 7.0).value();
+    CHECK(started.get().value() == 7.0);
+    CHECK(tern::flush(worker, other).ok() && tern::fence(worker, other).ok());
+    CHECK(tern::get(worker, theirs + 4).value() == 5.0 + me);
+    CHECK(tern::get_start(worker, theirs + 5).value().get().value() == 7.0);
+    double back[4] = {};
+    CHECK(tern::get(worker, theirs, back, 4).ok() && back[3] == 4);
+    CHECK(tern::barrier(worker).ok());
+    CHECK(mine.local(context)[4] == 5.0 + other);
+
+    CHECK(tern::fetch_add(worker, places[0].count, std::int64_t(-1)).value() <= -5);
+    CHECK(tern::fetch_add(worker, places[0].small, 1u).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(tern::load(worker, places[0].count).value() == -7);
+    CHECK(tern::load(worker, places[0].small).value() == 9);
+    CHECK(tern::barrier(worker).ok());
+    if (me == 0) {
+        CHECK(tern::compare_swap(worker, places[1].count, std::int64_t(-5), std::int64_t(3))
+                  .value() == -5);
+        CHECK(tern::swap(worker, places[1].count, std::int64_t(4)).value() == 3);
+        CHECK(tern::fetch_or(worker, places[1].small, 8u).value() == 7);
+        CHECK(tern::fetch_and(worker, places[1].small, 12u).value() == 15);
+        CHECK(tern::fetch_xor(worker, places[1].small, 5u).value() == 12);
+        CHECK(tern::load(worker, places[1].small).value() == 9);
+    }
+    auto past = tern::put(worker, theirs + (std::ptrdiff_t(1) << 40), 1.0);
+    CHECK(past.status() == TERN_ERR_RANGE);
+
+    double sum = 1.5;
+    CHECK(tern::allreduce(worker, TERN_REDUCE_SUM, &sum).ok() && sum == 3.0);
+    std::int64_t least = -static_cast<std::int64_t>(me);
+    CHECK(tern::allreduce(worker, TERN_REDUCE_MIN, &least).ok() && least == -1);
+
+    // A put that tells its target.
+    struct {
+        std::int32_t step, rank;
+    } id = {9, static_cast<std::int32_t>(me)};
+    CHECK(tern::put_notify(worker, {other, 0}, theirs + 8, four.data(), 2, id).ok());
+    auto event = tern::event_wait(worker).value();
+    CHECK(event.kind == TERN_EVENT_REMOTE && event.peer.rank == other);
+    auto got = tern::event_id<decltype(id)>(event).value();
+    CHECK(got.step == 9 && got.rank == static_cast<std::int32_t>(other));
+    CHECK(tern::event_id<char>(event).status() == TERN_ERR_RANGE);
+    CHECK(mine.local(context)[9] == 2.0);
+    CHECK(!tern::probe(worker).value().has_value());
+
+    CHECK(tern::barrier(worker).ok());
+    CHECK(tern::free(worker, mine).ok() && tern::free(worker, count).ok());
+    CHECK(tern::free(worker, small).ok());
+    CHECK(tern::barrier(worker).ok());
+}
+
+struct name {
+    char text[16];
+};
+struct any_case_hash {
+    std::uint64_t operator()(const name &n) const {
+        std::uint64_t h = 0;
+        for (char c : n.text)
+            h = h * 31 + static_cast<unsigned char>(c | 0x20);
+        return h;
+    }
+};
+struct any_case_equal {
+    bool operator()(const name &a, const name &b) const {
+        for (std::size_t i = 0; i < sizeof a.text; i++)
+            if ((a.text[i] | 0x20) != (b.text[i] | 0x20))
+                return false;
+        return true;
+    }
+};
+
+static void test_tables(const tern::context &context, const tern::worker &worker) {
+    const int me = static_cast<int>(context.rank());
+    auto map = tern::hash_map<int, double>::create(worker, 1000).value();
+    for (int i = 0; i < 100; i++)
+        CHECK(map.insert(2 * i + me, i * 0.5).value());
+    CHECK(!map.insert(me, 7.0).value());
+    CHECK(!map.insert_new(me, 8.0).value());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.size().value() == 200);
+    CHECK(map.find(1 - me).value() == 7.0);
+    CHECK(!map.find(5000).value().has_value());
+    CHECK(map.find_start(2 + me).value().get().value() == 0.5);
+    CHECK(map.find_start(5000).value().get().status() == TERN_ERR_NOT_FOUND);
+    CHECK(map.insert_start(1000 + me, 1.0).value().wait().ok());
+    CHECK(map.erase(1000 + me).value() && !map.erase(1000 + me).value());
+    const int keys[3] = {0, 1, 5000};
+    double values[3] = {};
+    unsigned char found[3];
+    CHECK(map.find_many(keys, 3, values, found).value() == 2 && values[1] == 7.0 && !found[2]);
+    CHECK(tern::barrier(worker).ok());
+
+    std::uint64_t here = 0, all = 0;
+    CHECK(map.for_each([&](const int &key, const double &) {
+                 here += map.owner_of(key) == context.rank();
+             })
+              .ok());
+    CHECK(here == map.local_size().value());
+    CHECK(map.for_each_anywhere([&](int, double) { return ++all < 150; }).ok() && all == 150);
+#if defined(__cpp_exceptions)
+    try {
+        (void)map.for_each_anywhere([](int, double) { throw 1; });
+        CHECK(false); // the exception was lost
+    } catch (int) {
+    }
+#endif
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.clear().ok() && map.size().value() == 0);
+    const double more[3] = {1, 2, 3};
+    CHECK(me != 0 || map.insert_many(keys, more, 3).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.find(5000).value() == 3.0);
+
+    auto moved = std::move(map); // one owner
+    CHECK(map.get() == nullptr && moved.find(0).value() == 1.0);
+    CHECK(moved.on(worker).find(1).value() == 2.0);
+    CHECK(tern::barrier(worker).ok());
+    CHECK(moved.destroy().ok() && moved.get() == nullptr && moved.destroy().ok());
+
+    auto counts = tern::counter_map<name, any_case_hash, any_case_equal>::create(worker, 100);
+    const name words[3] = {{"Tern"}, {"tern"}, {"gull"}};
+    CHECK(counts.value().add_many(words, 3, 2).ok());
+    CHECK(counts.value().add(words[0]).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(counts.value().find({"TERN"}).value() == 10u);
+    CHECK(counts.value().size().value() == 2);
+}
+
+static void test_queues(const tern::context &context, const tern::worker &worker) {
+    struct item {
+        std::uint32_t rank;
+        int number;
+    };
+    auto queue = tern::queue<item>::create(worker, 1, 64).value();
+    for (int i = 0; i < 10; i++)
+        CHECK(queue.push({context.rank(), i}).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(queue.size().value() == 20);
+    CHECK(tern::barrier(worker).ok());
+    int next[2] = {0, 0};
+    for (int i = 0; i < 9; i++) {
+        auto popped = queue.pop().value();
+        CHECK(popped.has_value() && popped->number >= next[popped->rank & 1]);
+        next[popped->rank & 1] = popped->number + 1;
+    }
+    CHECK(tern::barrier(worker).ok());
+    item left[8];
+    std::size_t count = context.rank() == 0 ? queue.pop_many(left, 8).value() : 2;
+    CHECK(count == 2);
+    CHECK(tern::barrier(worker).ok());
+    CHECK(!queue.try_pop().value().has_value());
+    CHECK(queue.pop_timed(0).status() == TERN_ERR_TIMEOUT);
+    CHECK(tern::barrier(worker).ok());
+    if (context.rank() == 0) {
+        std::vector<item> many(70, item{0, 1});
+        CHECK(queue.push_many(many.data(), many.size()).value() == 64);
+        CHECK(queue.try_push(many[0]).status() == TERN_ERR_FULL);
+        CHECK(queue.push_timed(many[0], 0).status() == TERN_ERR_TIMEOUT);
+    }
+}
+
+#if defined(__cpp_exceptions)
+extern "C" {
+#pragma weak __lsan_disable // they are there under AddressSanitizer alone
+#pragma weak __lsan_enable
+void __lsan_disable();
+void __lsan_enable();
+}
+
+// Of what an exception leaves to an operation that is under way.
+static void count_leaks(bool counts) {
+    if (__lsan_disable != nullptr)
+        counts ? __lsan_enable() : __lsan_disable();
+}
+
+// An exception that one rank has earlier than the other does not make it wait in destructors.
+static void test_unwinding() {
+    int rank = 0;
+    tern_context *left = nullptr;
+    tern_hashtable *table = nullptr;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    try {
+        auto context = tern::context::create(MPI_COMM_WORLD).value();
+        auto worker = context.adopt().value();
+        auto map = tern::hash_map<int, int>::create(worker, 10).value();
+        count_leaks(false);
+        auto found = map.find_start(1).value();
+        count_leaks(true);
+        left = context;
+        table = map.get();
+        if (rank == 1)
+            MPI_Barrier(MPI_COMM_WORLD);
+        throw std::runtime_error("enough");
+    } catch (const std::runtime_error &) {
+        if (rank == 0)
+            MPI_Barrier(MPI_COMM_WORLD);
+    }
+    // What the owners have left is still there.
+    tern_worker *worker = nullptr;
+    CHECK(tern_worker_adopt(left, 0, &worker) == TERN_OK);
+    CHECK(tern_hashtable_destroy(worker, table) == TERN_OK);
+    CHECK(tern_context_destroy(left) == TERN_OK);
+}
+#endif
+
+static int run() {
+    auto context = tern::context::create(MPI_COMM_WORLD).value();
+    CHECK(context.size() == 2);
+    auto worker = context.adopt().value();
+    {
+        auto taken = std::move(worker);
+        worker = std::move(taken);
+    }
+    CHECK(context.adopt().status() == TERN_ERR_STATE);
+    CHECK(context.adopt(99).status() == TERN_ERR_ARGUMENT);
+    test_transfer(context, worker);
+    test_calls(context, worker);
+    test_tables(context, worker);
+    test_queues(context, worker);
+
+    tern_config config;
+    CHECK(tern_config_init(&config) == TERN_OK);
+    config.workers = 0;
+    CHECK(tern::context::create(MPI_COMM_WORLD, &config).status() == TERN_ERR_CONFIG);
+#if defined(__cpp_exceptions)
+    test_unwinding();
+#endif
+    return failures != 0;
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int status = run(); // everything of tern is gone before MPI_Finalize
+    MPI_Finalize();
+    return status;
+}

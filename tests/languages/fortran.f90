@@ -1,0 +1,286 @@
+! The module tern on two ranks: transfers of scalars and arrays, atomics, notifications, calls, tables
+! and queues.
+
+module called
+    use, intrinsic :: iso_c_binding
+    use tern
+    implicit none
+    integer(c_int64_t) :: noted = 0
+contains
+    function note(call, arguments, bytes) bind(C) result(status)
+        type(tern_call_info), intent(inout) :: call
+        type(c_ptr), value :: arguments
+        integer(c_size_t), value :: bytes
+        integer(c_int) :: status
+        integer(c_int64_t), pointer :: values(:)
+        call c_f_pointer(arguments, values, [bytes/8])
+        noted = noted + sum(values) + 1000*call%origin%rank
+        status = TERN_OK
+    end function
+
+    function mean(call, arguments, bytes) bind(C) result(status)
+        type(tern_call_info), intent(inout) :: call
+        type(c_ptr), value :: arguments
+        integer(c_size_t), value :: bytes
+        integer(c_int) :: status
+        real(c_double), pointer :: values(:), answer
+        if (bytes == 0) then
+            status = TERN_ERR_ARGUMENT
+            return
+        end if
+        call c_f_pointer(arguments, values, [bytes/8])
+        call c_f_pointer(call%result, answer)
+        answer = sum(values)/size(values)
+        call%result_bytes = 8
+        status = TERN_OK
+    end function
+
+    function visit(key, value, argument) bind(C) result(stop)
+        type(c_ptr), value :: key, value, argument
+        integer(c_int) :: stop
+        integer(c_int64_t), pointer :: total
+        real(c_double), pointer :: found
+        call c_f_pointer(argument, total)
+        call c_f_pointer(value, found)
+        if (c_associated(key)) total = total + nint(found)
+        stop = 0
+    end function
+end module
+
+program test_fortran
+    use, intrinsic :: iso_c_binding
+    use mpi_f08
+    use tern
+    use called
+    implicit none
+    type(tern_context) :: context
+    type(tern_worker) :: worker
+    type(tern_function), save :: note_function, mean_function, twin
+    integer :: failures = 0
+    integer(c_int32_t) :: me, other
+    integer(c_int) :: status
+
+    call MPI_Init()
+    call check(tern_function_register(note_function, 'note', note) == TERN_OK, 'register')
+    call check(tern_function_register(mean_function, 'mean', mean) == TERN_OK, 'register')
+    call check(tern_function_register(twin, 'mean', note) == TERN_ERR_EXISTS, 'register twice')
+    call check(tern_context_create(MPI_COMM_WORLD, context, 'TERN_WORKERS=none') /= TERN_OK, &
+            'options')
+    call check(index(tern_error_detail(), 'TERN_WORKERS') > 0, 'detail')
+    call check(tern_strerror(TERN_ERR_FULL) /= tern_strerror(TERN_ERR_EMPTY), 'strerror')
+    call tern_check(tern_context_create(MPI_COMM_WORLD, context, 'TERN_SEGMENT_SIZE=16M'))
+    call tern_check(tern_worker_adopt(context, 0, worker))
+    me = tern_context_rank(context)
+    other = 1 - me
+    call check(tern_context_size(context) == 2, 'size')
+    call transfers()
+    call calls()
+    call tables()
+    call queues()
+    call check(tern_worker_release(worker) == TERN_OK, 'release')
+    call tern_check(tern_context_destroy(context))
+    call MPI_Finalize()
+    if (failures > 0) error stop 1
+
+contains
+
+    subroutine check(holds, what)
+        use, intrinsic :: iso_fortran_env, only: error_unit
+        logical, intent(in) :: holds
+        character(len=*), intent(in) :: what
+        if (holds) return
+        failures = failures + 1
+        write (error_unit, '(4a)') 'fortran.f90: ', what, ': ', tern_error_detail()
+    end subroutine
+
+    subroutine transfers()
+        type(tern_ptr) :: mine, theirs, both(0:1)
+        type(tern_event) :: event
+        real(c_double) :: values(4) = [1, 2, 3, 4], back(4), one
+        real(c_double), pointer :: here(:)
+        integer(c_int64_t) :: old, sums(2)
+        integer(c_int32_t) :: old32
+        integer :: root
+        call tern_check(tern_alloc(worker, 256_c_size_t, 0_c_size_t, TERN_DOMAIN_GLOBAL, mine))
+        call c_f_pointer(tern_local_address(context, mine), here, [32])
+        here = 0
+        both(me) = mine
+        do root = 0, 1
+            call tern_check(tern_notify_broadcast(worker, root, both(root:root), 16_c_size_t))
+        end do
+        theirs = both(other)
+        call check(theirs%rank == other, 'broadcast')
+
+        call check(tern_put(worker, theirs, values, c_sizeof(values)) == TERN_OK, 'put')
+        one = 5 + me
+        call check(tern_put(worker, tern_ptr_add(theirs, 32_c_int64_t), one, 8_c_size_t) &
+                == TERN_OK, 'put of one')
+        call check(tern_flush(worker, other) == TERN_OK, 'flush')
+        call check(tern_get(worker, back, theirs, c_sizeof(back)) == TERN_OK, 'get')
+        call check(all(nint(back) == nint(values)), 'what was put')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(abs(here(5) - 5 - other) < 1e-9, 'what came')
+        one = 0
+        call check(tern_get(worker, one, tern_ptr_add(theirs, 32_c_int64_t), 8_c_size_t) &
+                == TERN_OK, 'get of one')
+        call check(abs(one - 5 - me) < 1e-9, 'one')
+        call check(tern_put(worker, tern_ptr_add(theirs, 2_c_int64_t**40), one, 8_c_size_t) &
+                == TERN_ERR_RANGE, 'out of range')
+
+        theirs = tern_ptr_add(both(0), 64_c_int64_t)
+        call check(tern_atomic_fetch_add(worker, theirs, 3_c_int64_t, old) == TERN_OK, 'add')
+        call check(tern_atomic_fetch_add(worker, tern_ptr_add(theirs, 8_c_int64_t), &
+                1_c_int32_t) == TERN_OK, 'add of 4 bytes')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_atomic_load(worker, theirs, old)
+        call check(status == TERN_OK .and. old == 6, 'load')
+        status = tern_atomic_load(worker, tern_ptr_add(theirs, 8_c_int64_t), old32)
+        call check(status == TERN_OK .and. old32 == 2, 'load of 4 bytes')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        if (me == 0) then
+            status = tern_atomic_cas(worker, theirs, 6_c_int64_t, 9_c_int64_t, old)
+            call check(status == TERN_OK .and. old == 6, 'cas')
+            status = tern_atomic_swap(worker, theirs, 12_c_int64_t, old)
+            call check(status == TERN_OK .and. old == 9, 'swap')
+            status = tern_atomic_fetch_and(worker, theirs, 5_c_int64_t, old)
+            call check(status == TERN_OK .and. old == 12, 'and')
+            status = tern_atomic_fetch_or(worker, theirs, 3_c_int64_t, old)
+            call check(status == TERN_OK .and. old == 4, 'or')
+            status = tern_atomic_fetch_xor(worker, theirs, 2_c_int64_t, old)
+            call check(status == TERN_OK .and. old == 7, 'xor')
+            call check(tern_atomic_store(worker, theirs, 1_c_int64_t) == TERN_OK, 'store')
+            status = tern_atomic_load(worker, theirs, old)
+            call check(status == TERN_OK .and. old == 1, 'stored')
+        end if
+
+        sums = [int(me, c_int64_t), 7_c_int64_t]
+        status = tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, sums, 2_c_size_t)
+        call check(status == TERN_OK .and. all(sums == [1, 14]), 'allreduce')
+
+        call check(tern_put_notify(worker, tern_worker_id(other, 0), tern_ptr_add(both(other), &
+                128_c_int64_t), values(1), 32_c_size_t, 0_c_int64_t, 40_c_int64_t + me, &
+                        8_c_size_t, TERN_NOTIFY_NO_LOCAL) == TERN_OK, 'put_notify')
+        call check(tern_event_wait(worker, TERN_PROBE_ANY, event) == TERN_OK, 'event_wait')
+        call check(event%kind == TERN_EVENT_REMOTE .and. event%cid(1) == 40 + other &
+                .and. event%peer%rank == other .and. event%bytes == 32, 'event')
+        call check(abs(here(20) - 4) < 1e-9, 'notified data')
+        call check(tern_probe(worker, TERN_PROBE_ANY, event) == TERN_ERR_EMPTY, 'probe')
+        call check(tern_get_notify(worker, tern_worker_id(other, 0), back(1), both(other), &
+                32_c_size_t, 77_c_int64_t, 0_c_int64_t, 0_c_size_t, TERN_NOTIFY_NO_REMOTE) &
+                        == TERN_OK, 'get_notify')
+        status = tern_event_wait(worker, TERN_PROBE_LOCAL, event)
+        call check(status == TERN_OK .and. event%local_cid == 77 .and. event%is_get == 1, &
+                'event of a get')
+        call check(all(nint(back) == nint(values)), 'what was got')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(tern_free(worker, mine) == TERN_OK, 'free')
+    end subroutine
+
+    subroutine calls()
+        integer(c_int64_t) :: numbers(3) = [1, 2, 3]
+        real(c_double) :: values(4) = [1, 2, 3, 6], answer
+        integer(c_size_t) :: bytes
+        type(tern_worker_id) :: target
+        target = tern_worker_id(other, 0)
+        call check(tern_call(worker, target, note_function, numbers(1), c_sizeof(numbers)) &
+                == TERN_OK, 'call')
+        call check(tern_quiesce(worker) == TERN_OK, 'quiesce')
+        call check(noted == 6 + 1000*other, 'what was called')
+        call check(tern_call_return(worker, target, mean_function, values(1), c_sizeof(values), &
+                answer, 8_c_size_t, bytes) == TERN_OK, 'call_return')
+        call check(bytes == 8 .and. abs(answer - 3) < 1e-9, 'result')
+        call check(tern_call_return(worker, target, mean_function, values(1), 0_c_size_t, &
+                answer, 8_c_size_t) == TERN_ERR_ARGUMENT, 'error of a handler')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+    end subroutine
+
+    subroutine tables()
+        type(tern_hashtable) :: table
+        type(tern_hashtable_options) :: options
+        character(len=8) :: word
+        real(c_double) :: value
+        integer(c_int64_t) :: count
+        integer(c_int64_t), target :: total
+        integer(c_int) :: existed
+        integer(c_int32_t) :: i
+        options%key_bytes = 4
+        options%value_bytes = 8
+        options%capacity = 1000
+        call tern_check(tern_hashtable_create(worker, options, table))
+        do i = 1, 50
+            value = 1
+            status = tern_hashtable_insert(worker, table, 2*i + me, value, 0, existed)
+            call check(status == TERN_OK .and. existed == 0, 'insert')
+        end do
+        value = 9
+        status = tern_hashtable_insert_new(worker, table, 2 + me, value, 0, existed)
+        call check(status == TERN_OK .and. existed == 1, 'insert_new')
+        status = tern_hashtable_size(worker, table, count)
+        call check(status == TERN_OK .and. count == 100, 'size')
+        status = tern_hashtable_find(worker, table, 2 + other, 0, value)
+        call check(status == TERN_OK .and. abs(value - 1) < 1e-9, 'find')
+        call check(tern_hashtable_find(worker, table, 1000, 0, value) == TERN_ERR_NOT_FOUND, &
+                'absent')
+        call check(tern_hashtable_owner(table, 2) <= 1, 'owner')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        total = 0
+        call check(tern_hashtable_for_each(worker, table, c_funloc(visit), c_loc(total)) &
+                == TERN_OK, 'for_each')
+        status = tern_hashtable_local_size(worker, table, count)
+        call check(status == TERN_OK .and. count == total, 'visited')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(tern_hashtable_erase(worker, table, 2 + me, 0) == TERN_OK, 'erase')
+        call check(tern_hashtable_clear(worker, table) == TERN_OK, 'clear')
+        call tern_check(tern_hashtable_destroy(worker, table))
+
+        options = tern_hashtable_options()
+        options%key_bytes = len(word)
+        options%counter = 1
+        options%capacity = 100
+        call tern_check(tern_hashtable_create(worker, options, table))
+        word = 'tern'
+        call check(tern_hashtable_add(worker, table, word, 2_c_int64_t, TERN_WRITE_ONLY) &
+                == TERN_OK, 'add')
+        call check(tern_hashtable_add_many(worker, table, ['tern    ', 'gull    '], 2_c_size_t, &
+                1_c_int64_t, TERN_WRITE_ONLY) == TERN_OK, 'add_many')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_hashtable_find(worker, table, word, TERN_READ_ONLY, count)
+        call check(status == TERN_OK .and. count == 6, 'counter')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        if (me == 0) then
+            status = tern_hashtable_compare_swap(worker, table, word, 6_c_int64_t, 7_c_int64_t, &
+                    0, count)
+            call check(status == TERN_OK .and. count == 6, 'compare_swap')
+        end if
+        call tern_check(tern_hashtable_destroy(worker, table))
+    end subroutine
+
+    subroutine queues()
+        type(tern_queue) :: queue
+        type(tern_queue_options) :: options
+        integer(c_int64_t) :: count
+        real(c_double) :: item
+        options%host = 1
+        options%item_bytes = 8
+        options%capacity = 4
+        call tern_check(tern_queue_create(worker, options, queue))
+        item = me
+        call check(tern_queue_push(worker, queue, item, 0) == TERN_OK, 'push')
+        call check(tern_queue_try_push(worker, queue, item, 0) == TERN_OK, 'try_push')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_queue_size(worker, queue, count)
+        call check(status == TERN_OK .and. count == 4, 'queue_size')
+        call check(tern_queue_push_timed(worker, queue, item, 0.0_c_double, 0) &
+                == TERN_ERR_TIMEOUT, 'push_timed')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        item = -1
+        status = tern_queue_pop(worker, queue, item, 0)
+        call check(status == TERN_OK .and. item >= 0, 'pop')
+        call check(tern_queue_try_pop(worker, queue, item, 0) == TERN_OK, 'try_pop')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(tern_queue_pop_timed(worker, queue, item, 0.0_c_double, 0) &
+                == TERN_ERR_TIMEOUT, 'pop_timed')
+        call tern_check(tern_queue_destroy(worker, queue))
+    end subroutine
+
+end program test_fortran

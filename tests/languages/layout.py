@@ -1,0 +1,29 @@
+"""Prints what tests/languages/layout.c prints, from the package tern. What the package does not repeat
+it prints as the program whose name it is given does."""
+
+import ctypes
+import subprocess
+import sys
+
+from tern import _library
+
+types = {"tern_ptr": _library.Pointer, "tern_hashtable_options": _library.HashTableOptions,
+         "tern_queue_options": _library.QueueOptions}
+constants = {f"TERN_{name}": value for name, value in vars(_library).items() if isinstance(value, int)}
+constants.update({f"TERN_{name}": value for value, name in enumerate(_library.STATUSES)})
+constants["TERN_STATUS_COUNT"] = len(_library.STATUSES)
+
+known = 0
+for line in subprocess.run(sys.argv[1], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
+    name = line.split()[0]
+    kind, _, field = name.partition(".")
+    if kind in types:
+        value = getattr(types[kind], field).offset if field else ctypes.sizeof(types[kind])
+    elif name in constants:
+        value = constants[name]
+    else:
+        print(line)
+        continue
+    print(name, value)
+    known += 1
+assert known > 40, known
