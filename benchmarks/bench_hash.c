@@ -29,9 +29,10 @@ typedef struct hash {
     int counter;
     bool classic; /* the paper's table, in place of tern's */
     baseline_table *baseline;
-    unsigned load;  /* percent, approximately */
-    uint64_t keys;  /* of all ranks */
-    uint64_t first; /* number of the first key that a block inserts */
+    unsigned load;   /* percent, approximately */
+    uint64_t keys;   /* of all ranks */
+    uint64_t first;  /* number of the first key that a block inserts */
+    double exponent; /* of Zipf's law, by which keys are drawn; 0: evenly */
     uint32_t *numbers;
     uint64_t drawn, added, random;
     ceiling_table bare;
@@ -431,8 +432,7 @@ static void measure_rows(bench *b, const cells *costs, hash *h, const row *rows,
     h->keys = (share < most ? share : most) * (uint64_t)b->ranks;
     h->first = (uint64_t)b->rank;
     h->added = 0;
-    cells_draw(b, h->numbers, DRAWN, (uint32_t)h->keys,
-               strcmp(param.text ? param.text : "", "zipf") == 0);
+    cells_draw(b, h->numbers, DRAWN, (uint32_t)h->keys, h->exponent);
     if (h->value_bytes == 8 && param.name == NULL && !h->classic)
         open_bare(b, h);
     create_table(b, h);
@@ -512,10 +512,15 @@ static void measure(bench *b) {
     containers_hash(b, &costs);
     hash *h = open_hash(b);
     measure_sizes(b, &costs, h);
+    h->exponent = 1;
     measure_rows(b, &costs, h, value_rows + 2, 2, (bench_param){"keys", 0, "zipf"});
+    h->exponent = 0;
     measure_loads(b, &costs, h);
     h->counter = 1;
+    h->exponent = 1;
     measure_rows(b, &costs, h, counter_rows, 1, (bench_param){"keys", 0, "zipf"});
+    h->exponent = 1.2;
+    measure_rows(b, &costs, h, ROWS(counter_rows), (bench_param){"keys", 0, "zipf1.2"});
     close_hash(h);
 }
 

@@ -231,7 +231,7 @@ static void measure(bench *b, field *f, const char *load) {
 
 /* Draws the object of each update. */
 static void draw(bench *b, field *f, const char *load) {
-    cells_draw(b, f->which, UPDATES, OBJECTS, strcmp(load, "zipf") == 0);
+    cells_draw(b, f->which, UPDATES, OBJECTS, strcmp(load, "zipf") == 0 ? 1 : 0);
     if (strcmp(load, "one") == 0)
         memset(f->which, 0, UPDATES * sizeof *f->which);
 }

@@ -269,13 +269,13 @@ void cells_groups(bench *b, void (*measure)(bench *own)) {
     cells_summary(b);
 }
 
-void cells_draw(const bench *b, uint32_t *numbers, size_t many, uint32_t keys, bool zipf) {
+void cells_draw(const bench *b, uint32_t *numbers, size_t many, uint32_t keys, double exponent) {
     double *upto = malloc(keys * sizeof *upto), sum = 0;
     uint64_t random = 7 + (uint64_t)b->rank;
     if (upto == NULL)
         bench_fail("malloc", TERN_ERR_MEMORY);
     for (uint32_t k = 0; k < keys; k++)
-        upto[k] = sum += zipf ? 1.0 / (double)(k + 1) : 1.0;
+        upto[k] = sum += pow((double)(k + 1), -exponent);
     for (size_t i = 0; i < many; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         double at = (double)(random >> 34) / (double)(1u << 30) * sum;

@@ -68,8 +68,8 @@ void cells_summary(bench *b);
 /* Runs measure among two ranks or, if there are more, in groups of growing size. */
 void cells_groups(bench *b, void (*measure)(bench *own));
 
-/* Draws count numbers below keys, evenly or by Zipf's law. */
-void cells_draw(const bench *b, uint32_t *numbers, size_t count, uint32_t keys, bool zipf);
+/* Draws count numbers below keys by Zipf's law with that exponent; 0: evenly. */
+void cells_draw(const bench *b, uint32_t *numbers, size_t count, uint32_t keys, double exponent);
 
 /* For output.c: the lines of a case that is a cell. */
 typedef struct bench_model {

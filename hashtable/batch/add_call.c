@@ -1,5 +1,6 @@
 #include "hashtable/batch/batch.h"
 
+#include "hashtable/batch/combine.h"
 #include "hashtable/operations.h"
 
 /* Many adds by calls. An owner that meets a bucket which another origin is just writing must not
@@ -24,7 +25,7 @@ static tern_status tern_hashtable_on_add_many(tern_call_info *call, const void *
     tern_hashtable *table;
     size_t count, done, added;
     bool far_put;
-    tern_status status = tern_piece_read(call, message, bytes, false, &table, &count);
+    tern_status status = tern_piece_read(call, message, bytes, TERN_ITEM_KEY, &table, &count);
     if (status == TERN_OK && !tern_shape_counts(table->shape))
         status = tern_fail(TERN_ERR_ARGUMENT, "a batch of adds to a table of values");
     if (status != TERN_OK)
@@ -72,9 +73,30 @@ static tern_status adds_here(tern_scatter *scatter, tern_scatter_piece *piece) {
 static const tern_scatter_ops add_ops = {&tern_hashtable_on_add_many_function, false, adds_here,
                                          adds_take};
 
+static tern_status add_combined(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                                uint64_t delta, bool local_in_place, size_t *added) {
+    tern_insert_batch batch;
+    tern_status status =
+        tern_insert_batch_begin(&batch, worker, table, delta, items->count, IN_FLIGHT);
+    if (status != TERN_OK)
+        return status;
+    batch.scatter.local_in_place = local_in_place;
+    status = tern_insert_batch_run(&batch, items);
+    tern_scatter_end(&batch.scatter);
+    *added = batch.stored;
+    return status;
+}
+
 tern_status tern_call_add_many(tern_worker *worker, tern_hashtable *table, const char *keys,
                                size_t count, uint64_t delta, bool local_in_place, size_t *added,
                                bool *far_put) {
+    /* The values are not looked at: every key adds delta. */
+    const tern_items items = {
+        .keys = keys, .values = keys, .key_step = table->key_bytes, .count = count};
+    if (delta != 0 && tern_batch_combines(table, &items)) {
+        *far_put = local_in_place;
+        return add_combined(worker, table, &items, delta, local_in_place, added);
+    }
     add_batch batch = {.added = 0};
     tern_status status = tern_scatter_begin(&batch.scatter, worker, table, &add_ops,
                                             table->shape.key_words, 0, count, IN_FLIGHT);

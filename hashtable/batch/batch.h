@@ -3,6 +3,7 @@
 
 /* Parts of batches, which the functions on many keys are made of. */
 
+#include "hashtable/batch/run.h"
 #include "hashtable/batch/scatter.h"
 #include "hashtable/table.h"
 #include "tern/transfer.h"
@@ -48,24 +49,32 @@ tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, cons
 
 /* insert_call.c: batches of inserts, and in counter tables of adds, by call. */
 
-/* A scatter of items of a key and a value, or of a key and what to add. */
+/* A scatter of items of a key and a value, or of a key and what to add; combined, with how many
+ * keys of the batch each is for, in place of what to add. */
 typedef struct tern_insert_batch {
     tern_scatter scatter;
-    uint64_t stored;  /* that are known to be */
+    bool combined;
+    uint64_t stored;  /* keys that are known to be */
     uint64_t refused; /* for want of room */
 } tern_insert_batch;
 
 /* TERN_ERR_UNSUPPORTED: no ring takes a piece of one item. */
 tern_status tern_insert_batch_check(const tern_hashtable *table);
 bool tern_insert_batch_fits(const tern_hashtable *table);
+bool tern_combined_fits(const tern_hashtable *table);
 
-/* Arguments as tern_scatter_begin. TERN_ERR_UNSUPPORTED as above. */
+/* Arguments as tern_scatter_begin. each: 0, or items are combined, and it is what a key adds to its
+ * counter. TERN_ERR_UNSUPPORTED as above. */
 tern_status tern_insert_batch_begin(tern_insert_batch *batch, tern_worker *worker,
-                                    tern_hashtable *table, size_t expected, uint32_t limit);
+                                    tern_hashtable *table, uint64_t each, size_t expected,
+                                    uint32_t limit);
 
-/* Gathers one item; tern_scatter_written comes next. value: value_bytes, or eight of what to add.
- * TERN_ERR_MEMORY: it is not taken. */
+/* Gathers one item for count keys; tern_scatter_written comes next. value: value_bytes, or eight of
+ * what to add. TERN_ERR_MEMORY: it is not taken. */
 tern_status tern_insert_batch_gather(tern_insert_batch *batch, const void *key, const void *value,
-                                     uint32_t *owner);
+                                     size_t count, uint32_t *owner);
+
+/* Gathers all items, combined if the batch is, sends them and waits. */
+tern_status tern_insert_batch_run(tern_insert_batch *batch, const tern_items *items);
 
 #endif

@@ -41,7 +41,7 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     tern_hashtable_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
-    status = tern_insert_batch_begin(&fresh->batch, worker, table,
+    status = tern_insert_batch_begin(&fresh->batch, worker, table, 0,
                                      keys > 0 ? keys : TERN_BUFFER_KEYS, UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
@@ -55,7 +55,7 @@ static tern_status insert_buffer_give(tern_hashtable_buffer *buffer, const void 
                                       const void *value) {
     tern_scatter *scatter = &buffer->batch.scatter;
     uint32_t owner;
-    tern_status status = tern_insert_batch_gather(&buffer->batch, key, value, &owner);
+    tern_status status = tern_insert_batch_gather(&buffer->batch, key, value, 1, &owner);
     if (status != TERN_OK)
         return status;
     buffer->taken++;

@@ -123,7 +123,7 @@ static tern_status tern_hashtable_on_find_many(tern_call_info *call, const void 
                                                size_t bytes) {
     tern_hashtable *table;
     size_t count, done, present;
-    tern_status status = tern_piece_read(call, message, bytes, false, &table, &count);
+    tern_status status = tern_piece_read(call, message, bytes, TERN_ITEM_KEY, &table, &count);
     if (status != TERN_OK)
         return status;
     const size_t value = tern_found_bytes(table), step = 8 * (size_t)table->shape.key_words;
@@ -138,7 +138,7 @@ static tern_status tern_hashtable_on_find_many(tern_call_info *call, const void 
     if (v != (void *)room)
         count = 1;
     const char *keys = (const char *)message + sizeof(tern_piece_head);
-    tern_items items = {keys, NULL, step, 0, count, true};
+    tern_items items = {.keys = keys, .key_step = step, .count = count, .own = true};
     status = tern_run_find(call->worker, table, &items, TERN_READ_WRITE, true, (char *)v->values,
                            v->found, &done, &present);
     /* What was found counts; a failure that lasts then comes first. */
@@ -194,7 +194,10 @@ static tern_status finds_here(tern_scatter *scatter, tern_scatter_piece *piece) 
     const bool own = piece->owner == scatter->table->rank;
     for (uint32_t i = 0; i < piece->count; i++) {
         const size_t number = piece->number[i];
-        tern_items items = {(const char *)piece->words + i * step, NULL, step, 0, 1, own};
+        tern_items items = {.keys = (const char *)piece->words + i * step,
+                            .key_step = step,
+                            .count = 1,
+                            .own = own};
         size_t done, present;
         tern_status status =
             tern_run_find(scatter->worker, scatter->table, &items, TERN_READ_WRITE, false,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/batch/batch.h"
+#include "hashtable/batch/combine.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/batch/run.h"
 #include "hashtable/far/flight.h"
@@ -44,29 +45,22 @@ tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table
 static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
                                   const tern_items *items, tern_flags promise, bool local_in_place,
                                   size_t *stored) {
+    /* Those of a counter table add different numbers. */
+    const uint64_t each = !tern_shape_counts(table->shape) && tern_batch_combines(table, items);
     tern_insert_batch batch;
-    tern_status status = tern_insert_batch_begin(&batch, worker, table, items->count, IN_FLIGHT);
+    tern_status status =
+        tern_insert_batch_begin(&batch, worker, table, each, items->count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
     batch.scatter.local_in_place = local_in_place;
-    for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
-        uint32_t owner;
-        status = tern_insert_batch_gather(&batch, items->keys + i * items->key_step,
-                                          items->values + i * items->value_step, &owner);
-        if (status == TERN_OK)
-            status = tern_scatter_written(&batch.scatter, owner);
-    }
-    if (status == TERN_OK)
-        status = tern_scatter_send(&batch.scatter);
-    (void)tern_scatter_wait(&batch.scatter);
-    tern_status failed = tern_scatter_failure(&batch.scatter);
+    status = tern_insert_batch_run(&batch, items);
     tern_scatter_end(&batch.scatter);
     *stored = batch.stored;
     if (local_in_place && tern_growth_flushes(table, promise)) {
         const tern_status flushed = tern_flush_all(worker);
         status = status == TERN_OK ? flushed : status;
     }
-    return failed != TERN_OK ? failed : status;
+    return status;
 }
 
 static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
@@ -118,7 +112,11 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
     if (status != TERN_OK)
         return status;
     values = values == NULL ? name : values; /* whose place matters only */
-    const tern_items items = {keys, values, table->key_bytes, table->value_bytes, count, false};
+    const tern_items items = {.keys = keys,
+                              .values = values,
+                              .key_step = table->key_bytes,
+                              .value_step = table->value_bytes,
+                              .count = count};
     status = tern_items_insert(worker, table, &items, flags, &kept);
     if (stored != NULL)
         *stored = kept;
@@ -163,7 +161,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
     unsigned char *there_at = found;
     if (found == NULL && via == TERN_BY_CALL && (there_at = malloc(count + 1)) == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %zu keys", count);
-    tern_items items = {keys, NULL, table->key_bytes, 0, count, false};
+    tern_items items = {.keys = keys, .key_step = table->key_bytes, .count = count};
     if (via == TERN_BY_CALL)
         status = tern_call_find_many(worker, table, keys, count, tern_flags_way(flags) == TERN_AUTO,
                                      values, there_at, &there);

@@ -63,8 +63,16 @@ static void run_make_progress(tern_worker *worker, size_t number) {
         (void)tern_progress_round(worker);
 }
 
-static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
-                              uint64_t hash, const void *value) {
+static uint64_t keys_of(const tern_items *items, size_t number) {
+    uint64_t count = 1;
+    if (items->counts != NULL)
+        memcpy(&count, items->counts + number * items->value_step, sizeof count);
+    return count;
+}
+
+static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              size_t number, const uint64_t *key, uint64_t hash) {
+    const char *value = items->values + number * items->value_step;
     if (!tern_shape_counts(table->shape)) {
         bool existed;
         return tern_operation_insert(worker, table, key, hash, value, false, TERN_WRITE_ONLY,
@@ -72,6 +80,8 @@ static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const 
     }
     uint64_t delta, before;
     memcpy(&delta, value, sizeof delta);
+    if (items->counts != NULL)
+        delta = items->each * keys_of(items, number);
     return tern_operation_add(worker, table, key, hash, delta, TERN_WRITE_ONLY, &before);
 }
 
@@ -85,11 +95,10 @@ static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const 
         if (i % GROUP == 0)
             right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
-        tern_status status =
-            run_insert(worker, table, ahead.key, hash, items->values + i * items->value_step);
+        tern_status status = run_insert(worker, table, items, i, ahead.key, hash);
         if (status != TERN_OK && status != TERN_ERR_FULL)
             return status;
-        *stored += status == TERN_OK;
+        *stored += status == TERN_OK ? keys_of(items, i) : 0;
         *done = i + 1;
         run_make_progress(worker, i);
     }

@@ -11,12 +11,14 @@
 #include "hashtable/table.h"
 
 /* Keys and values, the second step bytes after the first, of their own size or padded. A counter
- * table's values are what to add. */
+ * table's values are what to add, or, combined, counts of keys that each add the same. */
 typedef struct tern_items {
     const char *keys, *values;
     size_t key_step, value_step;
     size_t count;
-    bool own; /* from a message: a key of another rank's part is TERN_ERR_ARGUMENT */
+    bool own;           /* from a message: a key of another rank's part is TERN_ERR_ARGUMENT */
+    const char *counts; /* of the keys that an item is for, value_step apart; NULL: one each */
+    uint64_t each;      /* with counts, in a counter table: what each key adds */
 } tern_items;
 
 /* Bytes of what a find returns. */
@@ -25,7 +27,7 @@ static inline size_t tern_found_bytes(const tern_hashtable *table) {
 }
 
 /* Inserts or adds. Keys that find no room are passed over. Flushes nothing. [out] done: items gone
- * through, all if TERN_OK, else those before the one that failed; [out] stored: of these. */
+ * through, all if TERN_OK, else those before the one that failed; [out] stored: keys of these. */
 tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                             size_t *done, size_t *stored);
 

@@ -233,13 +233,13 @@ void tern_scatter_end(tern_scatter *scatter) {
     free(scatter->open);
 }
 
-tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes, bool values,
-                            tern_hashtable **table, size_t *count) {
+tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes,
+                            tern_item_kind kind, tern_hashtable **table, size_t *count) {
     const tern_piece_head *head = message;
     tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, sizeof *head);
     if (t == NULL)
         return tern_callee_missing(call->worker->context, "hash table");
-    size_t words = t->shape.key_words + (values ? tern_item_value_words(t) : 0);
+    size_t words = tern_item_words(t, kind);
     size_t items = (bytes - sizeof *head) / (8 * words);
     if (bytes != sizeof *head + 8 * words * items || items == 0 || items > TERN_PIECE_ITEMS)
         return tern_fail(TERN_ERR_ARGUMENT, "a batch of %zu bytes is not of whole items", bytes);

@@ -92,14 +92,20 @@ tern_status tern_scatter_failure(tern_scatter *scatter);
 /* Nothing may be under way. */
 void tern_scatter_end(tern_scatter *scatter);
 
-/* In a handler: the table and the number of items of a message, of keys and, if so, values.
- * TERN_ERR_STATE: no such table; TERN_ERR_ARGUMENT: no whole items, or too many. */
-tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes, bool values,
-                            tern_hashtable **table, size_t *count);
+/* What lies in an item: a key; a key and its value, or what to add to its counter; combined, a key,
+ * the value if there is one, and a count of keys (hashtable/batch/combine.h). */
+typedef enum tern_item_kind { TERN_ITEM_KEY, TERN_ITEM_VALUE, TERN_ITEM_COMBINED } tern_item_kind;
 
-/* Words of a value in an item: a counter table's is what to add. */
-static inline uint32_t tern_item_value_words(const tern_hashtable *table) {
-    return tern_shape_counts(table->shape) ? 1 : table->shape.value_words;
+static inline size_t tern_item_words(const tern_hashtable *table, tern_item_kind kind) {
+    const uint32_t key = table->shape.key_words, value = table->shape.value_words;
+    if (tern_shape_counts(table->shape))
+        return key + (kind != TERN_ITEM_KEY);
+    return key + (kind != TERN_ITEM_KEY ? value : 0) + (kind == TERN_ITEM_COMBINED);
 }
+
+/* In a handler: the table and the number of items of a message. TERN_ERR_STATE: no such table;
+ * TERN_ERR_ARGUMENT: no whole items, or too many. */
+tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes,
+                            tern_item_kind kind, tern_hashtable **table, size_t *count);
 
 #endif

@@ -61,7 +61,8 @@ static tern_status insert_block(reader *r, uint64_t records) {
             return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
                              (long long)count);
     }
-    const tern_items items = {keys, values, step, step, records, false};
+    const tern_items items = {
+        .keys = keys, .values = values, .key_step = step, .value_step = step, .count = records};
     size_t stored;
     return tern_items_insert(r->worker, r->table, &items, TERN_WRITE_ONLY, &stored);
 }

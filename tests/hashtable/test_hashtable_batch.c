@@ -377,6 +377,100 @@ static void large_batches_of_adds(void) {
     fixture_close(&f);
 }
 
+/* Draws one of KEYS numbers, of which few are most. */
+static uint64_t draw_skewed(uint64_t *random, uint64_t keys) {
+    return below(random, below(random, below(random, keys) + 1) + 1);
+}
+
+static void check_skewed_adds(fixture *f, tern_hashtable *table, const uint64_t *keys, size_t count,
+                              tern_flags via) {
+    enum { DISTINCT = 64 };
+    uint64_t numbers[DISTINCT], sums[DISTINCT] = {0}, counts[DISTINCT] = {0};
+    static uint64_t all[64 * DISTINCT];
+    tern_stats before, after;
+    size_t added = 0;
+    tern_stats_get(f->worker, &before);
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, count, 3, via, &added));
+    tern_stats_get(f->worker, &after);
+    CU_ASSERT_EQUAL(added, count);
+    /* One by one they take a call for each 512 keys, 29 to the other one of 2 ranks. */
+    CU_ASSERT(via == rma || after.calls_sent - before.calls_sent <= 6 * (f->size - 1));
+    for (size_t i = 0; i < count; i++)
+        sums[keys[i]] += 3;
+    fixture_share(f, sums, sizeof sums, all);
+    for (uint64_t k = 0; k < DISTINCT; k++) {
+        numbers[k] = k;
+        for (uint32_t r = 1; r < f->size; r++)
+            all[k] += all[r * DISTINCT + k];
+    }
+    EXPECT_OK(tern_hashtable_find_many(f->worker, table, numbers, DISTINCT, TERN_READ_ONLY | rma,
+                                       counts, NULL, NULL));
+    CU_ASSERT(memcmp(counts, all, sizeof counts) == 0);
+}
+
+/* Equal keys of a batch are sent once: counts, values and what is refused are as if they were not.
+ */
+static void few_keys_are_most(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { COUNT = 30000, DISTINCT = 64, CAPACITY = 16, LONE = 200 };
+    static uint64_t keys[COUNT], values[COUNT], last[DISTINCT];
+    uint64_t random = fixture_seed(&f, 11), seen[LONE];
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        tern_hashtable *counters = NULL, *table = NULL, *small = NULL;
+        EXPECT_OK(tern_hashtable_create(
+            f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = DISTINCT},
+            &counters));
+        EXPECT_OK(tern_hashtable_create(
+            f.worker,
+            &(tern_hashtable_options){
+                .key_bytes = 8, .value_bytes = 8, .capacity = (size_t)DISTINCT * f.size},
+            &table));
+        EXPECT_OK(tern_hashtable_create(
+            f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY},
+            &small));
+        for (size_t i = 0; i < COUNT; i++)
+            keys[i] = draw_skewed(&random, DISTINCT);
+        check_skewed_adds(&f, counters, keys, COUNT, via);
+
+        memset(last, 0, sizeof last);
+        for (size_t i = 0; i < COUNT; i++) {
+            values[i] = last[keys[i]] = i + 1;
+            keys[i] += (uint64_t)DISTINCT * f.rank;
+        }
+        size_t stored = 0, present = 0;
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, via, &stored));
+        CU_ASSERT_EQUAL(stored, COUNT);
+        for (uint64_t k = 0; k < DISTINCT; k++)
+            keys[k] = k + (uint64_t)DISTINCT * f.rank;
+        memset(seen, 0, sizeof seen);
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, DISTINCT, via, seen, NULL, NULL));
+        CU_ASSERT(memcmp(seen, last, sizeof last) == 0);
+
+        if (f.rank == 0) {
+            for (size_t i = 0; i < COUNT; i++)
+                keys[i] = draw_skewed(&random, LONE);
+            size_t added = 0;
+            uint64_t sum = 0;
+            EXPECT(TERN_ERR_FULL,
+                   tern_hashtable_add_many(f.worker, small, keys, COUNT, 5, via, &added));
+            for (uint64_t k = 0; k < LONE; k++)
+                keys[k] = k;
+            memset(seen, 0, sizeof seen);
+            EXPECT_OK(
+                tern_hashtable_find_many(f.worker, small, keys, LONE, via, seen, NULL, &present));
+            for (uint64_t k = 0; k < LONE; k++)
+                sum += seen[k];
+            CU_ASSERT(present >= CAPACITY && present < LONE && sum == 5 * added);
+        }
+        EXPECT_OK(tern_hashtable_destroy(f.worker, small));
+        EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+        EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
+    }
+    fixture_close(&f);
+}
+
 /* An insert of one key fits a message, a batch of one, whose head is longer, does not. */
 static void auto_at_the_limit_of_a_ring(void) {
     enum { LARGEST = 4096 / 2 - 64 - 16 - 8 - 8 };
@@ -503,6 +597,7 @@ int main(int argc, char **argv) {
         {"full_is_exact", full_is_exact},
         {"counters_are_found", counters_are_found},
         {"large_batches_of_adds", large_batches_of_adds},
+        {"few_keys_are_most", few_keys_are_most},
         {"auto_at_the_limit_of_a_ring", auto_at_the_limit_of_a_ring},
         {"all_calls_are_under_way", all_calls_are_under_way},
         {"in_a_handler", in_a_handler},

@@ -1,0 +1,27 @@
+#ifndef TERN_HASHTABLE_BATCH_COMBINE_H
+#define TERN_HASHTABLE_BATCH_COMBINE_H
+
+/*
+ * Combining: equal keys of a batch become one item that says how many there were. Where a few keys
+ * are most of a batch, as words and k-mers are, that saves most of what is sent, and the owners of
+ * these keys are not the ones that all others wait for. The layer for heavy hitters of DAKC.
+ */
+
+#include "hashtable/batch/run.h"
+
+enum { TERN_COMBINE_KEYS = 1024 };
+
+typedef struct tern_combined {
+    uint32_t item;  /* the last one with this key: its value is the one that stays */
+    uint32_t count; /* of items with this key */
+} tern_combined;
+
+/* Combines the first count items, at most TERN_COMBINE_KEYS. [out] combined: in the order in which
+ * keys occur first; room for count. Returns how many they are. */
+size_t tern_batch_combine(const tern_hashtable *table, const tern_items *items, size_t count,
+                          tern_combined *combined);
+
+/* Whether it pays for a batch: what its first keys say. */
+bool tern_batch_combines(const tern_hashtable *table, const tern_items *items);
+
+#endif
