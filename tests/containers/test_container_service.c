@@ -77,8 +77,8 @@ static void tear_down(containers *c) {
     fixture_close(&c->f);
 }
 
-/* A key of this rank's own among those of all. */
-static uint64_t key_of(const containers *c, uint64_t i) { return c->f.rank * 100000 + i; }
+/* A key of this rank's own among those of all, and none of the first numbers, which all share. */
+static uint64_t key_of(const containers *c, uint64_t i) { return (c->f.rank + 1) * 100000 + i; }
 
 static void use_table(containers *c, tern_hashtable *table) {
     tern_worker *w = c->f.worker;
