@@ -2,8 +2,8 @@
 #define TERN_TERN_HPP
 
 /*
- * tern for C++17: owners for contexts, workers, tables and queues, typed pointers, puts, gets and
- * atomics, futures, and C++ functions as remote calls. Headers alone, over the functions of
+ * tern for C++17: owners for contexts, workers, tables, maps and queues, typed pointers, puts, gets
+ * and atomics, futures, and C++ functions as remote calls. Headers alone, over the functions of
  * tern/tern.h, which can be used beside them. Nothing here needs exceptions or run-time types.
  * docs/languages.md has a program. Each header can also be included alone.
  */
@@ -11,8 +11,10 @@
 #include "tern/cpp/call.hpp"
 #include "tern/cpp/collective.hpp"
 #include "tern/cpp/context.hpp"
+#include "tern/cpp/distributed_queue.hpp"
 #include "tern/cpp/future.hpp"
 #include "tern/cpp/hash_map.hpp"
+#include "tern/cpp/map.hpp"
 #include "tern/cpp/notify.hpp"
 #include "tern/cpp/object.hpp"
 #include "tern/cpp/pointer.hpp"

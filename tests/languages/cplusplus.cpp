@@ -1,12 +1,15 @@
 // The C++ interface (tern/tern.hpp) on two ranks: owners, typed transfers and atomics,
-// notifications, calls, futures, tables and queues. Compiled twice, with exceptions and without.
+// notifications, calls, futures, tables, maps and queues. Compiled twice, with exceptions and
+// without.
 
 #include <tern/tern.hpp>
 
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 static int failures = 0;
@@ -271,6 +274,110 @@ static void test_queues(const tern::context &context, const tern::worker &worker
     }
 }
 
+static void test_work(const tern::context &context, const tern::worker &worker) {
+    const std::uint32_t me = context.rank();
+    auto work = tern::distributed_queue<int>::create(worker, 64).value();
+    const int first[2] = {3, 4};
+    CHECK(work.push_many(first, me).value() == me); // rank 1 has one item, rank 0 none
+    CHECK(tern::barrier(worker).ok());
+    CHECK(work.size().value() == 1);
+    CHECK(tern::barrier(worker).ok());
+
+    // An item of n is the work to push two of n - 1. The ranks do 2^4 - 1 of them.
+    std::int64_t done = 0;
+    while (auto item = work.pop().value()) {
+        done++;
+        for (int i = 0; i < 2 && *item > 0; i++)
+            CHECK(work.try_push(*item - 1).ok());
+    }
+    CHECK(tern::allreduce(worker, TERN_REDUCE_SUM, &done).ok() && done == 15);
+    CHECK(!work.try_pop().value().has_value());
+
+    // A hold of rank 0 keeps the work from ending.
+    int items[4];
+    if (me == 0)
+        CHECK(work.hold().ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(work.pop_timed(0).status() == TERN_ERR_TIMEOUT);
+    CHECK(work.pop_timed(items, 4, 0).status() == TERN_ERR_TIMEOUT);
+    CHECK(tern::barrier(worker).ok());
+    if (me == 0) {
+        CHECK(work.part(1).value().push(7).ok());
+        CHECK(work.part(2).status() == TERN_ERR_ARGUMENT);
+        CHECK(work.release().ok());
+    }
+    done = 0;
+    for (;;) {
+        std::size_t count = work.pop_timed(items, 4, 60).value();
+        if (count == 0)
+            break;
+        done += items[0];
+    }
+    CHECK(tern::allreduce(worker, TERN_REDUCE_SUM, &done).ok() && done == 7);
+
+    std::vector<int> many(200);
+    if (me == 0) {
+        CHECK(work.push_many(many.data(), many.size(), TERN_LOCAL).value() == 64);
+        CHECK(work.push_many(many.data(), many.size()).value() == 64);
+        CHECK(work.try_push(1).status() == TERN_ERR_FULL);
+        CHECK(work.pop_many(many.data(), 100).value() == 64);
+    }
+    auto moved = std::move(work);
+    CHECK(work.get() == nullptr && moved.on(worker).size().ok());
+}
+
+static void test_maps(const tern::context &context, const tern::worker &worker) {
+    using namespace std::string_literals;
+    using namespace std::string_view_literals;
+    const std::uint32_t me = context.rank();
+    const std::string own = "rank " + std::to_string(me);
+    const std::vector<double> samples(300, 1.5 + me);
+    auto map = tern::map::create(worker, 100).value();
+    CHECK(map.insert(own, samples).value() && !map.insert(own, samples).value());
+    if (me == 0) {
+        CHECK(map.insert("name", "tern").value());
+        CHECK(!map.insert_new("name"sv, "gull"s).value());
+        CHECK(map.insert("", "").value());
+        CHECK(map.insert(tern::bytes_of(7), tern::bytes_of(0.5)).value());
+    }
+    CHECK(map.size().value() == 5);
+    CHECK(map.find("name").value() == "tern");
+    CHECK(map.find("").value() == "");
+    CHECK(!map.find("nam").value().has_value());
+    CHECK(map.find<double>(tern::bytes_of(7)).value() == 0.5);
+    CHECK(map.find<float>(tern::bytes_of(7)).status() == TERN_ERR_RANGE); // 8 bytes, not 4
+    CHECK(map.find<wide>(tern::bytes_of(7)).status() == TERN_ERR_RANGE);
+    auto theirs = map.find<std::vector<double>>("rank " + std::to_string(1 - me)).value();
+    CHECK(theirs == std::vector<double>(300, 2.5 - me));
+    using three = std::array<char, 3>;
+    CHECK(map.find<std::vector<three>>("name").status() == TERN_ERR_RANGE);
+    auto name = map.find_alloc("name").value();
+    CHECK(name.has_value() && name->size() == 4 && name->text() == "tern");
+    CHECK(!map.find_alloc("gull").value().has_value());
+    CHECK(map.find(std::string(TERN_MAP_KEY_MAX + 1, 'x')).status() == TERN_ERR_RANGE);
+    CHECK(tern::barrier(worker).ok());
+
+    std::uint64_t here = 0;
+    std::vector<std::size_t> sizes;
+    CHECK(
+        map.for_each([&](tern::bytes key, tern::bytes) { here += map.owner_of(key) == me; }).ok());
+    CHECK(here == map.local_size().value());
+    CHECK(map.for_each_anywhere([&](tern::bytes key, tern::bytes value) {
+                 sizes.push_back(value.size());
+                 if (key.text() == "name")
+                     CHECK(value.text() == "tern");
+             })
+              .ok());
+    std::sort(sizes.begin(), sizes.end());
+    CHECK(sizes == std::vector<std::size_t>({0, 4, 8, 2400, 2400}));
+    int visits = 0;
+    CHECK(map.for_each_anywhere([&](tern::bytes, tern::bytes) { return ++visits < 2; }).ok());
+    CHECK(visits == 2);
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.erase(own).value() && !map.erase(own).value());
+    CHECK(map.clear().ok() && map.size().value() == 0);
+}
+
 #if defined(__cpp_exceptions)
 extern "C" {
 #pragma weak __lsan_disable // they are there under AddressSanitizer alone
@@ -329,6 +436,8 @@ static int run() {
     test_calls(context, worker);
     test_tables(context, worker);
     test_queues(context, worker);
+    test_work(context, worker);
+    test_maps(context, worker);
 
     tern_config config;
     CHECK(tern_config_init(&config) == TERN_OK);

@@ -22,10 +22,6 @@
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_request.h"
 
-#if defined(__cpp_exceptions)
-#include <exception>
-#endif
-
 namespace tern {
 
 /* Hash and equality of the bytes of a key: the default. */
@@ -85,8 +81,8 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
     }
 
     /* Collective: the keys of the whole table. */
-    result<std::uint64_t> size() { return count_by(tern_hashtable_size); }
-    result<std::uint64_t> local_size() { return count_by(tern_hashtable_local_size); }
+    result<std::uint64_t> size() { return this->count(tern_hashtable_size); }
+    result<std::uint64_t> local_size() { return this->count(tern_hashtable_local_size); }
     /* Collective: takes all keys out. */
     result<void> clear() { return tern_hashtable_clear(worker_, object_); }
 
@@ -94,48 +90,13 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
     std::uint32_t owner_of(const Key &key) const { return tern_hashtable_owner(object_, &key); }
 
   private:
-    template <class Count> result<std::uint64_t> count_by(Count count) {
-        std::uint64_t keys = 0;
-        tern_status status = count(worker_, object_, &keys);
-        if (status != TERN_OK)
-            return status;
-        return keys;
-    }
-
-    /* An exception of visit must not fly through functions in C. */
     template <class Walk, class Visit> result<void> walk(Walk walk_table, Visit &visit) {
-        struct state {
-            Visit *visit;
-#if defined(__cpp_exceptions)
-            std::exception_ptr thrown;
-#endif
-        } here = {};
-        here.visit = &visit;
+        visitor<Visit> v(visit);
         auto step = [](const void *key, const void *value, void *argument) -> int {
-            auto *s = static_cast<state *>(argument);
-#if defined(__cpp_exceptions)
-            try {
-#endif
-                const Key &k = *static_cast<const Key *>(key);
-                const Value &v = *static_cast<const Value *>(value);
-                if constexpr (std::is_void_v<decltype((*s->visit)(k, v))>)
-                    (*s->visit)(k, v);
-                else
-                    return !(*s->visit)(k, v);
-#if defined(__cpp_exceptions)
-            } catch (...) {
-                s->thrown = std::current_exception();
-                return 1;
-            }
-#endif
-            return 0;
+            return static_cast<visitor<Visit> *>(argument)->step(
+                *static_cast<const Key *>(key), *static_cast<const Value *>(value));
         };
-        tern_status status = walk_table(worker_, object_, step, &here);
-#if defined(__cpp_exceptions)
-        if (here.thrown != nullptr)
-            std::rethrow_exception(here.thrown);
-#endif
-        return status;
+        return v.end(walk_table(worker_, object_, step, &v));
     }
 };
 

@@ -3,6 +3,8 @@
 
 /* What the owners of objects that ranks create together have in common. Not for applications. */
 
+#include <cstdint>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -19,8 +21,62 @@ template <class Object> class handle {
     Object *get() const noexcept { return object_; }
 
   protected:
+    /* A number that function tells of the object. */
+    template <class Function> result<std::uint64_t> count(Function function) {
+        std::uint64_t number = 0;
+        tern_status status = function(worker_, object_, &number);
+        if (status != TERN_OK)
+            return status;
+        return number;
+    }
+
     tern_worker *worker_;
     Object *object_;
+};
+
+/* A program's function that a walk in C calls for each key. An exception must not fly through
+ * functions in C, so it is kept until the walk has ended. */
+template <class Visit> class visitor {
+  public:
+    explicit visitor(Visit &visit) noexcept : visit_(visit) {}
+
+    /* 0: the walk goes on. visit returns nothing, or a bool that is false to end it. */
+    template <class Key, class Value> int step(const Key &key, const Value &value) noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            return call(key, value);
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return 1;
+        }
+#else
+        return call(key, value);
+#endif
+    }
+
+    /* Throws what visit threw. Returns the status of the walk. */
+    result<void> end(tern_status status) {
+#if defined(__cpp_exceptions)
+        if (thrown_ != nullptr)
+            std::rethrow_exception(thrown_);
+#endif
+        return status;
+    }
+
+  private:
+    template <class Key, class Value> int call(const Key &key, const Value &value) {
+        if constexpr (std::is_void_v<decltype(visit_(key, value))>) {
+            visit_(key, value);
+            return 0;
+        } else {
+            return visit_(key, value) ? 0 : 1;
+        }
+    }
+
+    Visit &visit_;
+#if defined(__cpp_exceptions)
+    std::exception_ptr thrown_;
+#endif
 };
 
 /* Destroys the object at the end. View has the operations, and derives from handle<Object>. */
@@ -36,7 +92,7 @@ class owner : public View {
     }
     ~owner() {
         if (!birth_.unwinding())
-            log_failure("to destroy a table or a queue", destroy().status());
+            log_failure("to destroy a table, a map or a queue", destroy().status());
     }
 
     /* The same object for the thread that has another worker. It must not outlive the owner. */

@@ -12,6 +12,20 @@
 
 namespace tern {
 
+namespace detail {
+
+/* What a pop returns: nothing if its status is that of nothing. */
+template <class T>
+result<std::optional<T>> taken(tern_status status, tern_status nothing, const T &item) {
+    if (status == nothing)
+        return std::optional<T>();
+    if (status != TERN_OK)
+        return status;
+    return std::optional<T>(item);
+}
+
+} // namespace detail
+
 template <class T> class queue_view : public detail::handle<tern_queue> {
   public:
     using handle::handle;
@@ -40,17 +54,19 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
      * empty. */
     result<std::optional<T>> pop(tern_flags flags = 0) {
         T item;
-        return taken(tern_queue_pop(worker_, object_, &item, flags), item);
+        return detail::taken(tern_queue_pop(worker_, object_, &item, flags), TERN_ERR_EMPTY, item);
     }
     /* Nothing: the queue is empty now. */
     result<std::optional<T>> try_pop(tern_flags flags = 0) {
         T item;
-        return taken(tern_queue_try_pop(worker_, object_, &item, flags), item);
+        return detail::taken(tern_queue_try_pop(worker_, object_, &item, flags), TERN_ERR_EMPTY,
+                             item);
     }
     /* TERN_ERR_TIMEOUT if the time is over. */
     result<std::optional<T>> pop_timed(double seconds, tern_flags flags = 0) {
         T item;
-        return taken(tern_queue_pop_timed(worker_, object_, &item, seconds, flags), item);
+        return detail::taken(tern_queue_pop_timed(worker_, object_, &item, seconds, flags),
+                             TERN_ERR_EMPTY, item);
     }
     /* Takes up to count items. Returns how many those were. */
     result<std::size_t> pop_many(T *items, std::size_t count, tern_flags flags = 0) {
@@ -62,22 +78,7 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
     }
 
     /* The number of items now. */
-    result<std::uint64_t> size() {
-        std::uint64_t count = 0;
-        tern_status status = tern_queue_size(worker_, object_, &count);
-        if (status != TERN_OK)
-            return status;
-        return count;
-    }
-
-  private:
-    static result<std::optional<T>> taken(tern_status status, const T &item) {
-        if (status == TERN_ERR_EMPTY)
-            return std::optional<T>();
-        if (status != TERN_OK)
-            return status;
-        return std::optional<T>(item);
-    }
+    result<std::uint64_t> size() { return this->count(tern_queue_size); }
 };
 
 template <class T>

@@ -1,0 +1,225 @@
+#ifndef TERN_CPP_MAP_HPP
+#define TERN_CPP_MAP_HPP
+
+/*
+ * Maps whose keys and values are bytes of any size (tern/map.h):
+ *
+ *     auto map = tern::map::create(worker, 1000).value();
+ *     map.insert("name", "tern").value();                       // texts,
+ *     map.insert("samples", std::vector<double>{1, 2}).value(); // arrays of plain elements,
+ *     map.insert(tern::bytes_of(7), tern::bytes_of(0.5)).value(); // and plain values
+ *
+ *     std::optional<std::string> name = map.find("name").value();
+ *     auto samples = map.find<std::vector<double>>("samples").value();
+ *     std::optional<double> half = map.find<double>(tern::bytes_of(7)).value();
+ */
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tern/cpp/object.hpp"
+#include "tern/map.h"
+
+namespace tern {
+
+namespace detail {
+
+/* Types with data() and size() of plain elements: std::string, std::string_view, std::vector. */
+template <class T, class = void> struct is_array : std::false_type {};
+template <class T>
+struct is_array<T, std::void_t<decltype(sizeof(*std::declval<const T &>().data())),
+                               decltype(std::declval<const T &>().size())>> : std::true_type {};
+
+} // namespace detail
+
+/* A key or a value: a view of bytes that belong to somebody else. It is made of a text, or of any
+ * type with data() and size() whose elements are plain. */
+class bytes {
+  public:
+    constexpr bytes(const void *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    bytes(const char *text) noexcept : bytes(text, std::strlen(text)) {}
+    template <class Array, std::enable_if_t<detail::is_array<Array>::value, int> = 0>
+    bytes(const Array &array) noexcept : bytes(array.data(), array.size() * sizeof(*array.data())) {
+        detail::require_plain<std::decay_t<decltype(*array.data())>>();
+    }
+
+    const void *data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+    /* The bytes as a text. */
+    std::string_view text() const noexcept { return {static_cast<const char *>(data_), size_}; }
+
+  private:
+    const void *data_;
+    std::size_t size_;
+};
+
+/* The bytes of one plain value. Equal keys must have equal bytes, so a key has no padding. */
+template <class T> bytes bytes_of(const T &value) noexcept {
+    detail::require_plain<T>();
+    return bytes(&value, sizeof(T));
+}
+
+/* A value in memory of its own, which tern has allocated. */
+class map_value {
+  public:
+    map_value(void *allocated, std::size_t size) noexcept
+        : data_(static_cast<unsigned char *>(allocated)), size_(size) {}
+
+    unsigned char *data() const noexcept { return data_.get(); }
+    std::size_t size() const noexcept { return size_; }
+    std::string_view text() const noexcept { return bytes(data(), size_).text(); }
+
+  private:
+    struct deallocate {
+        void operator()(void *memory) const noexcept { std::free(memory); }
+    };
+    std::unique_ptr<unsigned char, deallocate> data_;
+    std::size_t size_;
+};
+
+class map_view : public detail::handle<tern_map> {
+  public:
+    using handle::handle;
+
+    /* Stores value under key, whether the key is there or not. Whether the key is new. */
+    result<bool> insert(bytes key, bytes value, tern_flags flags = 0) {
+        return insert_by(tern_map_insert, key, value, flags);
+    }
+    /* The same, but a value that is there is left alone. */
+    result<bool> insert_new(bytes key, bytes value, tern_flags flags = 0) {
+        return insert_by(tern_map_insert_new, key, value, flags);
+    }
+
+    /* Whether the key was there. */
+    result<bool> erase(bytes key, tern_flags flags = 0) {
+        tern_status status = tern_map_erase(worker_, object_, key.data(), key.size(), flags);
+        if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
+            return status;
+        return status == TERN_OK;
+    }
+
+    /* The value as a std::string, a std::vector of plain elements, or one plain T. Nothing: there
+     * is no such key. TERN_ERR_RANGE: the value is no whole number of elements, or has another size
+     * than T. */
+    template <class T = std::string>
+    result<std::optional<T>> find(bytes key, tern_flags flags = 0) {
+        if constexpr (detail::is_array<T>::value)
+            return find_array<T>(key, flags);
+        else
+            return find_plain<T>(key, flags);
+    }
+    /* The value where tern_map_find_alloc has put it, without a copy more. */
+    result<std::optional<map_value>> find_alloc(bytes key, tern_flags flags = 0) {
+        void *value = nullptr;
+        std::size_t size = 0;
+        tern_status status =
+            tern_map_find_alloc(worker_, object_, key.data(), key.size(), flags, &value, &size);
+        if (status == TERN_ERR_NOT_FOUND)
+            return std::optional<map_value>();
+        if (status != TERN_OK)
+            return status;
+        return std::optional<map_value>(map_value(value, size));
+    }
+
+    /* Calls visit(key, value), both tern::bytes, for each key of this rank's part. visit may return
+     * a bool; false ends the walk. No rank may change the map meanwhile. */
+    template <class Visit> result<void> for_each(Visit visit) {
+        return walk(tern_map_for_each, visit);
+    }
+    /* The same for the keys of all ranks. */
+    template <class Visit> result<void> for_each_anywhere(Visit visit) {
+        return walk(tern_map_for_each_anywhere, visit);
+    }
+
+    /* Collective: the keys of the whole map. */
+    result<std::uint64_t> size() { return this->count(tern_map_size); }
+    result<std::uint64_t> local_size() { return this->count(tern_map_local_size); }
+    /* Collective: takes all keys out. */
+    result<void> clear() { return tern_map_clear(worker_, object_); }
+
+    /* The rank that owns key. */
+    std::uint32_t owner_of(bytes key) const {
+        return tern_map_owner(object_, key.data(), key.size());
+    }
+
+  private:
+    template <class Insert>
+    result<bool> insert_by(Insert insert, bytes key, bytes value, tern_flags flags) {
+        int existed = 0;
+        tern_status status = insert(worker_, object_, key.data(), key.size(), value.data(),
+                                    value.size(), flags, &existed);
+        if (status != TERN_OK)
+            return status;
+        return existed == 0;
+    }
+
+    template <class T> result<std::optional<T>> find_plain(bytes key, tern_flags flags) {
+        detail::require_plain<T>();
+        T value;
+        std::size_t size = 0;
+        tern_status status = tern_map_find(worker_, object_, key.data(), key.size(), flags, &value,
+                                           sizeof(T), &size);
+        if (status == TERN_ERR_NOT_FOUND)
+            return std::optional<T>();
+        if (status != TERN_OK)
+            return status;
+        if (size != sizeof(T))
+            return TERN_ERR_RANGE;
+        return std::optional<T>(value);
+    }
+
+    template <class Array> result<std::optional<Array>> find_array(bytes key, tern_flags flags) {
+        using element = typename Array::value_type;
+        detail::require_plain<element>();
+        auto found = find_alloc(key, flags);
+        if (!found.ok())
+            return found.status();
+        std::optional<map_value> value = std::move(found).value();
+        if (!value.has_value())
+            return std::optional<Array>();
+        if (value->size() % sizeof(element) != 0)
+            return TERN_ERR_RANGE;
+        Array array(value->size() / sizeof(element), element());
+        if (value->size() > 0)
+            std::memcpy(array.data(), value->data(), value->size());
+        return std::optional<Array>(std::move(array));
+    }
+
+    template <class Walk, class Visit> result<void> walk(Walk walk_map, Visit &visit) {
+        detail::visitor<Visit> v(visit);
+        auto step = [](const tern_map_item *item, void *argument) -> int {
+            return static_cast<detail::visitor<Visit> *>(argument)->step(
+                bytes(item->key, item->key_bytes), bytes(item->value, item->value_bytes));
+        };
+        return v.end(walk_map(worker_, object_, step, &v));
+    }
+};
+
+class map : public detail::owner<map_view, tern_map, tern_map_destroy> {
+  public:
+    using owner::owner;
+
+    /* Collective. capacity: keys of the whole map. options: what else tern/map.h offers. */
+    static result<map> create(tern_worker *worker, std::uint64_t capacity,
+                              tern_map_options options = {}) {
+        options.capacity = capacity;
+        tern_map *created = nullptr;
+        tern_status status = tern_map_create(worker, &options, &created);
+        if (status != TERN_OK)
+            return status;
+        return map(worker, created);
+    }
+};
+
+} // namespace tern
+
+#endif
