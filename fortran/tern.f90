@@ -5,8 +5,8 @@
 !     call tern_check(tern_barrier(worker))      ! stops the program on an error
 !
 ! Where C takes a pointer to data, pass the variable itself: a scalar or an array of any type. Arrays
-! must be contiguous. Arguments that may be NULL in C are optional. What a function may use after its
-! return (registered memory, requests) is left out. Ranks and worker indexes are from 0, as in MPI.
+! must be contiguous. Arguments that may be NULL in C are optional. Registered memory is left out.
+! Ranks and worker indexes are from 0, as in MPI.
 ! tests/languages compares the types and constants here with those of the headers.
 
 module tern
@@ -27,6 +27,13 @@ module tern
         type(c_ptr) :: c = c_null_ptr
     end type
     type, bind(C) :: tern_queue
+        type(c_ptr) :: c = c_null_ptr
+    end type
+
+    type, bind(C) :: tern_distributed_queue
+        type(c_ptr) :: c = c_null_ptr
+    end type
+    type, bind(C) :: tern_map
         type(c_ptr) :: c = c_null_ptr
     end type
 
@@ -72,6 +79,30 @@ module tern
         integer(c_size_t) :: item_bytes = 0
         integer(c_int64_t) :: capacity = 0
         integer(c_int) :: call_only = 0
+    end type
+
+    type, bind(C) :: tern_map_options
+        integer(c_int64_t) :: capacity = 0
+        integer(c_size_t) :: inline_bytes = 0
+        integer(c_int) :: call_only = 0
+        integer(c_int) :: grow = 0
+        type(c_funptr) :: key_owner = c_null_funptr
+        type(c_ptr) :: key_argument = c_null_ptr
+    end type
+
+    ! What a function that visits a map is given.
+    type, bind(C) :: tern_map_item
+        type(c_ptr) :: key = c_null_ptr
+        type(c_ptr) :: value = c_null_ptr
+        integer(c_size_t) :: key_bytes = 0
+        integer(c_size_t) :: value_bytes = 0
+    end type
+
+    ! An operation that has started. It is complete at first. It must not be copied while its
+    ! operation is under way.
+    type, bind(C) :: tern_request
+        private
+        integer(c_int64_t) :: own(8) = 0
     end type
 
     ! What a handler may ask about its call.
@@ -137,7 +168,9 @@ module tern
     end interface
 
     include 'transfer.inc'
+    include 'request.inc'
     include 'objects.inc'
+    include 'map.inc'
 
 contains
 
@@ -225,11 +258,46 @@ contains
         error stop 1
     end subroutine
 
+    ! The value of a key as a string of its size. value is as before if the status is not TERN_OK.
+    ! The key is a string too: gfortran passes the length of a string as one argument more, which a
+    ! dummy argument of any type would not take.
+    function tern_map_find_alloc(worker, map, key, key_bytes, flags, value) result(status)
+        type(tern_worker), intent(in) :: worker
+        type(tern_map), intent(in) :: map
+        character(len=*), intent(in) :: key
+        integer(c_size_t), intent(in) :: key_bytes
+        integer(c_int32_t), intent(in) :: flags
+        character(len=:), allocatable, intent(inout) :: value
+        integer(c_int) :: status
+        type(c_ptr) :: found
+        integer(c_size_t) :: value_bytes
+        interface
+            function find_alloc(worker, map, key, key_bytes, flags, value, value_bytes) &
+                bind(C, name='tern_map_find_alloc')
+                import :: c_int, c_int32_t, c_ptr, c_size_t, tern_map, tern_worker
+                type(tern_worker), value :: worker
+                type(tern_map), value :: map
+                type(*), intent(in) :: key
+                integer(c_size_t), value :: key_bytes
+                integer(c_int32_t), value :: flags
+                type(c_ptr), intent(out) :: value
+                integer(c_size_t), intent(out) :: value_bytes
+                integer(c_int) :: find_alloc
+            end function
+            subroutine free_memory(memory) bind(C, name='free')
+                import :: c_ptr
+                type(c_ptr), value :: memory
+            end subroutine
+        end interface
+        status = find_alloc(worker, map, key, key_bytes, flags, found, value_bytes)
+        if (status /= TERN_OK) return
+        value = bytes_at(found, value_bytes)
+        call free_memory(found)
+    end function
+
     function text_at(address) result(text)
         type(c_ptr), intent(in) :: address
         character(len=:), allocatable :: text
-        character(kind=c_char), pointer :: c(:)
-        integer :: i
         interface
             function strlen(text) bind(C)
                 import :: c_ptr, c_size_t
@@ -237,9 +305,18 @@ contains
                 integer(c_size_t) :: strlen
             end function
         end interface
-        call c_f_pointer(address, c, [strlen(address)])
-        allocate (character(len=size(c)) :: text)
-        do i = 1, size(c)
+        text = bytes_at(address, strlen(address))
+    end function
+
+    function bytes_at(address, bytes) result(text)
+        type(c_ptr), intent(in) :: address
+        integer(c_size_t), intent(in) :: bytes
+        character(len=:), allocatable :: text
+        character(kind=c_char), pointer :: c(:)
+        integer(c_size_t) :: i
+        call c_f_pointer(address, c, [bytes])
+        allocate (character(len=bytes) :: text)
+        do i = 1, bytes
             text(i:i) = c(i)
         end do
     end function

@@ -1,5 +1,5 @@
-! The module tern on two ranks: transfers of scalars and arrays, atomics, notifications, calls, tables
-! and queues.
+! The module tern on two ranks: transfers of scalars and arrays, atomics, notifications, calls,
+! requests, tables, maps and queues.
 
 module called
     use, intrinsic :: iso_c_binding
@@ -45,6 +45,16 @@ contains
         if (c_associated(key)) total = total + nint(found)
         stop = 0
     end function
+
+    function visit_map(item, argument) bind(C) result(stop)
+        type(tern_map_item), intent(in) :: item
+        type(c_ptr), value :: argument
+        integer(c_int) :: stop
+        integer(c_int64_t), pointer :: total
+        call c_f_pointer(argument, total)
+        if (c_associated(item%key)) total = total + item%value_bytes
+        stop = merge(1, 0, item%key_bytes == 99) ! there is none of this size
+    end function
 end module
 
 program test_fortran
@@ -77,6 +87,9 @@ program test_fortran
     call calls()
     call tables()
     call queues()
+    call requests()
+    call maps()
+    call work()
     call check(tern_worker_release(worker) == TERN_OK, 'release')
     call tern_check(tern_context_destroy(context))
     call MPI_Finalize()
@@ -281,6 +294,198 @@ contains
         call check(tern_queue_pop_timed(worker, queue, item, 0.0_c_double, 0) &
                 == TERN_ERR_TIMEOUT, 'pop_timed')
         call tern_check(tern_queue_destroy(worker, queue))
+    end subroutine
+
+    subroutine requests()
+        type(tern_request), asynchronous :: request(4)
+        type(tern_ptr) :: both(0:1), theirs
+        type(tern_hashtable) :: table
+        type(tern_hashtable_options) :: options
+        real(c_double), asynchronous :: values(4), back(4), one, answer
+        integer(c_size_t) :: left
+        integer(c_int) :: done
+        integer :: i, root
+        call tern_check(tern_alloc(worker, 256_c_size_t, 0_c_size_t, TERN_DOMAIN_GLOBAL, both(me)))
+        do root = 0, 1
+            call tern_check(tern_notify_broadcast(worker, root, both(root:root), 16_c_size_t))
+        end do
+        theirs = both(other)
+
+        values = [1, 2, 3, 6]
+        one = 9
+        call check(tern_put_start(worker, theirs, values, c_sizeof(values), request(1)) &
+                == TERN_OK, 'put_start')
+        call check(tern_put_start(worker, tern_ptr_add(theirs, 32_c_int64_t), one, 8_c_size_t, &
+                request(2)) == TERN_OK, 'put_start of one')
+        call check(tern_call_start(worker, tern_worker_id(other, 0), mean_function, values(1), &
+                c_sizeof(values), answer, 8_c_size_t, request(3)) == TERN_OK, 'call_start')
+        call check(tern_wait_all(worker, request, 4_c_size_t) == TERN_OK, 'wait_all')
+        call check(abs(answer - 3) < 1e-9 .and. tern_request_result(request(3)) == 8, 'answer')
+        call check(tern_flush(worker, other) == TERN_OK, 'flush')
+
+        back = 0
+        one = 0
+        call check(tern_get_start(worker, back, theirs, c_sizeof(back), request(1)) == TERN_OK, &
+                'get_start')
+        call check(tern_get_start(worker, one, tern_ptr_add(theirs, 32_c_int64_t), 8_c_size_t, &
+                request(2)) == TERN_OK, 'get_start of one')
+        do i = 1, 2
+            status = tern_wait_any(worker, request, 4_c_size_t, left)
+            call check(status == TERN_OK .and. left < 2, 'wait_any')
+        end do
+        status = tern_wait_any(worker, request, 4_c_size_t, left)
+        call check(status == TERN_OK .and. left == 4, 'none is left')
+        call check(all(nint(back) == nint(values)) .and. nint(one) == 9, 'what was got')
+        call check(tern_get_start(worker, one, tern_ptr_add(theirs, 2_c_int64_t**40), &
+                8_c_size_t, request(1)) == TERN_ERR_RANGE, 'get_start out of range')
+
+        options%key_bytes = 4
+        options%value_bytes = 8
+        options%capacity = 100
+        call tern_check(tern_hashtable_create(worker, options, table))
+        one = 7 + me
+        call check(tern_hashtable_insert_start(worker, table, me, one, 0, request(1)) == TERN_OK, &
+                'insert_start')
+        call check(tern_wait(worker, request(1)) == TERN_OK, 'wait')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(tern_hashtable_find_start(worker, table, other, 0, one, request(1)) &
+                == TERN_OK, 'find_start')
+        call check(tern_hashtable_find_start(worker, table, 99, 0, answer, request(2)) &
+                == TERN_OK, 'find_start of no key')
+        done = 0
+        do while (done == 0)
+            call tern_check(tern_test(worker, request(1), done))
+        end do
+        call check(nint(one) == 7 + other, 'what was found')
+        call check(tern_wait_all(worker, request, 2_c_size_t) == TERN_ERR_NOT_FOUND, 'not found')
+        call tern_check(tern_hashtable_destroy(worker, table))
+        call check(tern_free(worker, both(me)) == TERN_OK, 'free')
+    end subroutine
+
+    subroutine maps()
+        type(tern_map) :: map
+        type(tern_map_options) :: options
+        character(len=:), allocatable :: text
+        character(len=6) :: name
+        real(c_double) :: values(200), back(200), one
+        integer(c_int64_t) :: count
+        integer(c_int64_t), target :: total
+        integer(c_size_t) :: bytes
+        integer(c_int) :: existed
+        options%capacity = 100
+        call tern_check(tern_map_create(worker, options, map))
+        write (name, '(a,i1)') 'rank ', me
+        values = 1 + me
+        status = tern_map_insert(worker, map, name, 6_c_size_t, values, c_sizeof(values), 0, &
+                existed)
+        call check(status == TERN_OK .and. existed == 0, 'map_insert')
+        if (me == 0) then
+            status = tern_map_insert(worker, map, 'name', 4_c_size_t, 'tern', 4_c_size_t, 0)
+            call check(status == TERN_OK, 'map_insert of a text')
+            status = tern_map_insert_new(worker, map, 'name', 4_c_size_t, 'gull', 4_c_size_t, 0, &
+                    existed)
+            call check(status == TERN_OK .and. existed == 1, 'map_insert_new')
+            one = 0.5
+            status = tern_map_insert_new(worker, map, 7_c_int32_t, 4_c_size_t, one, 8_c_size_t, 0)
+            call check(status == TERN_OK, 'map_insert_new of a number')
+        end if
+        status = tern_map_size(worker, map, count)
+        call check(status == TERN_OK .and. count == 4, 'map_size')
+
+        write (name, '(a,i1)') 'rank ', other
+        status = tern_map_find(worker, map, name, 6_c_size_t, 0, back, c_sizeof(back), bytes)
+        call check(status == TERN_OK .and. bytes == 1600, 'map_find')
+        call check(all(nint(back) == 1 + other), 'what the map has')
+        status = tern_map_find(worker, map, 7_c_int32_t, 4_c_size_t, 0, one, 8_c_size_t)
+        call check(status == TERN_OK .and. abs(one - 0.5) < 1e-9, 'map_find of a number')
+        status = tern_map_find(worker, map, name, 6_c_size_t, 0, one, 8_c_size_t, bytes)
+        call check(status == TERN_ERR_RANGE .and. bytes == 1600, 'map_find without room')
+        status = tern_map_find_alloc(worker, map, 'nam', 3_c_size_t, 0, text)
+        call check(status == TERN_ERR_NOT_FOUND .and. .not. allocated(text), 'map_find_alloc: none')
+        status = tern_map_find_alloc(worker, map, 'name', 4_c_size_t, 0, text)
+        call check(status == TERN_OK .and. text == 'tern', 'map_find_alloc')
+        call check(tern_map_owner(map, 'name', 4_c_size_t) <= 1, 'map_owner')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+
+        total = 0
+        call check(tern_map_for_each_anywhere(worker, map, c_funloc(visit_map), c_loc(total)) &
+                == TERN_OK, 'map_for_each_anywhere')
+        call check(total == 3212, 'visited') ! bytes of values: 2 of 1,600, 4 and 8
+        total = 0
+        call check(tern_map_for_each(worker, map, c_funloc(visit_map), c_loc(total)) == TERN_OK, &
+                'map_for_each')
+        status = tern_map_local_size(worker, map, count)
+        call check(status == TERN_OK .and. (count == 0 .eqv. total == 0), 'map_local_size')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        call check(tern_map_erase(worker, map, name, 6_c_size_t, 0) == TERN_OK, 'map_erase')
+        call check(tern_map_erase(worker, map, name, 6_c_size_t, 0) == TERN_ERR_NOT_FOUND, &
+                'map_erase again')
+        call check(tern_map_clear(worker, map) == TERN_OK, 'map_clear')
+        call tern_check(tern_map_destroy(worker, map))
+    end subroutine
+
+    subroutine work()
+        type(tern_distributed_queue) :: queue
+        type(tern_queue) :: part
+        type(tern_queue_options) :: options
+        integer(c_int32_t) :: items(8), item, i
+        integer(c_int64_t) :: count, done(1)
+        integer(c_size_t) :: moved
+        options%item_bytes = 4
+        options%capacity = 64
+        call tern_check(tern_distributed_queue_create(worker, options, queue))
+        if (me == 0) call check(tern_distributed_queue_try_push(worker, queue, 4, 0) == TERN_OK, &
+                'try_push to a distributed queue')
+        ! An item of n is the work to push two of n - 1: 2**5 - 1 items in all.
+        done = 0
+        do
+            status = tern_distributed_queue_pop(worker, queue, item, 0)
+            if (status /= TERN_OK) exit
+            done = done + 1
+            do i = 1, 2
+                if (item > 0) call tern_check(tern_distributed_queue_try_push(worker, queue, &
+                        item - 1, 0))
+            end do
+        end do
+        call check(status == TERN_ERR_DONE, 'the end of the work')
+        call tern_check(tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, done, &
+                1_c_size_t))
+        call check(done(1) == 31, 'all items')
+
+        if (me == 0) call check(tern_distributed_queue_hold(worker, queue) == TERN_OK, 'hold')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_distributed_queue_pop_timed(worker, queue, items, 8_c_size_t, &
+                0.0_c_double, 0, moved)
+        call check(status == TERN_ERR_TIMEOUT, 'pop_timed while it is held')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        items = 1
+        if (me == 0) then
+            status = tern_distributed_queue_push_many(worker, queue, items, 8_c_size_t, 0, moved)
+            call check(status == TERN_OK .and. moved == 8, 'push_many')
+            status = tern_distributed_queue_size(worker, queue, count)
+            call check(status == TERN_OK .and. count == 8, 'size of a distributed queue')
+            status = tern_distributed_queue_pop_many(worker, queue, items, 4_c_size_t, &
+                    TERN_LOCAL, moved)
+            call check(status == TERN_OK .and. moved == 4, 'pop_many')
+            call check(tern_distributed_queue_try_pop(worker, queue, item, 0) == TERN_OK, &
+                    'try_pop of a distributed queue')
+            call check(tern_distributed_queue_part(queue, 1, part) == TERN_OK, 'part')
+            call check(tern_queue_push(worker, part, 5, 0) == TERN_OK, 'push to a part')
+        end if
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        if (me == 0) call check(tern_distributed_queue_release(worker, queue) == TERN_OK, 'release')
+        done = 0
+        do
+            status = tern_distributed_queue_pop_timed(worker, queue, items, 8_c_size_t, &
+                    60.0_c_double, 0, moved)
+            if (status /= TERN_OK) exit
+            done = done + sum(items(1:moved))
+        end do
+        call check(status == TERN_ERR_DONE, 'the end again')
+        call tern_check(tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, done, &
+                1_c_size_t))
+        call check(done(1) == 8, 'what was left') ! 3 items of 1, and 5
+        call tern_check(tern_distributed_queue_destroy(worker, queue))
     end subroutine
 
 end program test_fortran

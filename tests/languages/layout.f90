@@ -28,6 +28,9 @@ program layout
     type(tern_event), target :: event
     type(tern_hashtable_options), target :: table
     type(tern_queue_options), target :: queue
+    type(tern_map_options), target :: map
+    type(tern_map_item), target :: item
+    type(tern_request), target :: request
     type(tern_call_info), target :: info
     type(tern_function), target :: called
 
@@ -64,6 +67,19 @@ program layout
     call show('tern_queue_options.item_bytes', between(queue, queue%item_bytes))
     call show('tern_queue_options.capacity', between(queue, queue%capacity))
     call show('tern_queue_options.call_only', between(queue, queue%call_only))
+    call show('tern_map_options', int(c_sizeof(map), c_int64_t))
+    call show('tern_map_options.capacity', between(map, map%capacity))
+    call show('tern_map_options.inline_bytes', between(map, map%inline_bytes))
+    call show('tern_map_options.call_only', between(map, map%call_only))
+    call show('tern_map_options.grow', between(map, map%grow))
+    call show('tern_map_options.key_owner', between(map, map%key_owner))
+    call show('tern_map_options.key_argument', between(map, map%key_argument))
+    call show('tern_map_item', int(c_sizeof(item), c_int64_t))
+    call show('tern_map_item.key', between(item, item%key))
+    call show('tern_map_item.value', between(item, item%value))
+    call show('tern_map_item.key_bytes', between(item, item%key_bytes))
+    call show('tern_map_item.value_bytes', between(item, item%value_bytes))
+    call show('tern_request', int(c_sizeof(request), c_int64_t))
     call show('tern_call_info', int(c_sizeof(info), c_int64_t))
     call show('tern_call_info.worker', between(info, info%worker))
     call show('tern_call_info.origin', between(info, info%origin))
