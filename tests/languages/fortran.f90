@@ -109,7 +109,8 @@ contains
     subroutine transfers()
         type(tern_ptr) :: mine, theirs, both(0:1)
         type(tern_event) :: event
-        real(c_double) :: values(4) = [1, 2, 3, 4], back(4), one
+        real(c_double), asynchronous :: values(4) = [1, 2, 3, 4], back(4)
+        real(c_double) :: one
         real(c_double), pointer :: here(:)
         integer(c_int64_t) :: old, sums(2)
         integer(c_int32_t) :: old32
