@@ -1,4 +1,4 @@
-"""tern for Python: memory of other ranks, hash tables and queues, over libtern by ctypes.
+"""tern for Python: memory of other ranks, calls, hash tables, maps and queues, over libtern by ctypes.
 
     import tern
 
@@ -13,15 +13,18 @@ the same MPI, or starts MPI itself. Data is passed by the buffer protocol: bytes
 NumPy arrays will do. An error is a tern.Error with the status and the detail of the C interface, whose
 headers, include/tern/*.h, are the reference.
 
-To create and to close a context, a table or a queue is collective: every rank does it, in the same
-order. So nothing is closed by the garbage collector. "with" or close() of the context closes all.
+To create and to close a context, a table, a map or a queue is collective: every rank does it, in the
+same order. So nothing is closed by the garbage collector. "with" or close() of the context closes all.
 """
 
 from ._library import (AUTO, BY_CALL, BY_RMA, DOMAIN_GLOBAL, DOMAIN_NODE, DOMAIN_OWNER, READ_ONLY,
                        READ_WRITE, WRITE_ONLY, Error, Pointer)
-from .context import Context
+from .call import Function, function
+from .context import Context, Event
 from .hashtable import HashTable
-from .queue import Empty, Full, Queue
+from .map import Map
+from .queue import DistributedQueue, Done, Empty, Full, Queue
 
 __all__ = ["AUTO", "BY_CALL", "BY_RMA", "DOMAIN_GLOBAL", "DOMAIN_NODE", "DOMAIN_OWNER", "READ_ONLY",
-           "READ_WRITE", "WRITE_ONLY", "Context", "Empty", "Error", "Full", "HashTable", "Pointer", "Queue"]
+           "READ_WRITE", "WRITE_ONLY", "Context", "DistributedQueue", "Done", "Empty", "Error", "Event",
+           "Full", "Function", "HashTable", "Map", "Pointer", "Queue", "function"]

@@ -28,6 +28,11 @@ def buffer(data, writable=False):
         ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
 
 
+def as_bytes(data):
+    """Text as UTF-8, or the bytes of a buffer."""
+    return data.encode() if isinstance(data, str) else bytes(memoryview(data))
+
+
 class Codec:
     """Objects as bytes of one length, by a format of the module struct without padding: one item is
     the object itself, several are a tuple. Text of a single "<n>s" may be str, which becomes UTF-8;

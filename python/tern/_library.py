@@ -11,13 +11,16 @@ STATUSES = ["OK", "ERR_ARGUMENT", "ERR_CONFIG", "ERR_RANGE", "ERR_MEMORY", "ERR_
             "ERR_NOT_FOUND", "ERR_EXISTS", "ERR_AGAIN", "ERR_TIMEOUT", "ERR_PEER", "ERR_STATE",
             "ERR_MISMATCH", "ERR_UNSUPPORTED", "ERR_MPI", "ERR_SYSTEM", "ERR_CORRUPT",
             "ERR_NETWORK", "ERR_DONE"]
-ERR_FULL, ERR_EMPTY = STATUSES.index("ERR_FULL"), STATUSES.index("ERR_EMPTY")
-ERR_NOT_FOUND, ERR_TIMEOUT = STATUSES.index("ERR_NOT_FOUND"), STATUSES.index("ERR_TIMEOUT")
+(ERR_FULL, ERR_EMPTY, ERR_NOT_FOUND, ERR_AGAIN, ERR_TIMEOUT, ERR_STATE, ERR_DONE) = (
+    STATUSES.index("ERR_" + name)
+    for name in ("FULL", "EMPTY", "NOT_FOUND", "AGAIN", "TIMEOUT", "STATE", "DONE"))
 
 DOMAIN_GLOBAL, DOMAIN_NODE, DOMAIN_OWNER = range(3)
 READ_WRITE, WRITE_ONLY, READ_ONLY = 0, 1, 2
 AUTO, BY_RMA, BY_CALL = 0, 8, 16
+PROBE_LOCAL, PROBE_REMOTE = 1, 2
 NUMA_ANY = -1
+RESULT_MAX = 1024
 
 
 class Pointer(Structure):
@@ -49,6 +52,37 @@ class QueueOptions(Structure):
                 ("call_only", c_int)]
 
 
+class MapOptions(Structure):
+    _fields_ = [("capacity", c_uint64), ("inline_bytes", c_size_t), ("call_only", c_int), ("grow", c_int),
+                ("key_owner", c_void_p), ("key_argument", c_void_p)]
+
+
+class MapItem(Structure):
+    _fields_ = [("key", c_void_p), ("value", c_void_p), ("key_bytes", c_size_t), ("value_bytes", c_size_t)]
+
+
+class WorkerId(Structure):
+    _fields_ = [("rank", c_uint32), ("index", c_uint32)]
+
+
+class RawEvent(Structure):
+    _fields_ = [("kind", c_int), ("status", c_int), ("peer", WorkerId), ("local_cid", c_uint64),
+                ("bytes", c_uint64), ("is_get", c_uint32), ("cid_bytes", c_uint32), ("cid", c_uint8 * 256)]
+
+
+class CallInfo(Structure):
+    _fields_ = [("worker", c_void_p), ("origin", WorkerId), ("result", c_void_p), ("result_bytes", c_size_t),
+                ("buffer", c_void_p), ("buffer_bytes", c_size_t), ("chunks", c_void_p),
+                ("chunk_count", c_size_t), ("user", c_void_p)]
+
+
+HANDLER = ctypes.CFUNCTYPE(c_int, POINTER(CallInfo), c_void_p, c_size_t)
+
+
+class Function(Structure):
+    _fields_ = [("name", c_char_p), ("handler", HANDLER), ("user", c_void_p), ("id", c_uint32)]
+
+
 class Error(Exception):
     """What a function of tern reported: status is a number, name such as "ERR_FULL"."""
 
@@ -65,6 +99,7 @@ def _check(status, _function, _arguments):
 
 
 VISIT = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
+MAP_VISIT = ctypes.CFUNCTYPE(c_int, POINTER(MapItem), c_void_p)
 
 
 def _load():
@@ -99,6 +134,13 @@ library.tern_progress.argtypes = [_W]
 library.tern_progress.restype = c_size_t
 library.tern_hashtable_owner.argtypes = [_O, _D]
 library.tern_hashtable_owner.restype = c_uint32
+library.tern_map_owner.argtypes = [_O, _D, _N]
+library.tern_map_owner.restype = c_uint32
+# What a handler calls; the handler returns the status.
+library.tern_call_fail.argtypes = [POINTER(CallInfo), c_int, c_char_p, c_char_p]
+# That of malloc, for what tern gives away.
+free = ctypes.CDLL(None).free
+free.argtypes, free.restype = [c_void_p], None
 
 _declare("tern_context_create_f", c_int, c_char_p, POINTER(c_void_p))
 _declare("tern_context_destroy", c_void_p)
@@ -119,6 +161,15 @@ for _width, _word in ("", c_uint64), ("32", c_uint32):
     _declare(f"tern_atomic_load{_width}", _W, _P, POINTER(_word))
     _declare(f"tern_atomic_store{_width}", _W, _P, _word)
 _declare("tern_notify_broadcast", _W, c_uint32, _D, _N)
+_declare("tern_put_notify", _W, WorkerId, _P, _D, _N, c_uint64, _D, _N, c_int)
+_declare("tern_get_notify", _W, WorkerId, _D, _P, _N, c_uint64, _D, _N, c_int)
+for _name in "tern_probe", "tern_event_wait":
+    _declare(_name, _W, c_int, POINTER(RawEvent))
+
+_declare("tern_function_register", POINTER(Function))
+_declare("tern_call", _W, WorkerId, POINTER(Function), _D, _N)
+_declare("tern_call_return", _W, WorkerId, POINTER(Function), _D, _N, _D, _N, POINTER(c_size_t))
+_declare("tern_call_result", POINTER(CallInfo), _N)
 
 _declare("tern_hashtable_create", _W, POINTER(HashTableOptions), POINTER(c_void_p))
 _declare("tern_hashtable_destroy", _W, _O)
@@ -136,12 +187,30 @@ for _name in "size", "local_size":
     _declare(f"tern_hashtable_{_name}", _W, _O, POINTER(c_uint64))
 _declare("tern_hashtable_clear", _W, _O)
 
-_declare("tern_queue_create", _W, POINTER(QueueOptions), POINTER(c_void_p))
-_declare("tern_queue_destroy", _W, _O)
-for _name in "push", "pop", "try_push", "try_pop":
-    _declare(f"tern_queue_{_name}", _W, _O, _D, c_uint32)
+_declare("tern_map_create", _W, POINTER(MapOptions), POINTER(c_void_p))
+_declare("tern_map_destroy", _W, _O)
+for _name in "insert", "insert_new":
+    _declare(f"tern_map_{_name}", _W, _O, _D, _N, _D, _N, c_uint32, POINTER(c_int))
+_declare("tern_map_erase", _W, _O, _D, _N, c_uint32)
+_declare("tern_map_find_alloc", _W, _O, _D, _N, c_uint32, POINTER(c_void_p), POINTER(c_size_t))
+for _name in "for_each", "for_each_anywhere":
+    _declare(f"tern_map_{_name}", _W, _O, MAP_VISIT, c_void_p)
+for _name in "size", "local_size":
+    _declare(f"tern_map_{_name}", _W, _O, POINTER(c_uint64))
+_declare("tern_map_clear", _W, _O)
+
+for _kind in "queue", "distributed_queue":
+    _declare(f"tern_{_kind}_create", _W, POINTER(QueueOptions), POINTER(c_void_p))
+    _declare(f"tern_{_kind}_destroy", _W, _O)
+    for _name in "pop", "try_push", "try_pop":
+        _declare(f"tern_{_kind}_{_name}", _W, _O, _D, c_uint32)
+    for _name in "push_many", "pop_many":
+        _declare(f"tern_{_kind}_{_name}", _W, _O, _D, _N, c_uint32, POINTER(c_size_t))
+    _declare(f"tern_{_kind}_size", _W, _O, POINTER(c_uint64))
+_declare("tern_queue_push", _W, _O, _D, c_uint32)
 for _name in "push_timed", "pop_timed":
     _declare(f"tern_queue_{_name}", _W, _O, _D, c_double, c_uint32)
-for _name in "push_many", "pop_many":
-    _declare(f"tern_queue_{_name}", _W, _O, _D, _N, c_uint32, POINTER(c_size_t))
-_declare("tern_queue_size", _W, _O, POINTER(c_uint64))
+_declare("tern_distributed_queue_pop_timed", _W, _O, _D, _N, c_double, c_uint32, POINTER(c_size_t))
+_declare("tern_distributed_queue_part", _O, c_uint32, POINTER(c_void_p))
+for _name in "hold", "release":
+    _declare(f"tern_distributed_queue_{_name}", _W, _O)

@@ -3,10 +3,16 @@
 import atexit
 import ctypes
 import sys
+from collections import namedtuple
 from ctypes import byref
 
-from ._data import buffer
-from ._library import DOMAIN_GLOBAL, NUMA_ANY, Pointer, library
+from ._data import as_bytes, buffer
+from ._library import (DOMAIN_GLOBAL, ERR_EMPTY, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE, Error, Pointer,
+                       RawEvent, WorkerId, library)
+
+Event = namedtuple("Event", "rank cid size is_get")
+Event.__doc__ = """What put_notify, get_notify or notify of another rank tells this one: rank is that rank, cid
+the bytes that it passed, size the bytes of data, and is_get is true for get_notify."""
 
 _THREAD_SERIALIZED = 2  # of MPI_Init_thread, with MPICH and Open MPI
 
@@ -43,6 +49,8 @@ class Context:
     def __init__(self, comm=None, options=None):
         self._context, self.worker = ctypes.c_void_p(), ctypes.c_void_p()
         self._objects = []
+        self._under_way = {}  # the data of notified transfers, by the number of each
+        self._transfers = 0
         handle = _start_mpi() if comm is None else comm.py2f()
         library.tern_context_create_f(handle, (options or "").encode(), byref(self._context))
         library.tern_worker_adopt(self._context, 0, byref(self.worker))
@@ -62,6 +70,7 @@ class Context:
         if self._context:
             library.tern_context_destroy(self._context)
             self._context = self.worker = None
+            self._under_way.clear()
 
     @property
     def rank(self):
@@ -101,6 +110,105 @@ class Context:
         with buffer(data, writable=True) as (address, size):
             library.tern_get(self.worker, address, pointer, size)
         return data
+
+    # ---- notified transfer ----
+
+    def put_notify(self, rank, pointer, data, cid=b""):
+        """Copies a buffer to a place of rank and tells that rank, where event_wait or probe returns an
+        Event. cid: bytes for it, up to 256, or text. The buffer may be changed afterwards.
+
+        An Error may be that of an earlier one. ERR_AGAIN: rank has not taken its events for long."""
+        self._reap()
+        data = bytes(memoryview(data))
+        self._transfer(library.tern_put_notify, rank, pointer, data, len(data), cid, data)
+
+    def get_notify(self, rank, pointer, data, cid=b""):
+        """Copies from a place of rank until the writable buffer is full, tells that rank that its memory
+        has been read, and returns the buffer."""
+        outcome = 0
+        with buffer(data, writable=True) as (address, size):
+            number = self._transfer(library.tern_get_notify, rank, address, pointer, size, cid, data)
+            while number in self._under_way:
+                outcome = self._complete(library.tern_event_wait) or outcome
+        if outcome != 0:
+            raise Error(outcome)
+        return data
+
+    def notify(self, rank, cid=b""):
+        """Tells rank, without data."""
+        self.put_notify(rank, Pointer(), b"", cid)
+
+    def event_wait(self):
+        """Waits for the next Event of another rank. Those of one rank come in their order."""
+        self._reap()
+        event = RawEvent()
+        library.tern_event_wait(self.worker, PROBE_REMOTE, byref(event))
+        return self._told(event)
+
+    def probe(self):
+        """The next Event of another rank, or None."""
+        self._reap()
+        event = RawEvent()
+        try:
+            library.tern_probe(self.worker, PROBE_REMOTE, byref(event))
+        except Error as error:
+            if error.status == ERR_EMPTY:
+                return None
+            raise
+        return self._told(event)
+
+    def _told(self, event):
+        if event.status != 0:
+            raise Error(event.status)
+        return Event(event.peer.rank, bytes(event.cid[:event.cid_bytes]), event.bytes, event.is_get != 0)
+
+    def _transfer(self, function, rank, to, source, size, cid, data):
+        """Starts one and returns its number. tern reads or writes data until the local event."""
+        cid = as_bytes(cid)
+        self._transfers += 1
+        number = self._transfers
+        self._under_way[number] = data
+        try:
+            function(self.worker, WorkerId(rank, 0), to, source, size, number, cid, len(cid), 0)
+        except Error:
+            del self._under_way[number]
+            raise
+        return number
+
+    def _complete(self, look):
+        """Takes a local event, lets go of the data, and returns the status of the transfer."""
+        event = RawEvent()
+        look(self.worker, PROBE_LOCAL, byref(event))
+        del self._under_way[event.local_cid]
+        return event.status
+
+    def _reap(self):
+        """Lets go of the data of all transfers that are complete."""
+        while self._under_way:
+            try:
+                outcome = self._complete(library.tern_probe)
+            except Error as error:
+                if error.status == ERR_EMPTY:
+                    return
+                raise
+            if outcome != 0:
+                raise Error(outcome)
+
+    # ---- calls ----
+
+    def call(self, rank, function, *arguments, **named):
+        """Runs a function (tern.function) on rank, once, and returns at once. Its result is dropped, and
+        its error is logged there."""
+        function._send(self.worker, WorkerId(rank, 0), arguments, named)
+
+    def call_return(self, rank, function, *arguments, **named):
+        """Runs a function on rank and waits for what it returns. An exception there is an Error here,
+        with the text of the exception."""
+        return function._ask(self.worker, WorkerId(rank, 0), arguments, named)
+
+    def quiesce(self):
+        """Collective: returns when all calls of all ranks have run."""
+        library.tern_quiesce(self.worker)
 
     # ---- completion and order ----
 

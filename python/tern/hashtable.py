@@ -4,11 +4,11 @@ import ctypes
 from ctypes import byref
 
 from ._data import Codec, buffer
-from ._library import ERR_NOT_FOUND, VISIT, Error, HashTableOptions, library
-from ._object import Object
+from ._library import VISIT, HashTableOptions, library
+from ._object import Keyed, absent
 
 
-class HashTable(Object):
+class HashTable(Keyed):
     """All ranks create it together. Used like a dict, by each rank alone:
 
         table = tern.HashTable(context, key="q", value="d", capacity=1000)
@@ -49,44 +49,14 @@ class HashTable(Object):
     def find(self, key, flags=0):
         """The value or counter of key. KeyError: there is no such key."""
         found = ctypes.create_string_buffer(max(self._value.bytes, 1))
-        try:
+        with absent(key):
             library.tern_hashtable_find(self._worker, self._object, self._key.encode(key), flags, found)
-        except Error as error:
-            if error.status == ERR_NOT_FOUND:
-                raise KeyError(key) from None
-            raise
         return self._value.decode(found.raw[:self._value.bytes])
 
     def erase(self, key, flags=0):
         """KeyError: there is no such key."""
-        try:
+        with absent(key):
             library.tern_hashtable_erase(self._worker, self._object, self._key.encode(key), flags)
-        except Error as error:
-            if error.status == ERR_NOT_FOUND:
-                raise KeyError(key) from None
-            raise
-
-    def __getitem__(self, key):
-        return self.find(key)
-
-    def __setitem__(self, key, value):
-        self.insert(key, value)
-
-    def __delitem__(self, key):
-        self.erase(key)
-
-    def __contains__(self, key):
-        try:
-            self.find(key)
-        except KeyError:
-            return False
-        return True
-
-    def get(self, key, default=None):
-        try:
-            return self.find(key)
-        except KeyError:
-            return default
 
     def owner(self, key):
         """The rank that owns key."""
@@ -146,15 +116,11 @@ class HashTable(Object):
         return self._walk(library.tern_hashtable_for_each)
 
     def local_size(self):
-        count = ctypes.c_uint64()
-        library.tern_hashtable_local_size(self._worker, self._object, byref(count))
-        return count.value
+        return self._number(library.tern_hashtable_local_size)
 
     def size(self):
         """Collective: the keys of the whole table."""
-        count = ctypes.c_uint64()
-        library.tern_hashtable_size(self._worker, self._object, byref(count))
-        return count.value
+        return self._number(library.tern_hashtable_size)
 
     def clear(self):
         """Collective."""

@@ -68,6 +68,95 @@ def memory(context):
     assert context.alloc(64, rank=other).rank == other
 
 
+def notifications(context):
+    me, other = context.rank, 1 - context.rank
+    places = [context.alloc(1 << 17) if me == root else tern.Pointer() for root in range(2)]
+    for root in range(2):
+        context.broadcast(root, places[root])
+    mine, theirs = places[me], places[other]
+    context.put_notify(other, theirs, b"hello", cid=struct.pack("=iq", me, 1 << 40))
+    event = context.event_wait()
+    assert event == (other, struct.pack("=iq", other, 1 << 40), 5, False)
+    assert bytes(context.local(mine, 5)) == b"hello"
+    assert context.probe() is None
+    context.barrier()
+
+    large = bytearray(b"%d" % me * 100000)  # not with its record
+    context.put_notify(other, theirs, large)
+    large[:] = b"x" * 100000  # the put has a copy
+    assert context.event_wait() == (other, b"", 100000, False)
+    assert bytes(context.local(mine, 100000)) == b"%d" % other * 100000
+    context.barrier()
+    assert context.get_notify(other, theirs, large, "read") is large and large == b"%d" % me * 100000
+    assert context.event_wait() == (other, b"read", 100000, True)
+    context.notify(other, "go")
+    assert context.event_wait() == (other, b"go", 0, False)
+
+    error = raises(tern.Error, context.put_notify, other, theirs + (1 << 40), b"far")
+    assert error.name == "ERR_RANGE"
+    raises(tern.Error, context.get_notify, other, theirs + (1 << 40), large)
+    raises(tern.Error, context.notify, other, b"c" * 257)
+    context.barrier()
+    assert context.probe() is None
+    context.free(mine)
+
+
+noted = []
+
+
+@tern.function
+def note(number, sign=1):
+    noted.append(number * sign)
+
+
+@tern.function
+def divide(a, b):
+    return a / b
+
+
+@tern.function(result_bytes=1 << 20)
+def squares(count):
+    return [i * i for i in range(count)]
+
+
+@tern.function(result_bytes=100)
+def too_long():
+    return "x" * 100
+
+
+@tern.function
+def wait():
+    shared.barrier()
+
+
+shared = None  # the context, for functions that are called
+
+
+def calls(context):
+    global shared
+    shared = context
+    other = 1 - context.rank
+    for i in range(10):
+        context.call(other, note, i, sign=-1)
+    context.call(other, divide, 1, 0)  # nobody asks for its result
+    context.quiesce()
+    assert noted == [-i for i in range(10)]
+    assert context.call_return(other, divide, 1, 4) == 0.25 and divide(1, 2) == 0.5
+    assert context.call_return(other, note, 5) is None
+    assert context.call_return(other, squares, 10000)[9999] == 9999 * 9999
+    assert context.call_return(other, squares, range(3).stop) == [0, 1, 4]
+    error = raises(tern.Error, context.call_return, other, divide, 1, 0)
+    assert error.name == "ERR_STATE" and "ZeroDivisionError: division by zero" in str(error)
+    error = raises(tern.Error, context.call_return, other, wait)
+    assert error.name == "ERR_STATE" and "handler" in str(error)
+    error = raises(tern.Error, context.call_return, other, too_long)
+    assert error.name == "ERR_RANGE"
+    assert raises(tern.Error, tern.function, divide._function).name == "ERR_EXISTS"
+    late = tern.function(lambda: 1)
+    assert raises(tern.Error, context.call, other, late).name == "ERR_NOT_FOUND"
+    context.barrier()
+
+
 def tables(context):
     me, other = context.rank, 1 - context.rank
     table = tern.HashTable(context, key="q", value="d", capacity=100)
@@ -135,6 +224,69 @@ def queues(context):
     context.barrier()
 
 
+def maps(context):
+    me, other = context.rank, 1 - context.rank
+    table = tern.Map(context, capacity=10)
+    numbers = array.array("d", range(300))
+    assert table.insert(f"rank {me}", numbers) and not table.insert(f"rank {me}", numbers)
+    if me == 0:
+        table["name"] = "tern"
+        assert not table.insert_new(b"name", b"gull")
+        table[""] = b""
+    assert table.size() == 4
+    assert table["name"] == b"tern" and table[b""] == b"" and "nam" not in table
+    assert array.array("d", table[f"rank {other}"]) == numbers
+    assert table.get("gull") is None and table.get("gull", 7) == 7
+    raises(KeyError, lambda: table["gull"])
+    raises(TypeError, lambda: table[7])  # a number has no bytes of its own
+    assert all(table.owner(key) == me for key, _ in table.local_items())
+    assert table.local_size() == len(table.local_items())
+    assert sorted(table.items())[:2] == [(b"", b""), (b"name", b"tern")]
+    context.barrier()
+    del table[f"rank {me}"]
+    raises(KeyError, table.erase, f"rank {me}")
+    table.clear()
+    assert table.size() == 0
+
+
+def work(context):
+    tree = tern.DistributedQueue(context, item="i", capacity=64)
+    if context.rank == 0:
+        tree.push(4)
+    done = 0
+    for item in tree:  # an item of n is the work to push two of n - 1: 2 ** 5 - 1 items
+        done += 1
+        for _ in range(2 if item > 0 else 0):
+            tree.push(item - 1)
+    word = context.alloc(8)
+    context.store(word, 0)
+    context.broadcast(0, word)
+    context.fetch_add(word, done)
+    context.barrier()
+    assert context.load(word) == 31
+    raises(tern.Done, tree.pop)
+    context.barrier()
+
+    if context.rank == 0:
+        tree.hold()
+    context.barrier()
+    raises(tern.Empty, tree.pop, timeout=0)
+    context.barrier()
+    if context.rank == 0:
+        tree.push(7, rank=1)
+        assert tree.push_many(array.array("i", range(200))) == 127  # 64 in each part
+        raises(tern.Full, tree.push, 1)
+        raises(tern.Full, tree.push, 1, rank=1)
+        raises(tern.Error, tree.push, 1, rank=2)
+        assert tree.size() == 128
+        items = array.array("i", bytes(4 * 127))
+        assert sum(tree.pop_many(items) for _ in range(20)) > 64
+        tree.release()
+    context.barrier()
+    assert all(0 <= item < 200 for item in tree)
+    context.barrier()
+
+
 def main():
     comm = None
     if "--mpi4py" in sys.argv:
@@ -144,8 +296,12 @@ def main():
     with tern.Context(comm, options="TERN_SEGMENT_SIZE=16M") as context:
         assert context.size == 2
         memory(context)
+        notifications(context)
+        calls(context)
         tables(context)
+        maps(context)
         queues(context)
+        work(context)
         context.flush_all()
         context.progress()
     if comm is not None:
