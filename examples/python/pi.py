@@ -10,20 +10,14 @@ with tern.Context() as context:
         context.store(inside, 0)
     context.broadcast(0, inside)  # where it lies
 
-    # Rank 0 deals out pieces of work. A rank that is done takes the next one.
-    work = tern.Queue(context, item="iq", capacity=64)
+    # Rank 0 has all the work. Ranks without any take pieces from it, until all is done.
+    work = tern.DistributedQueue(context, item="iq", capacity=64)
     if context.rank == 0:
         for piece in range(40):
             work.push((piece, 10000))
-    context.barrier()
-    try:
-        while True:
-            seed, points = work.pop(timeout=0)
-            draw = random.Random(seed).random
-            hits = sum(draw() ** 2 + draw() ** 2 < 1 for _ in range(points))
-            context.fetch_add(inside, hits)
-    except tern.Empty:
-        pass
-    context.barrier()
+    for seed, points in work:
+        draw = random.Random(seed).random
+        hits = sum(draw() ** 2 + draw() ** 2 < 1 for _ in range(points))
+        context.fetch_add(inside, hits)
     if context.rank == 0:
         print(f"pi is about {4 * context.load(inside) / 400000:.5f}")
