@@ -12,7 +12,11 @@ execute_process(COMMAND ${LAUNCHER} -n ${RANKS} ${BENCH} ${SUBJECT} --quick --pa
 if(NOT status EQUAL 0)
     message(FATAL_ERROR "tern-bench: exit status ${status}\n${said}")
 endif()
-file(STRINGS ${file} lines)
+# A name may have a semicolon, at which CMake would divide the line.
+file(READ ${file} text)
+string(STRIP "${text}" text)
+string(REPLACE ";" "," text "${text}")
+string(REPLACE "\n" ";" lines "${text}")
 file(REMOVE ${file})
 set(wrong "")
 
