@@ -104,7 +104,7 @@ out:
 tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *table,
                                  const uint64_t *key, uint64_t hash) {
     if (!tern_shape_counts(table->shape))
-        return tern_operation_remove(worker, table, key, hash, NULL);
+        return tern_operation_change(worker, table, key, hash, NULL, NULL);
     tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     const tern_status status = tern_counter_erase(&p);
@@ -112,8 +112,9 @@ tern_status tern_operation_erase(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
-tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
-                                  const uint64_t *key, uint64_t hash, tern_replace_hook *hook) {
+tern_status tern_operation_change(tern_worker *worker, const tern_hashtable *table,
+                                  const uint64_t *key, uint64_t hash, const void *value,
+                                  tern_replace_hook *hook) {
     tern_shape s = table->shape;
     tern_scratch room;
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
@@ -132,8 +133,11 @@ tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *tab
     if (status == TERN_OK && hook != NULL)
         status = tern_replace_hook_ask(&p, hook, before);
     if (status == TERN_OK) {
-        memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
-        status = tern_bucket_write(&p, entry, true);
+        if (value != NULL)
+            tern_words_fill(entry + 1 + s.key_words, s.value_words, value, table->value_bytes);
+        else
+            memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
+        status = tern_bucket_write(&p, entry, value == NULL);
     }
     tern_table_exit(worker, table);
     tern_scratch_free(&room);

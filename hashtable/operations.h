@@ -21,8 +21,10 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
                                     uint64_t hash, const void *value, bool only_new,
                                     tern_flags promise, struct tern_replace_hook *hook,
                                     bool *existed);
-tern_status tern_operation_remove(tern_worker *worker, const tern_hashtable *table,
-                                  const uint64_t *key, uint64_t hash,
+/* Puts another value in place of that of a key that is there, or erases the key if value is NULL.
+ * TERN_ERR_NOT_FOUND, and what the hook gives. */
+tern_status tern_operation_change(tern_worker *worker, const tern_hashtable *table,
+                                  const uint64_t *key, uint64_t hash, const void *value,
                                   struct tern_replace_hook *hook);
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,

@@ -5,16 +5,11 @@
 #include "hashtable/near/scratch.h"
 #include "map/map.h"
 
-/* The head of every message. */
-typedef struct map_head {
-    tern_table_head head;
-    uint64_t fingerprint[2];
-    uint64_t seed;
-    uint64_t lengths; /* as in a descriptor; the value's length only in an insert */
-    uint64_t flags;   /* of an insert */
-} map_head;
-
-enum { ONLY_NEW = 1, CONTENT = 2 /* a key and a value follow, as in a block; else a descriptor */ };
+enum {
+    ONLY_NEW = 1,
+    CONTENT = 2, /* a key and a value follow, as in a block; else a descriptor */
+    EXPECTED = 4 /* the descriptor that is to be replaced comes first */
+};
 
 /* The answer to an insert or an erase. */
 typedef struct put_reply {
@@ -38,10 +33,8 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
     return table != NULL ? table->key_argument : NULL;
 }
 
-/* Reads the head of a message. [out] m: the head; map: the map that the message is for; key: the
- * key that it names, without its bytes, which may follow the head. */
-static tern_status map_call_read_message(tern_call_info *call, const void *message, size_t bytes,
-                                         map_head *m, tern_map **map, tern_map_key *key) {
+tern_status tern_map_read_message(tern_call_info *call, const void *message, size_t bytes,
+                                  tern_map_head *m, tern_map **map, tern_map_key *key) {
     tern_map *to = tern_map_of_call(call->worker, message, bytes, sizeof *m);
     if (to == NULL)
         return tern_callee_missing(call->worker->context, "map");
@@ -57,22 +50,25 @@ static tern_status map_call_read_message(tern_call_info *call, const void *messa
     return TERN_OK;
 }
 
-/* Answers an insert or an erase. Gives a block of the own rank back, and leaves a block of another
- * rank to the caller. */
+tern_ptr tern_map_free_own(tern_worker *worker, const tern_map *map, tern_ptr old) {
+    if (old.rank != map->context->rank)
+        return old;
+    tern_block_free(worker, map, old);
+    return TERN_NULL;
+}
+
+/* Answers an insert or an erase. */
 static void answer_put(tern_call_info *call, const tern_map *map, bool existed, tern_ptr old) {
     put_reply reply = {existed, TERN_NULL};
-    if (old.rank == map->context->rank)
-        tern_block_free(call->worker, map, old);
-    else
-        reply.old = old;
+    reply.old = tern_map_free_own(call->worker, map, old);
     memcpy(call->result, &reply, sizeof reply);
     call->result_bytes = sizeof reply;
 }
 
 /* [out] d: the descriptor in the message, or that of a new block with the message's content. */
-static tern_status take_descriptor(tern_call_info *call, const tern_map *map, const map_head *m,
-                                   const uint64_t *came, size_t rest, tern_map_key *key,
-                                   tern_map_descriptor *d) {
+static tern_status take_descriptor(tern_call_info *call, const tern_map *map,
+                                   const tern_map_head *m, const uint64_t *came, size_t rest,
+                                   tern_map_key *key, tern_map_descriptor *d) {
     const bool content = (m->flags & CONTENT) != 0;
     const size_t due = content ? tern_block_bytes(&m->lengths) : 8 * tern_map_descriptor_words(map);
     if (rest != due || (content && tern_map_descriptor_is_small(map, &m->lengths)))
@@ -89,35 +85,44 @@ static tern_status take_descriptor(tern_call_info *call, const tern_map *map, co
 }
 
 static tern_status tern_map_on_put(tern_call_info *call, const void *message, size_t bytes) {
-    const uint64_t *came = (const uint64_t *)((const map_head *)message + 1);
-    map_head m;
+    const uint64_t *came = (const uint64_t *)((const tern_map_head *)message + 1);
+    tern_map_head m;
     tern_map *map = NULL;
     tern_map_key key;
-    tern_map_descriptor d;
-    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
-    if (status == TERN_OK)
-        status = take_descriptor(call, map, &m, came, bytes - sizeof m, &key, &d);
+    tern_map_descriptor expected;
+    tern_status status = tern_map_read_message(call, message, bytes, &m, &map, &key);
     if (status != TERN_OK)
         return status;
-    bool existed = false;
-    tern_ptr old = TERN_NULL;
-    status = tern_map_put(call->worker, map, &key, &d, (m.flags & ONLY_NEW) != 0, TERN_WRITE_ONLY,
-                          &existed, &old);
+    size_t rest = bytes - sizeof m;
+    const size_t words = tern_map_descriptor_words(map);
+    tern_map_insertion in;
+    tern_map_insertion_begin(&key, NULL, TERN_WRITE_ONLY, &in);
+    in.only_new = (m.flags & ONLY_NEW) != 0;
+    if ((m.flags & EXPECTED) != 0 && rest >= 8 * words) {
+        tern_read_once(expected.words, came, 8 * words);
+        in.expected = &expected;
+        came += words;
+        rest -= 8 * words;
+    }
+    status = take_descriptor(call, map, &m, came, rest, &key, &in.d);
+    if (status != TERN_OK)
+        return status;
+    status = tern_map_put(call->worker, map, &in);
     tern_entries_take_effect();
-    if ((m.flags & CONTENT) != 0 && (status != TERN_OK || ((m.flags & ONLY_NEW) && existed)))
-        tern_block_free(call->worker, map, tern_block_place(d.words));
+    if ((m.flags & CONTENT) != 0 && (status != TERN_OK || !tern_map_insertion_is_stored(&in)))
+        tern_block_free(call->worker, map, tern_block_place(in.d.words));
     if (status == TERN_OK)
-        answer_put(call, map, existed, old);
+        answer_put(call, map, in.existed, in.old);
     return status;
 }
 TERN_FUNCTION(tern_map_on_put)
 
 static tern_status tern_map_on_remove(tern_call_info *call, const void *message, size_t bytes) {
-    map_head m;
+    tern_map_head m;
     tern_map *map = NULL;
     tern_map_key key;
     tern_ptr old = TERN_NULL;
-    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
+    tern_status status = tern_map_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_remove(call->worker, map, &key, &old);
     if (status == TERN_OK)
@@ -127,11 +132,11 @@ static tern_status tern_map_on_remove(tern_call_info *call, const void *message,
 TERN_FUNCTION(tern_map_on_remove)
 
 static tern_status tern_map_on_look(tern_call_info *call, const void *message, size_t bytes) {
-    map_head m;
+    tern_map_head m;
     tern_map *map = NULL;
     tern_map_key key;
     tern_map_descriptor d;
-    tern_status status = map_call_read_message(call, message, bytes, &m, &map, &key);
+    tern_status status = tern_map_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
         status = tern_map_look(call->worker, map, &key, TERN_READ_WRITE, &d);
     if (status != TERN_OK)
@@ -146,7 +151,7 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
                        call->result_bytes + value_bytes <= sizeof *reply &&
                        tern_block_is_near(call->worker, d.words);
     tern_block_verdict verdict = TERN_BLOCK_STALE;
-    key.bytes = (const map_head *)message + 1;
+    key.bytes = (const tern_map_head *)message + 1;
     if (comes)
         status =
             tern_block_read(call->worker, map, d.words, &key, reply->descriptor + words, &verdict);
@@ -157,13 +162,13 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
 }
 TERN_FUNCTION(tern_map_on_look)
 
-static map_head head_to(const tern_map *map, const tern_map_key *key, size_t value_bytes,
-                        uint64_t flags) {
-    return (map_head){.head = tern_table_head_to(map->table),
-                      .fingerprint = {key->fingerprint[0], key->fingerprint[1]},
-                      .seed = key->seed,
-                      .lengths = (uint64_t)value_bytes << 32 | key->size,
-                      .flags = flags};
+tern_map_head tern_map_head_to(const tern_map *map, const tern_map_key *key, size_t value_bytes,
+                               uint64_t flags) {
+    return (tern_map_head){.head = tern_table_head_to(map->table),
+                           .fingerprint = {key->fingerprint[0], key->fingerprint[1]},
+                           .seed = key->seed,
+                           .lengths = (uint64_t)value_bytes << 32 | key->size,
+                           .flags = flags};
 }
 
 static tern_status map_call_send(tern_worker *worker, const tern_map *map, uint32_t owner,
@@ -182,64 +187,64 @@ static tern_status map_call_send(tern_worker *worker, const tern_map *map, uint3
     return TERN_OK;
 }
 
-/* Sends an insert of a large value that fits a message, with its content. */
-static tern_status send_content(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                const tern_map_key *key, const tern_map_descriptor *d,
-                                const void *value, bool only_new, bool *existed, tern_ptr *old) {
-    const size_t value_bytes = tern_map_descriptor_value_bytes(d->words);
-    const size_t bytes = sizeof(map_head) + tern_block_bytes(d->words);
+/* Sends an insertion, with the content of its block or with its descriptor. */
+static tern_status send_insertion(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                  tern_map_insertion *in, bool content) {
+    const size_t value_bytes = tern_map_descriptor_value_bytes(in->d.words);
+    const size_t words = 8 * tern_map_descriptor_words(map);
+    const size_t before = in->expected != NULL ? words : 0;
+    const size_t bytes =
+        sizeof(tern_map_head) + before + (content ? tern_block_bytes(in->d.words) : words);
     tern_scratch room;
     char *message = (char *)tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    map_head head = head_to(map, key, value_bytes, CONTENT | (only_new ? ONLY_NEW : 0));
+    const tern_map_head head =
+        tern_map_head_to(map, in->key, value_bytes,
+                         (content ? CONTENT : 0) | (in->only_new ? ONLY_NEW : 0) |
+                             (in->expected != NULL ? EXPECTED : 0));
     memcpy(message, &head, sizeof head);
-    memset(message + sizeof head, 0, tern_block_value_at(d->words));
-    memcpy(message + sizeof head, key->bytes, key->size);
-    if (value_bytes > 0)
-        memcpy(message + sizeof head + tern_block_value_at(d->words), value, value_bytes);
-    tern_status status =
-        map_call_send(worker, map, owner, &tern_map_on_put_function, message, bytes, existed, old);
+    char *to = message + sizeof head;
+    if (in->expected != NULL)
+        memcpy(to, in->expected->words, words);
+    to += before;
+    if (content) {
+        memset(to, 0, tern_block_value_at(in->d.words));
+        memcpy(to, in->key->bytes, in->key->size);
+        if (value_bytes > 0)
+            memcpy(to + tern_block_value_at(in->d.words), in->value, value_bytes);
+    } else {
+        memcpy(to, in->d.words, words);
+    }
+    tern_status status = map_call_send(worker, map, owner, &tern_map_on_put_function, message,
+                                       bytes, &in->existed, &in->old);
     tern_scratch_free(&room);
     return status;
 }
 
-static tern_status send_descriptor(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                   const tern_map_key *key, const tern_map_descriptor *d,
-                                   bool only_new, bool *existed, tern_ptr *old) {
-    struct {
-        map_head head;
-        tern_map_descriptor d;
-    } message;
-    message.head =
-        head_to(map, key, tern_map_descriptor_value_bytes(d->words), only_new ? ONLY_NEW : 0);
-    memcpy(message.d.words, d->words, 8 * tern_map_descriptor_words(map));
-    return map_call_send(worker, map, owner, &tern_map_on_put_function, &message,
-                         sizeof message.head + 8 * tern_map_descriptor_words(map), existed, old);
-}
-
 tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t owner,
-                              const tern_map_key *key, tern_map_descriptor *d, const void *value,
-                              bool only_new, bool *existed, tern_ptr *old) {
-    if (tern_map_descriptor_is_small(map, d->words))
-        return send_descriptor(worker, map, owner, key, d, only_new, existed, old);
-    if (sizeof(map_head) + tern_block_bytes(d->words) <= tern_call_room(map->context))
-        return send_content(worker, map, owner, key, d, value, only_new, existed, old);
-    tern_status status =
-        tern_block_make(worker, map, key, value, tern_map_descriptor_value_bytes(d->words), d);
+                              tern_map_insertion *in) {
+    const size_t content = sizeof(tern_map_head) + tern_block_bytes(in->d.words) +
+                           (in->expected != NULL ? 8 * tern_map_descriptor_words(map) : 0);
+    if (tern_map_descriptor_is_small(map, in->d.words))
+        return send_insertion(worker, map, owner, in, false);
+    if (content <= tern_call_room(map->context))
+        return send_insertion(worker, map, owner, in, true);
+    tern_status status = tern_block_make(worker, map, in->key, in->value,
+                                         tern_map_descriptor_value_bytes(in->d.words), &in->d);
     if (status != TERN_OK)
         return status;
-    status = send_descriptor(worker, map, owner, key, d, only_new, existed, old);
+    status = send_insertion(worker, map, owner, in, false);
     /* An owner that died may have put the descriptor, and other ranks may still read its memory. */
     if ((status != TERN_OK && status != TERN_ERR_PEER) ||
-        (status == TERN_OK && only_new && *existed))
-        tern_block_free(worker, map, tern_block_place(d->words));
+        (status == TERN_OK && !tern_map_insertion_is_stored(in)))
+        tern_block_free(worker, map, tern_block_place(in->d.words));
     return status;
 }
 
 tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint32_t owner,
                                  const tern_map_key *key, tern_ptr *old) {
-    map_head head = head_to(map, key, 0, 0);
+    tern_map_head head = tern_map_head_to(map, key, 0, 0);
     bool existed;
     return map_call_send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head,
                          &existed, old);
@@ -249,13 +254,13 @@ tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_
                                const tern_map_key *key, tern_map_descriptor *d, void *value,
                                size_t room, tern_block_verdict *verdict) {
     const size_t words = tern_map_descriptor_words(map);
-    size_t bytes = sizeof(map_head) + key->size, got = 0;
-    bytes = bytes <= tern_call_room(map->context) ? bytes : sizeof(map_head);
+    size_t bytes = sizeof(tern_map_head) + key->size, got = 0;
+    bytes = bytes <= tern_call_room(map->context) ? bytes : sizeof(tern_map_head);
     tern_scratch room_for_message;
     char *message = (char *)tern_scratch_take(&room_for_message, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    map_head head = head_to(map, key, 0, 0);
+    tern_map_head head = tern_map_head_to(map, key, 0, 0);
     memcpy(message, &head, sizeof head);
     if (bytes > sizeof head)
         memcpy(message + sizeof head, key->bytes, key->size);

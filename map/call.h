@@ -12,15 +12,35 @@
 #include "hashtable/call.h"
 #include "map/block.h"
 
+/* The head of every message. */
+typedef struct tern_map_head {
+    tern_table_head head;
+    uint64_t fingerprint[2];
+    uint64_t seed;
+    uint64_t lengths; /* as in a descriptor; the value's length only in an insert */
+    uint64_t flags;   /* of an insert */
+} tern_map_head;
+
+tern_map_head tern_map_head_to(const tern_map *map, const tern_map_key *key, size_t value_bytes,
+                               uint64_t flags);
+
+/* Reads the head of a message. [out] m: the head; map: the map that the message is for; key: the
+ * key that it names, without its bytes, which may follow the head. */
+tern_status tern_map_read_message(tern_call_info *call, const void *message, size_t bytes,
+                                  tern_map_head *m, tern_map **map, tern_map_key *key);
+
+/* In a handler: gives a replaced block of the own rank back. Returns a block of another rank, which
+ * the caller has to give back, or TERN_NULL. */
+tern_ptr tern_map_free_own(tern_worker *worker, const tern_map *map, tern_ptr old);
+
 /* In a handler: returns the map that a message is for; NULL if there is none, or the message has
  * fewer than least bytes. */
 tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_t bytes,
                            size_t least);
 
-/* The same as tern_map_put, by a call to the owner. value: used only if the descriptor is large. */
+/* The same as tern_map_insertion_do, by a call to the owner. */
 tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t owner,
-                              const tern_map_key *key, tern_map_descriptor *d, const void *value,
-                              bool only_new, bool *existed, tern_ptr *old);
+                              tern_map_insertion *in);
 
 /* The same as tern_map_remove, by a call to the owner. */
 tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint32_t owner,

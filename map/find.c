@@ -1,7 +1,7 @@
 #include "tern/map.h"
 
 #include "map/call.h"
-#include "map/map.h"
+#include "map/find.h"
 #include "src/progress/wait.h"
 
 /*
@@ -19,21 +19,8 @@
  * PATIENCE_NS. */
 enum { LOOKS = 64, PATIENCE_NS = 500000000 };
 
-typedef struct map_search {
-    tern_worker *worker;
-    const tern_map *map;
-    const tern_map_key *key;
-    uint32_t owner;
-    tern_flags promise;
-    bool by_call;
-    void *value;
-    size_t room;
-    bool allocates;  /* a value that finds no room gets memory */
-    void *allocated; /* which is this, or NULL */
-} map_search;
-
 /* Makes room for a value, from malloc. */
-static tern_status map_find_allocate(map_search *s, size_t bytes) {
+static tern_status map_find_allocate(tern_map_search *s, size_t bytes) {
     free(s->allocated);
     s->allocated = malloc(bytes);
     if (s->allocated == NULL)
@@ -44,7 +31,7 @@ static tern_status map_find_allocate(map_search *s, size_t bytes) {
 }
 
 /* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
-static tern_status map_find_look(const map_search *s, tern_map_descriptor *d,
+static tern_status map_find_look(const tern_map_search *s, tern_map_descriptor *d,
                                  tern_block_verdict *verdict) {
     *verdict = TERN_BLOCK_STALE;
     return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
@@ -53,7 +40,7 @@ static tern_status map_find_look(const map_search *s, tern_map_descriptor *d,
 }
 
 /* Evaluates the descriptor alone. [out] verdict: STALE if the caller has to read the block. */
-static tern_status judge_descriptor(map_search *s, const tern_map_descriptor *d,
+static tern_status judge_descriptor(tern_map_search *s, const tern_map_descriptor *d,
                                     tern_block_verdict *verdict, size_t *value_bytes) {
     const size_t bytes = tern_map_descriptor_value_bytes(d->words);
     const char *small = tern_map_descriptor_small(d->words);
@@ -80,7 +67,7 @@ static tern_status judge_descriptor(map_search *s, const tern_map_descriptor *d,
 
 /* One step of a wait for a descriptor that does not change although its block holds something
  * else. looks, since: how many looks found it, and the time of the first. */
-static tern_status wait_for_block(const map_search *s, const tern_map_descriptor *d,
+static tern_status wait_for_block(const tern_map_search *s, const tern_map_descriptor *d,
                                   tern_wait_state *wait, uint32_t looks, uint64_t since) {
     tern_worker *worker = s->worker;
     if (worker->in_handler || worker->in_progress)
@@ -95,30 +82,35 @@ static tern_status wait_for_block(const map_search *s, const tern_map_descriptor
     return tern_wait_step(worker->context, wait, block.rank);
 }
 
-static tern_status map_find_key(map_search *s, size_t *value_bytes) {
+tern_status tern_map_search_run(tern_map_search *s, size_t *value_bytes) {
     const size_t bytes = 8 * tern_map_descriptor_words(s->map);
-    tern_map_descriptor d, last;
+    tern_map_descriptor last, *d = &s->d;
     tern_wait_state wait = TERN_WAIT_IN("tern_map_find");
     uint32_t looks = 0; /* how often last was seen again */
     uint64_t since = 0; /* time of the first of these */
     for (bool first = true;; first = false) {
         tern_block_verdict verdict;
-        tern_status status = map_find_look(s, &d, &verdict);
+        tern_status status = map_find_look(s, d, &verdict);
         if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
-            status = judge_descriptor(s, &d, &verdict, value_bytes);
+            status = judge_descriptor(s, d, &verdict, value_bytes);
         else if (status == TERN_OK)
-            *value_bytes = tern_map_descriptor_value_bytes(d.words);
+            *value_bytes = tern_map_descriptor_value_bytes(d->words);
+        if (status == TERN_OK && verdict == TERN_BLOCK_STALE && s->near_only &&
+            !tern_block_is_near(s->worker, d->words)) {
+            s->is_far = true;
+            return TERN_OK;
+        }
         if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
-            status = tern_block_read(s->worker, s->map, d.words, s->key, s->value, &verdict);
+            status = tern_block_read(s->worker, s->map, d->words, s->key, s->value, &verdict);
         if (status != TERN_OK || verdict != TERN_BLOCK_STALE)
             return status == TERN_OK && verdict == TERN_BLOCK_OTHER ? TERN_ERR_NOT_FOUND : status;
-        if (first || memcmp(&d, &last, bytes) != 0) {
-            memcpy(&last, &d, bytes);
+        if (first || memcmp(d, &last, bytes) != 0) {
+            memcpy(&last, d, bytes);
             looks = 0;
             continue;
         }
         since = looks++ == 0 ? tern_now() : since;
-        status = wait_for_block(s, &d, &wait, looks, since);
+        status = wait_for_block(s, d, &wait, looks, since);
         if (status != TERN_OK)
             return status;
     }
@@ -126,7 +118,7 @@ static tern_status map_find_key(map_search *s, size_t *value_bytes) {
 
 /* The whole of a find, by RMA or by call. [out] value_bytes: set on TERN_OK, and where the value
  * has too little room. */
-static tern_status map_find(map_search *s, tern_flags flags, size_t *value_bytes) {
+static tern_status map_find(tern_map_search *s, tern_flags flags, size_t *value_bytes) {
     tern_worker *worker = s->worker;
     const tern_map *map = s->map;
     s->owner = tern_hash_owner(map->table, s->key->hash);
@@ -135,7 +127,7 @@ static tern_status map_find(map_search *s, tern_flags flags, size_t *value_bytes
     const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
     s->by_call = !tern_map_in_place(worker, map, s->owner, pick.via);
-    tern_status status = map_find_key(s, value_bytes);
+    tern_status status = tern_map_search_run(s, value_bytes);
     tern_selector_done(worker, &pick, &target, status);
     return tern_hashtable_outcome(map->table, s->owner, status);
 }
@@ -150,7 +142,8 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
         return status;
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    map_search s = {.worker = worker, .map = map, .key = &k, .value = value, .room = room};
+    tern_map_search s;
+    tern_map_search_begin(worker, map, &k, value, room, false, &s);
     size_t bytes = 0;
     status = map_find(&s, flags, &bytes);
     if (value_bytes != NULL && (status == TERN_OK || (status == TERN_ERR_RANGE && bytes > room)))
@@ -173,12 +166,8 @@ tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map, const void *
     char room[TERN_RESULT_MAX];
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    map_search s = {.worker = worker,
-                    .map = map,
-                    .key = &k,
-                    .value = room,
-                    .room = sizeof room,
-                    .allocates = true};
+    tern_map_search s;
+    tern_map_search_begin(worker, map, &k, room, sizeof room, true, &s);
     size_t bytes = 0;
     status = map_find(&s, flags, &bytes);
     if (status == TERN_OK && s.value == room) {

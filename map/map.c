@@ -30,21 +30,26 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
 
 /* Makes the block before the descriptor that names it. */
 static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                const tern_map_key *key, tern_map_descriptor *d, const void *value,
-                                bool only_new, tern_flags promise, bool *existed, tern_ptr *old) {
-    const bool large = !tern_map_descriptor_is_small(map, d->words);
+                                tern_map_insertion *in) {
+    const bool large = !tern_map_descriptor_is_small(map, in->d.words);
     tern_status status = TERN_OK;
     if (large)
-        status =
-            tern_block_make(worker, map, key, value, tern_map_descriptor_value_bytes(d->words), d);
+        status = tern_block_make(worker, map, in->key, in->value,
+                                 tern_map_descriptor_value_bytes(in->d.words), &in->d);
     if (status != TERN_OK)
         return status;
-    status = tern_map_put(worker, map, key, d, only_new, promise, existed, old);
+    status = tern_map_put(worker, map, in);
     /* A put to an owner that died may have arrived, and other ranks may still read its memory. */
     const bool unknown = status == TERN_ERR_PEER && map->table->part[owner].near == NULL;
-    if (large && !unknown && (status != TERN_OK || (only_new && *existed)))
-        tern_block_free(worker, map, tern_block_place(d->words));
+    if (large && !unknown && (status != TERN_OK || !tern_map_insertion_is_stored(in)))
+        tern_block_free(worker, map, tern_block_place(in->d.words));
     return status;
+}
+
+tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                  bool by_call, tern_map_insertion *in) {
+    return by_call ? tern_map_call_put(worker, map, owner, in)
+                   : put_in_place(worker, map, owner, in);
 }
 
 static tern_status map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
@@ -63,22 +68,19 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
     const uint32_t owner = tern_hash_owner(map->table, k.hash);
-    tern_map_descriptor d;
-    tern_map_descriptor_make(map, &k, value, value_bytes, &d);
-    bool there = false;
-    tern_ptr old = TERN_NULL;
+    tern_map_insertion in;
+    tern_map_insertion_begin(&k, value, tern_flags_promise(flags), &in);
+    tern_map_descriptor_make(map, &k, value, value_bytes, &in.d);
+    in.only_new = only_new;
     const tern_path_target target = tern_table_target(map->table, owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    if (tern_map_in_place(worker, map, owner, pick.via))
-        status = put_in_place(worker, map, owner, &k, &d, value, only_new,
-                              tern_flags_promise(flags), &there, &old);
-    else
-        status = tern_map_call_put(worker, map, owner, &k, &d, value, only_new, &there, &old);
+    status = tern_map_insertion_do(worker, map, owner,
+                                   !tern_map_in_place(worker, map, owner, pick.via), &in);
     tern_selector_done(worker, &pick, &target, status);
-    tern_block_free(worker, map, old);
+    tern_block_free(worker, map, in.old);
     if (status == TERN_OK && existed != NULL)
-        *existed = there;
+        *existed = in.existed;
     return tern_hashtable_outcome(map->table, owner, status);
 }
 

@@ -36,7 +36,7 @@
  */
 
 #include "hashtable/table.h"
-#include "tern/map.h"
+#include "tern/map_modify.h"
 #include "tern/transfer.h"
 
 enum {
@@ -100,6 +100,36 @@ void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, cons
 /* Whether a descriptor with the key's fingerprint has the key's length and tag, too. */
 bool tern_map_descriptor_is_of(const tern_map *map, const uint64_t *d, const tern_map_key *key);
 
+/* An insert of a key, and what came of it. */
+typedef struct tern_map_insertion {
+    const tern_map_key *key;
+    const void *value; /* used only if the descriptor is large */
+    bool only_new;     /* leaves a key that is there alone */
+    /* NULL, or the only descriptor that is replaced: the operation has read it before. */
+    const tern_map_descriptor *expected;
+    tern_flags promise;
+    tern_map_descriptor d;
+    bool existed; /* [out] the key was there; with expected, and was replaced */
+    tern_ptr old; /* [out] the block that was replaced, or TERN_NULL; the caller gives it back */
+} tern_map_insertion;
+
+/* An insertion that replaces any value, and has no descriptor yet. */
+static inline void tern_map_insertion_begin(const tern_map_key *key, const void *value,
+                                            tern_flags promise, tern_map_insertion *in) {
+    in->key = key;
+    in->value = value;
+    in->only_new = false;
+    in->expected = NULL;
+    in->promise = promise;
+    in->existed = false;
+    in->old = TERN_NULL;
+}
+
+/* Whether an insertion whose status is TERN_OK has stored its descriptor. */
+static inline bool tern_map_insertion_is_stored(const tern_map_insertion *in) {
+    return !(in->only_new && in->existed) && !(in->expected != NULL && !in->existed);
+}
+
 /* The first steps of every operation on one key. */
 
 /* Checks the arguments that all operations have. name: the public function, for messages. */
@@ -119,11 +149,19 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
  * insert or an erase linearizes where the table's does.
  */
 
-/* Puts a descriptor under a key. [out] old: the block that it replaced, which the caller has to
- * give back, or TERN_NULL. TERN_ERR_EXISTS: the map holds another key with the same fingerprint. */
-tern_status tern_map_put(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                         const tern_map_descriptor *d, bool only_new, tern_flags promise,
-                         bool *existed, tern_ptr *old);
+/* Puts the descriptor of an insertion. TERN_ERR_EXISTS: the map holds another key with the same
+ * fingerprint. TERN_ERR_NOT_FOUND: another descriptor is to be replaced, and the key is not there.
+ *
+ * With expected it compares and swaps. The table locks the bucket, the hook compares, and the entry
+ * is written before the bucket is unlocked, so no other operation comes in between. Equal
+ * descriptors mean equal values: a small one is the value, and a large one has the value's hash. So
+ * it does no harm if the value was changed and changed back meanwhile. */
+tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in);
+
+/* Makes the block of an insertion, if it takes one, and puts the descriptor, here or by a call to
+ * the owner. Gives the block back if the descriptor was not stored. The caller gives old back. */
+tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                  bool by_call, tern_map_insertion *in);
 
 /* Erases a key. [out] old: the block of its value, which the caller has to give back, or
  * TERN_NULL. */
@@ -133,5 +171,12 @@ tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern
 /* Finds a key. [out] d: its descriptor. */
 tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                           tern_flags promise, tern_map_descriptor *d);
+
+/* modify.c: tern_map_modify for the function of that name, for messages. */
+tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,
+                               const void *key, size_t key_bytes, const tern_map_modifier *modifier,
+                               const void *argument, size_t bytes, tern_absent absent,
+                               tern_flags flags, void *result, size_t capacity,
+                               size_t *result_bytes, int *existed);
 
 #endif

@@ -14,6 +14,8 @@
  *     erase, key is there          2 R + CAS + W + A  the same, and the block is given back
  *     find, present                R                  2 R; R if the block is in the own segment
  *     find, absent                 R + A; R in a phase of reads
+ *     add, compare_swap            3 R + CAS + W + A  (numbers are small)
+ *     add, new key                 R + CAS + W + A
  *     any by call                  one round trip     the same; R more for a find of more than 960
  *                                                     bytes, or of a block that the owner does not
  *                                                     reach by load/store
@@ -32,7 +34,11 @@
  * looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
  * load/store still reaches it.
  *
- * Handlers: inserts and erases return TERN_ERR_STATE. Finds by RMA are allowed.
+ * Handlers: operations that change the map return TERN_ERR_STATE. Finds by RMA are allowed.
+ *
+ * Words are counted by a map alone:
+ *
+ *     tern_map_add(worker, map, word, strlen(word), 1, 0, NULL);
  *
  * An archive (tern/archive.h) as a value:
  *
@@ -147,6 +153,38 @@ TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, ter
 TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map,
                                                    const void *key, size_t key_bytes,
                                                    tern_flags flags);
+
+/** Adds to the number that is the value of a key, and inserts the key if it is not there. The
+ * number is a uint64_t, the bytes of which are the value. It wraps around.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param key key_bytes bytes; may be NULL if key_bytes is 0
+ * @param key_bytes 0 to TERN_MAP_KEY_MAX
+ * @param delta what is added; the value of a new key
+ * @param flags a promise and a way, or 0 (tern/flags.h). TERN_AUTO goes as in tern_map_modify
+ * @param[out] before the number before; 0 if the key was not there; may be NULL
+ * @return TERN_OK; TERN_ERR_RANGE if the value has another size than 8 bytes, and then it stays;
+ *     otherwise the statuses of tern_map_insert
+ *
+ * Blocking: as tern_map_insert. It costs what tern_map_modify costs (tern/map_modify.h). */
+TERN_NODISCARD TERN_API tern_status tern_map_add(tern_worker *worker, tern_map *map,
+                                                 const void *key, size_t key_bytes, uint64_t delta,
+                                                 tern_flags flags, uint64_t *before);
+
+/** Makes the number that is the value of a key desired if it is expected.
+ *
+ * @param expected the number that is replaced
+ * @param desired the number that takes its place
+ * @param[out] before the number before; it was changed if this equals expected; may be NULL
+ * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; otherwise the statuses of
+ *     tern_map_add
+ *
+ * Blocking: as tern_map_insert. */
+TERN_NODISCARD TERN_API tern_status tern_map_compare_swap(tern_worker *worker, tern_map *map,
+                                                          const void *key, size_t key_bytes,
+                                                          uint64_t expected, uint64_t desired,
+                                                          tern_flags flags, uint64_t *before);
 
 /** Copies the value of a key.
  *

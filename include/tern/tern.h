@@ -27,6 +27,7 @@
 #include "tern/lock.h"
 #include "tern/log.h"
 #include "tern/map.h"
+#include "tern/map_modify.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"

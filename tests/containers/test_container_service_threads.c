@@ -74,12 +74,12 @@ static void use_map(job *j, tern_worker *worker, uint64_t number) {
     memset(value, (int)number, sizeof value);
     tern_map_key key;
     tern_map_descriptor d;
+    tern_map_insertion in;
     tern_ptr old = TERN_NULL;
-    bool existed = false;
     tern_map_key_make(j->map, &number, sizeof number, &key);
-    tern_map_descriptor_make(j->map, &key, value, sizeof value, &d);
-    j->failures +=
-        tern_map_call_put(worker, j->map, 0, &key, &d, value, false, &existed, &old) != TERN_OK;
+    tern_map_insertion_begin(&key, value, TERN_READ_WRITE, &in);
+    tern_map_descriptor_make(j->map, &key, value, sizeof value, &in.d);
+    j->failures += tern_map_call_put(worker, j->map, 0, &in) != TERN_OK;
     j->failures += tern_map_insert(worker, j->map, &number, sizeof number, value, sizeof value,
                                    TERN_BY_RMA, NULL) != TERN_OK;
     tern_block_verdict verdict;

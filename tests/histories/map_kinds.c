@@ -46,6 +46,45 @@ static tern_status run_erase(tern_worker *worker, const history_target *target,
     return tern_map_erase(worker, target->map, key, make_key(key, o->object), o->flags);
 }
 
+/* Its argument is the new value; it tells the number of the one before. */
+static tern_status history_map_replace(tern_map_modify_info *info) {
+    uint64_t object = 0, before = 0;
+    memcpy(&object, (const char *)info->key + info->key_bytes - sizeof object, sizeof object);
+    if (info->existed)
+        before = history_number(info->value, info->value_bytes, object);
+    memcpy(info->result, &before, sizeof before);
+    info->result_bytes = sizeof before;
+    tern_status status = tern_map_resize(info, info->argument_bytes);
+    if (status == TERN_OK)
+        memcpy(info->value, info->argument, info->argument_bytes);
+    return status;
+}
+TERN_MAP_MODIFIER_ANY_THREAD(history_map_replace)
+
+enum { WAS_ABSENT = 1 }; /* no argument is so small */
+
+static tern_status run_modify(tern_worker *worker, const history_target *target,
+                              history_operation *o) {
+    char key[64], value[HISTORY_BYTES];
+    int existed = 0;
+    size_t bytes = size_of(o->argument[0]);
+    history_fill(value, bytes, o->object, o->argument[0]);
+    tern_status status = tern_map_modify(
+        worker, target->map, key, make_key(key, o->object), &history_map_replace_modifier, value,
+        bytes, TERN_ABSENT_INSERT, o->flags, &o->result, sizeof o->result, NULL, &existed);
+    if (!existed)
+        o->result = WAS_ABSENT;
+    return status;
+}
+
+static bool step_modify(history_state *state, const history_operation *o) {
+    bool right =
+        o->status == TERN_OK && o->result == (state->word[0] ? state->word[1] : WAS_ABSENT);
+    state->word[0] = 1;
+    state->word[1] = o->argument[0];
+    return right;
+}
+
 static tern_status run_find(tern_worker *worker, const history_target *target,
                             history_operation *o) {
     char key[64], value[HISTORY_BYTES];
@@ -62,7 +101,7 @@ static tern_status run_find(tern_worker *worker, const history_target *target,
 
 static const history_kind map_kinds[] = {
     {"insert", run_insert, history_step_insert, .in_writes = true},
-    {"insert", run_insert, history_step_insert, .in_writes = true},
+    {"modify", run_modify, step_modify, .in_writes = true},
     {"insert_new", run_insert_new, history_step_insert_new, .in_writes = true},
     {"erase", run_erase, history_step_erase, .in_writes = true},
     {"find", run_find, history_step_find, .in_reads = true},

@@ -46,7 +46,7 @@ static uint32_t far_rank(const fixture *f) {
 
 /* Keys of that owner, no two of them, nor of those chosen before, in neighbouring buckets. */
 static void choose_keys(const tern_map *map, uint32_t owner, uint64_t start, uint64_t *keys) {
-    static uint64_t taken[9 * KEYS]; /* three rounds of three */
+    static uint64_t taken[11 * KEYS]; /* three rounds of three, and one of two */
     static size_t count;
     count = start == 0 ? 0 : count;
     for (int i = 0; i < KEYS; start++) {
@@ -85,6 +85,35 @@ static void find_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags
 static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags via) {
     for (int i = 0; i < KEYS; i++)
         EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, via));
+}
+
+static void modify_all(fixture *f, tern_map *map, const uint64_t *keys, uint64_t delta,
+                       tern_flags via) {
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(tern_map_add(f->worker, map, &keys[i], 8, delta, via, NULL));
+}
+
+/* By RMA as a find and an insert; an add of 0 does not change the number, and is a find. */
+static void modified(fixture *f, tern_map *map, uint32_t owner, uint64_t start) {
+    uint64_t keys[KEYS], others[KEYS];
+    choose_keys(map, owner, start, keys);
+    choose_keys(map, owner, start + 100000, others);
+    modify_all(f, map, others, 1, rma);
+    begin(f);
+    modify_all(f, map, keys, 1, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 1, .atomics = 2, .puts = 1}, "add to a new key"));
+    begin(f);
+    modify_all(f, map, keys, 1, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 3, .atomics = 2, .puts = 1}, "add"));
+    begin(f);
+    modify_all(f, map, keys, 0, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 1}, "add of 0"));
+    begin(f);
+    modify_all(f, map, keys, 1, TERN_AUTO);
+    CU_ASSERT(costs(f, (cost){.calls = 1}, "add by call"));
+    begin(f);
+    erase_all(f, map, others, rma);
+    CU_ASSERT(costs(f, (cost){.gets = 2, .atomics = 2, .puts = 1}, "erase of numbers"));
 }
 
 /* The first insert of a row does not meet what the last one did: it is not counted. */
@@ -149,6 +178,7 @@ static void over_a_network(void) {
         by_rma(&f, map, owner, SMALL, 0);
         by_rma(&f, map, owner, LARGE, 1000000);
         by_rma(&f, map, owner, LARGER, 2000000);
+        modified(&f, map, owner, 3000000);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
     }

@@ -1,0 +1,372 @@
+// tern-test: transports
+
+/* Map: values that functions change, numbers among them. */
+
+#include "map_tools.h"
+#include "table_tools.h"
+
+static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
+    found[MAP_VALUE_ROOM + 8];
+
+static tern_map *make(fixture *f, tern_map_options options) {
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f->worker, &options, &map));
+    return map;
+}
+
+static void end(fixture *f, tern_map *map) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_map_destroy(f->worker, map));
+}
+
+/* A key of that rank's own. */
+static size_t key_of_rank(uint32_t rank, uint64_t number) {
+    memcpy(key, &rank, sizeof rank);
+    return 4 + make_map_key(key + 4, number);
+}
+
+/* Puts its argument behind the value, and tells the size before. */
+static tern_status append(tern_map_modify_info *info) {
+    const size_t before = info->value_bytes;
+    tern_status status = tern_map_resize(info, before + info->argument_bytes);
+    if (status != TERN_OK)
+        return status;
+    if (info->argument_bytes > 0)
+        memcpy((char *)info->value + before, info->argument, info->argument_bytes);
+    memcpy(info->result, &before, sizeof before);
+    info->result_bytes = sizeof before;
+    return TERN_OK;
+}
+TERN_MAP_MODIFIER(append)
+
+/* Takes away all but the first half. */
+static tern_status halve(tern_map_modify_info *info) {
+    return tern_map_resize(info, info->value_bytes / 2);
+}
+TERN_MAP_MODIFIER_ANY_THREAD(halve)
+
+static tern_status spoil_and_refuse(tern_map_modify_info *info) {
+    *(uint64_t *)info->result = 1;
+    info->result_bytes = 8;
+    if (info->value_bytes > 0)
+        memset(info->value, 0xee, info->value_bytes);
+    return tern_map_resize(info, 5) == TERN_OK ? TERN_ERR_EXISTS : TERN_ERR_MEMORY;
+}
+TERN_MAP_MODIFIER(spoil_and_refuse)
+
+static tern_status ask_too_much(tern_map_modify_info *info) {
+    if (tern_map_resize(info, TERN_MAP_VALUE_MAX + 1ul) != TERN_ERR_RANGE)
+        return TERN_ERR_STATE;
+    info->result_bytes = TERN_MAP_MODIFY_RESULT_MAX + 1;
+    return TERN_OK;
+}
+TERN_MAP_MODIFIER(ask_too_much)
+
+enum { MODEL_KEYS = 24, MODEL_ROOM = 8192 };
+
+/* What one key should be. */
+typedef struct expected {
+    bool there;
+    size_t bytes;
+    unsigned char value[MODEL_ROOM];
+} expected;
+
+static bool is_as_expected(fixture *f, tern_map *map, size_t key_bytes, const expected *e,
+                           tern_flags way) {
+    size_t bytes = 0;
+    tern_status status =
+        tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes);
+    return e->there ? status == TERN_OK && bytes == e->bytes && memcmp(found, e->value, bytes) == 0
+                    : status == TERN_ERR_NOT_FOUND;
+}
+
+/* One random operation on a key of this rank's own. */
+static void modify_one(fixture *f, tern_map *map, size_t key_bytes, expected *e, uint64_t *random) {
+    static const size_t sizes[] = {0, 1, 8, 20, 100, 1100, 2500};
+    const size_t more = sizes[below(random, sizeof sizes / sizeof sizes[0])];
+    const tern_flags flags = any_writer(random) | any_via(random);
+    const tern_absent absent = below(random, 2) ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL;
+    tern_worker *w = f->worker;
+    size_t before = 77, got = 77;
+    int existed = 77;
+    fill_bytes(value, more, below(random, 1000));
+    switch (below(random, 8)) {
+    case 0:
+        EXPECT(e->there ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_map_erase(w, map, key, key_bytes, flags));
+        e->there = false;
+        return;
+    case 1:
+        EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, more, flags, NULL));
+        *e = (expected){.there = true, .bytes = more};
+        memcpy(e->value, value, more);
+        return;
+    case 2:
+        EXPECT(e->there ? TERN_OK : TERN_ERR_NOT_FOUND,
+               tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 0, TERN_ABSENT_FAIL,
+                               flags, NULL, 0, NULL, NULL));
+        e->bytes /= 2;
+        return;
+    case 3:
+        EXPECT(e->there || absent == TERN_ABSENT_INSERT ? TERN_ERR_EXISTS : TERN_ERR_NOT_FOUND,
+               tern_map_modify(w, map, key, key_bytes, &spoil_and_refuse_modifier, NULL, 0, absent,
+                               flags, NULL, 0, NULL, NULL));
+        return;
+    default:
+        if (e->there && e->bytes + more > MODEL_ROOM)
+            return;
+        tern_status status = tern_map_modify(w, map, key, key_bytes, &append_modifier, value, more,
+                                             absent, flags, &before, sizeof before, &got, &existed);
+        if (!e->there && absent == TERN_ABSENT_FAIL) {
+            EXPECT(TERN_ERR_NOT_FOUND, status);
+            return;
+        }
+        EXPECT_OK(status);
+        e->bytes = e->there ? e->bytes : 0;
+        CU_ASSERT(got == 8 && before == e->bytes && existed == e->there);
+        memcpy(e->value + e->bytes, value, more);
+        e->bytes += more;
+        e->there = true;
+    }
+}
+
+/* Values of all sizes, in blocks of any rank and in none, are changed by functions. */
+static void modifications_match_a_model(void) {
+    static expected model[MODEL_KEYS];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    const size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 7), wrong = 0;
+    memset(model, 0, sizeof model);
+    for (int i = fixture_times(&f, 3000); i > 0; i--) {
+        const uint64_t number = below(&random, MODEL_KEYS);
+        const size_t key_bytes = key_of_rank(f.rank, number);
+        modify_one(&f, map, key_bytes, &model[number], &random);
+        wrong +=
+            i % 4 == 0 && !is_as_expected(&f, map, key_bytes, &model[number], any_via(&random));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t number = 0; number < MODEL_KEYS; number++)
+        wrong += !is_as_expected(&f, map, key_of_rank(f.rank, number), &model[number],
+                                 any_reader(&random) | any_via(&random));
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+/* All ranks append to the same values, which begin small and end in blocks, and each append is
+ * there once. A value that is erased begins anew, and its appends are those that the erase took. */
+static void everybody_appends(void) {
+    enum { SHARED = 3, PIECE = 12 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = SHARED});
+    const size_t before = heap_at_first(&f);
+    const int times = fixture_times(&f, 900);
+    uint64_t random = fixture_seed(&f, 8), appended[SHARED] = {0}, all[64][SHARED], wrong = 0;
+    for (int i = 0; i < times; i++) {
+        const uint64_t number = below(&random, SHARED);
+        size_t at = 77, key_bytes = make_map_key(key, number + 5);
+        char piece[PIECE];
+        memset(piece, (int)('A' + f.rank), sizeof piece);
+        EXPECT_OK(tern_map_modify(f.worker, map, key, key_bytes, &append_modifier, piece,
+                                  sizeof piece, TERN_ABSENT_INSERT, any_via(&random), &at,
+                                  sizeof at, NULL, NULL));
+        wrong += at % PIECE != 0;
+        appended[number]++;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    fixture_share(&f, appended, sizeof appended, all);
+    for (uint64_t k = 0; k < SHARED; k++) {
+        uint64_t pieces[64] = {0}, sum = 0;
+        size_t bytes = 0, key_bytes = make_map_key(key, k + 5);
+        void *text = NULL;
+        for (uint32_t r = 0; r < f.size; r++)
+            sum += all[r][k];
+        tern_status status = tern_map_find_alloc(f.worker, map, key, key_bytes, 0, &text, &bytes);
+        EXPECT(sum > 0 ? TERN_OK : TERN_ERR_NOT_FOUND, status);
+        CU_ASSERT_EQUAL(bytes, sum * PIECE);
+        for (size_t i = 0; text != NULL && i + PIECE <= bytes; i += PIECE)
+            pieces[((unsigned char *)text)[i] - 'A' < 64 ? ((unsigned char *)text)[i] - 'A' : 0]++;
+        for (uint32_t r = 0; r < f.size; r++)
+            CU_ASSERT_EQUAL(pieces[r], all[r][k]);
+        free(text);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+/* What happens to the key while its modifier runs for the first time. A modifier may not use the
+ * map. This one does all the same, since nothing else comes in between for certain. */
+typedef struct meddling {
+    tern_map *map;
+    bool erases;
+    size_t bytes; /* of the value that is inserted if not */
+    int runs;
+} meddling;
+
+static tern_status append_late(tern_map_modify_info *info) {
+    meddling *m = info->user;
+    tern_status status = TERN_OK;
+    if (m->runs++ == 0 && m->erases)
+        status = tern_map_erase(info->worker, m->map, info->key, info->key_bytes, TERN_BY_RMA);
+    else if (m->runs == 1)
+        status = tern_map_insert(info->worker, m->map, info->key, info->key_bytes, value, m->bytes,
+                                 TERN_BY_RMA, NULL);
+    return status == TERN_OK ? append(info) : status;
+}
+TERN_MAP_MODIFIER(append_late)
+
+/* Another operation replaces, erases or inserts the key meanwhile: the modifier runs again on what
+ * that left, and the block of the first run is given back. */
+static void a_lost_race_begins_again(void) {
+    static const size_t sizes[] = {4, 700};
+    fixture f;
+    meddling m = {0};
+    append_late_modifier.call->user = &m;
+    if (!fixture_open(&f, NULL))
+        return;
+    m.map = make(&f, (tern_map_options){.capacity = 100ul * f.size});
+    const size_t heap = heap_at_first(&f), key_bytes = key_of_rank(f.rank, 2);
+    fill_bytes(value, 1000, 3);
+    for (uint64_t i = 0; i < 12; i++) {
+        const size_t first = sizes[i % 2], second = sizes[i / 2 % 2];
+        const bool there = i < 8;
+        size_t at = 77, bytes = 77;
+        int existed = 77;
+        m.erases = i / 4 == 1;
+        m.bytes = second;
+        m.runs = 0;
+        tern_ignore(tern_map_erase(f.worker, m.map, key, key_bytes, TERN_BY_RMA));
+        if (there)
+            EXPECT_OK(tern_map_insert(f.worker, m.map, key, key_bytes, value + 8, first,
+                                      fixture_way(i), NULL));
+        EXPECT_OK(tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier, "end", 3,
+                                  TERN_ABSENT_INSERT, TERN_BY_RMA, &at, sizeof at, NULL, &existed));
+        CU_ASSERT(m.runs == 2 && existed == !m.erases && at == (m.erases ? 0 : second));
+        EXPECT_OK(tern_map_find(f.worker, m.map, key, key_bytes, fixture_way(i), found,
+                                sizeof found, &bytes));
+        CU_ASSERT(bytes == at + 3 && memcmp(found, value, at) == 0 &&
+                  memcmp(found + at, "end", 3) == 0);
+        m.runs = 0;
+        m.erases = true;
+        EXPECT(TERN_ERR_NOT_FOUND,
+               tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier, "end", 3,
+                               TERN_ABSENT_FAIL, TERN_BY_RMA, NULL, 0, NULL, NULL));
+        CU_ASSERT_EQUAL(m.runs, 1);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, m.map, heap);
+    end(&f, m.map);
+    fixture_close(&f);
+}
+
+static const char text[] =
+    "the cat and the dog saw the mouse and the mouse saw the floccinaucinihilipilification of the "
+    "cat but the dog did not see the incomprehensibilities-and-floccinaucinihilipilifications";
+
+/* Words are counted by a map alone: nobody inserts them first. */
+static void words_are_counted(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 8, .grow = 1});
+    const size_t heap = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 9), size = 0, before = 77, count = 0;
+    for (const char *at = text; *at != 0; at += strspn(at, " ")) {
+        const size_t bytes = strcspn(at, " ");
+        EXPECT_OK(tern_map_add(f.worker, map, at, bytes, 1, any_writer(&random) | any_via(&random),
+                               NULL));
+        at += bytes;
+    }
+    EXPECT_OK(tern_map_size(f.worker, map, &size));
+    CU_ASSERT_EQUAL(size, 13);
+    for (uint64_t way = 0; way < 3; way++) {
+        EXPECT_OK(tern_map_find(f.worker, map, "the", 3, fixture_way(way), &count, 8, NULL));
+        CU_ASSERT_EQUAL(count, 8 * f.size);
+        EXPECT_OK(tern_map_find(f.worker, map, strrchr(text, ' ') + 1, 56, fixture_way(way), &count,
+                                8, NULL));
+        CU_ASSERT_EQUAL(count, f.size);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    /* One rank swaps; the number of the dogs is in the way of the others. */
+    uint64_t swapped[64];
+    EXPECT_OK(tern_map_compare_swap(f.worker, map, "dog", 3, 2 * f.size, 1000 + f.rank,
+                                    any_via(&random), &before));
+    const uint64_t mine = before == 2 * f.size;
+    fixture_share(&f, &mine, sizeof mine, swapped);
+    EXPECT_OK(tern_map_find(f.worker, map, "dog", 3, 0, &count, 8, NULL));
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < f.size; r++) {
+        sum += swapped[r];
+        CU_ASSERT(swapped[r] == 0 || count == 1000 + r);
+    }
+    CU_ASSERT_EQUAL(sum, 1);
+    EXPECT(TERN_ERR_NOT_FOUND,
+           tern_map_compare_swap(f.worker, map, "bird", 4, 0, 1, any_via(&random), &before));
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, heap);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+static void modifications_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 100});
+    tern_worker *w = f.worker;
+    const size_t key_bytes = key_of_rank(f.rank, 5);
+    uint64_t before = 77;
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, NULL, NULL, 0,
+                                              TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    EXPECT_DETAIL("tern_map_modify: modifier is NULL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 1,
+                                              TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    EXPECT_DETAIL("argument is NULL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 0,
+                                              (tern_absent)2, 0, NULL, 0, NULL, NULL));
+    EXPECT_DETAIL("absent 2");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, NULL, key, key_bytes, 1, 0, NULL));
+    EXPECT_DETAIL("tern_map_add");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, key, key_bytes, 1, TERN_READ_ONLY, NULL));
+    EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, TERN_MAP_KEY_MAX + 1, 1, 0, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_resize(NULL, 1));
+    for (uint64_t way = 0; way < 3; way++) {
+        const tern_flags by = fixture_way(way);
+        EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "short", 5, by, NULL));
+        EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, key_bytes, 1, by, &before));
+        EXPECT_DETAIL("the value has 5 bytes");
+        CU_ASSERT_EQUAL(before, 77);
+        EXPECT(TERN_ERR_RANGE,
+               tern_map_modify(w, map, key, key_bytes, &ask_too_much_modifier, NULL, 0,
+                               TERN_ABSENT_INSERT, by, found, sizeof found, NULL, NULL));
+        EXPECT_DETAIL("are allowed");
+        EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &append_modifier, "er", 2,
+                                               TERN_ABSENT_INSERT, by, found, 7, NULL, NULL));
+        EXPECT_DETAIL("there is room for 7");
+        size_t bytes = 0;
+        EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, sizeof found, &bytes));
+        CU_ASSERT(bytes == 7 && memcmp(found, "shorter", 7) == 0);
+    }
+    end(&f, map);
+    fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"modifications_match_a_model", modifications_match_a_model},
+        {"everybody_appends", everybody_appends},
+        {"a_lost_race_begins_again", a_lost_race_begins_again},
+        {"words_are_counted", words_are_counted},
+        {"modifications_are_checked", modifications_are_checked},
+    };
+    return tern_test_main(argc, argv, "map_modify", tests, sizeof tests / sizeof tests[0]);
+}
